@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Two builds of the programs, run alternately: is the later one as fast, and are its numbers the same?
 
 builds.py --before DIR [--programs DIR] ...: training of both shapes, export, and ranks of N = 256 and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Do the PyTorch models equal the toolkit's? Compares attention matrices, losses and training.
 
 Every implementation of a kind loads the toolkit's weights. Training starts from the same weights, in

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Measures of diversity: mgk-diversity against the same measures in PyTorch, in float64.
 
 Both read the same store of attention and values. The program in PyTorch computes the measures of all

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Attention of all layers and heads to HDF5: mgk-dump against PyTorch and h5py.
 
 PyTorch runs in its own process, like mgk-dump: the peak memory is that of the process. Its clock

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A user's code with transformers: a model, its attention, a file. Runs in its own process.
 
     python hugging_face.py dump MODEL IDS OUTPUT THREADS PRECISION     all matrices, to HDF5

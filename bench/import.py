@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Models of other software: mgk-dump against transformers and h5py, on a random BERT of usual size.
 
 Two measurements, mgk and PyTorch alternately: from the command to the first matrix of a 400 MB

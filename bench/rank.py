@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Numerical ranks of attention matrices: mgk-rank against numpy and PyTorch, in float64.
 
 All read the same store; numpy and PyTorch compute singular values one batch of matrices at a time and

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Runs every benchmark and prints markdown tables. Options: bench/machine.py --help.
 set -eu
 unset OPENBLAS_CORETYPE OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS

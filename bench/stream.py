@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Ranks of a running model: mgk-rank --model against mgk-dump followed by mgk-rank of its file.
 
 All matrices of the samples, by counting and by singular values, with one thread and with two. The

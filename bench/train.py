@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Tokens per second of training: mgk-train against PyTorch eager, same models, batches and threads.
 
 mgk-train runs twice, and the difference of times is divided by the difference of steps: start and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Warnings are errors; the include roots are src/ (base/..., model/...) and the top (kernels/...).
 function(mgk_compile_options target)
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})

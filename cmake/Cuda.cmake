@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # MGK_CUDA=AUTO takes the CUDA toolkit if it is there, ON insists, OFF does not look.
 set(MGK_HAS_CUDA FALSE)
 set(MGK_CUDA_STATE "off")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Everything libmgk stands on, gathered in one interface target.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What `cmake --install` puts where: programs, libraries, header, pkg-config, CMake package.
 include(CMakePackageConfigHelpers)
 
@@ -11,6 +12,7 @@ endif()
 install(TARGETS mgk_static EXPORT mgk_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES src/mgk.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES LICENSE CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(EXPORT mgk NAMESPACE mgk:: FILE mgkTargets.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mgk)
 install(EXPORT mgk_static NAMESPACE mgk:: FILE mgkStaticTargets.cmake

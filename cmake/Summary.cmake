@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 message(STATUS "mgk ${PROJECT_VERSION}")
 message(STATUS "  build type    ${CMAKE_BUILD_TYPE}")
 message(STATUS "  CPU levels    ${MGK_CPU_LEVELS}")

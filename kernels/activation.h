@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The activations and their gradients, defined once for all devices in terms of exp and the normal
  * distribution function Φ, which each device computes in its own way. Comparisons are written so

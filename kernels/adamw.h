@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The factors of an AdamW step, the same on all devices. */
 #ifndef MGK_KERNELS_ADAMW_H
 #define MGK_KERNELS_ADAMW_H

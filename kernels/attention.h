@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The registry of attention kinds. A kind is one file of kernels/attention/ and one row in
  * attention.c: how its keys are made, its scores (written with a device's operations, so a kind

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The interface of a device: a table of operations, the same for every backend. The
  * model's forward and backward passes, the optimizer and the export are written

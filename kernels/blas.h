@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Loads OpenBLAS with the best kernels for the processor. OpenBLAS chooses its kernels when it is
  * loaded, from the list of processors known at its release. On newer processors it uses kernels of

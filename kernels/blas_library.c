@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/blas_library.h"
 
 #include <dlfcn.h>

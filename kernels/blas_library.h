@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loads OpenBLAS and LAPACKE with dlopen, with a chosen kernel set. */
 #ifndef MGK_KERNELS_BLAS_LIBRARY_H
 #define MGK_KERNELS_BLAS_LIBRARY_H

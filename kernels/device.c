@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opens a device by its name. */
 #include <ctype.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The feature map of linear attention, φ(x) = elu(x) + 1 = max(x, 0) + exp(min(x, 0)), its slope
  * and the normalizer of a row, defined once for all devices.

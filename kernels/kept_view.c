@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/kept_view.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Queries, keys and values of a batch, kept after the forward pass that made them. */
 #ifndef MGK_KERNELS_KEPT_VIEW_H
 #define MGK_KERNELS_KEPT_VIEW_H

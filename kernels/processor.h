@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The instruction sets of the processor, which decide the kernels. */
 #ifndef MGK_KERNELS_PROCESSOR_H
 #define MGK_KERNELS_PROCESSOR_H

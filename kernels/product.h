@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Checks a matrix product before a BLAS call, for all devices: a BLAS takes sizes as int. */
 #ifndef MGK_KERNELS_PRODUCT_H
 #define MGK_KERNELS_PRODUCT_H

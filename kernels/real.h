@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Lets functions of real numbers have one definition for the CPU and for CUDA: the specifier
  * MGK_REAL_FUNCTION, and exp and Φ under the same names.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/rows.h"
 
 #include "kernels/cpu/variant.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Kernels for measures of attention rows, in float64 and on the calling thread, compiled for each
  * instruction-set level. A row is an array of n entries at any address; no entry is negative, NaN,

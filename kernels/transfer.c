@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Moves arrays of a device to the host, for code that only reads models. */
 #include "base/memory.h"
 #include "kernels/backend.h"

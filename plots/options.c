@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plots/options.h"
 
 mgk_picture_options mgk_picture_defaults(void)

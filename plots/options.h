@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Options of all pictures. */
 #ifndef MGK_PLOTS_OPTIONS_H
 #define MGK_PLOTS_OPTIONS_H

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Packs everything that the programs need into one archive, which runs elsewhere as it is.
 set -eu
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # bash completion for the mgk programs. Each program lists its options and their values itself
 # (--options=completion), so there is nothing here to keep in step with it.
 

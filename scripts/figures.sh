@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # From the trained models to the figures of the paper and a table of mean ranks.
 set -eu
 

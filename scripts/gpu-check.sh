@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Runs tests and benchmarks of the CUDA backend on a GPU and prints a report.
 set -eu
 

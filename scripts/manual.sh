@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Writes the options of every program into its man page, from the program's own table.
 set -eu
 

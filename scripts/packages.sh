@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Installs the Debian packages that building needs, with --tests also the browser that opens reports
 # in a test, and nothing if they are all there. Asks no questions. On a system older or other than Debian 12 it names what is needed and stops.
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Installs what is missing, builds, and runs every test: with the sanitizers, then optimised.
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Trains the nine models that the figures are drawn from. This is the one place where their
 # hyper-parameters stand; models/README.md refers to it.
 set -eu

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * libmgk: measures the diversity of the attention of transformers.
  *
@@ -43,7 +44,7 @@ extern "C" {
 
 /* The version of this header; mgk_version() returns the library's. */
 #define MGK_VERSION_MAJOR 0
-#define MGK_VERSION_MINOR 1
+#define MGK_VERSION_MINOR 2
 #define MGK_VERSION_PATCH 0
 #define MGK_VERSION_NUMBER \
     (MGK_VERSION_MAJOR * 1000000 + MGK_VERSION_MINOR * 1000 + MGK_VERSION_PATCH)
@@ -70,7 +71,7 @@ typedef enum mgk_result {
  * Fields of option structures stand in backquotes: `head_dim`. */
 MGK_API const char *mgk_error(void);
 
-/* "0.1.0" */
+/* "0.2.0" */
 MGK_API const char *mgk_version(void);
 
 /* Releases text and arrays that a function below returned; NULL is accepted. */

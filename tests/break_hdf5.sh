@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Changes one byte of a store, the index of an attribute's text in a heap, so that HDF5 1.10 reads
 # gigabytes past its memory and crashes. Usage: break_hdf5.sh STORE.h5 BROKEN.h5
 set -eu

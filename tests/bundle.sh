@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # A bundle of this build runs from another folder, with an empty environment, and loads nothing from
 # this machine except the C library. Usage: bundle.sh TOP BUILD FOLDER
 set -eu

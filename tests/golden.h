@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Checkpoints, and the results of another implementation in double precision. A file of expected
  * values is safetensors with the following tensors; scores are optional, loss is for language

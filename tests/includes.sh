@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Checks which part includes which. Usage: includes.sh TOP; prints every violation, exits 1 if there
 # is one.
 # A part is the longest matching folder; a file may include its own part and those of its row.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # The include check must find a violation in a copy of the tree. Usage: includes_planted.sh TOP
 set -eu
 top=$1

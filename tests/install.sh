@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # An installation works without the build folder: a program starts, and the sample program of
 # docs/library.md builds and runs with pkg-config and with find_package, shared and static. Usage:
 # install.sh TOP BUILD FOLDER CMAKE CC [CXX]

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Every program has a man page with its options as scripts/manual.sh writes them; the page names
 # only options that --help prints, and bash completes them. The page of mgk-rank lists the columns
 # of rank files, that of mgk-diversity the measures. Usage: manual.sh TOP BIN PROGRAM...

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Messages of the library name fields, `head_dim`, not options; programs print the field's option,
 # --head-dim. The built library contains no text of command lines either. Usage: messages.sh TOP
 # [LIBRARY]; prints every violation, exits 1 if there is one.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # The check of messages must find violations in a copy of the tree. Usage: messages_planted.sh TOP
 set -eu
 top=$1

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds a model's parameter by name. */
 #ifndef MGK_TESTS_PARAMETER_H
 #define MGK_TESTS_PARAMETER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Included by every unit test: cmocka with the headers it needs, and further assertions. */
 #ifndef MGK_TESTS_TEST_H
 #define MGK_TESTS_TEST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "analysis/counting/count.h"
 
 #include "kernels/spectral/rounding.h"

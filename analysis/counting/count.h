@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Counts singular values without computing them, by the inertia of AᵀA - x I (gram.h). Squaring A
  * costs digits: singular values whose square is within some δ of x may be counted on either side.

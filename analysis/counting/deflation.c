@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "analysis/counting/deflation.h"
 #include "kernels/blas.h"
 #include "kernels/spectral/rounding.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Splits off the one direction that every attention matrix has. Rows that sum to one mean A 1 = 1;
  * if all rows are similar, nearly all of A lies in that direction. Reflections on either side,

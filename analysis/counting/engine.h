@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The rank of one matrix: exact reductions first, then the cheapest method that certifies it. If
  * only ranks are requested, the methods are, from the cheapest to the most reliable,

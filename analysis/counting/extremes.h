@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The lowest and the highest eigenvalue of a symmetric operator: Lanczos from one random vector
  * with full orthogonalisation. For a single pair it is cheaper than blocks (lanczos.h), and it has

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Ranks of products A = L Rᵀ of thin factors L and R [n, d], as in linear attention. With
  * Householder's L = Q_L T_L and R = Q_R T_R, the singular values of A are those of T_L T_Rᵀ, of

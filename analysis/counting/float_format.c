@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "analysis/counting/float_format.h"
 
 #include <string.h>

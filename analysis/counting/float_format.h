@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The storage format of a matrix: the coarsest floating-point format that holds all its entries.
  * Numbers that were once f16 keep 42 zero bits at the end of their float64 significand in all later

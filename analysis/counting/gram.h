@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Places the squares of singular values: the inertia of AᵀA - x I is the number of those above x.
  * After the product AᵀA, n³ operations or a third of that for causal attention, each shift x takes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "analysis/counting/gram_device.h"
 
 #include <math.h>

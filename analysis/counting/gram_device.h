@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The matrices of a gram (analysis/counting/gram.h) in the memory of a device, which multiplies and
  * factors them with the same algorithm as the host.

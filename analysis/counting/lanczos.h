@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Eigenvalues of largest magnitude of a symmetric operator: block Lanczos with full
  * orthogonalisation (Golub & Underwood 1977). For the inverse of a shifted matrix they give its

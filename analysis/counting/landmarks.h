@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Two singular values of a matrix whose others are only counted: the largest one, and the one
  * nearest to the threshold. Each takes a few products with AᵀA, or with the inverse of the last

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "analysis/counting/low_rank.h"
 
 #include <math.h>

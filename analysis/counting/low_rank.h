@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Counts where the rank is far below N. Images of random vectors span the range of A except for its
  * smallest singular values (Halko, Martinsson & Tropp 2011). With their orthonormal basis Q and

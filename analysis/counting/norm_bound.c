@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "analysis/counting/norm_bound.h"
 
 #include <float.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * An upper bound of the norm of a symmetric operator E, from images of vectors alone.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Exact reductions of a matrix to a smaller one with the same non-zero singular values. Keys
  * without attention are columns of zeros, which add nothing to A Aᵀ; repeated queries are equal

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Counts where singular values are so close to the threshold that AᵀA - τ² I, which is squared,
  * cannot place them. The factors of one count give approximate eigenvectors V of the singular

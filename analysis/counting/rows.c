@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "analysis/counting/rows.h"
 #include "kernels/blas.h"
 

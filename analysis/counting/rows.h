@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Orthonormal bases of a few long rows, by LAPACK's Householder QR. */
 #ifndef MGK_ANALYSIS_ROWS_H
 #define MGK_ANALYSIS_ROWS_H

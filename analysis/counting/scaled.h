@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Ranks of matrices whose squares exceed the range of a double, or whose entries have lost digits.
  */

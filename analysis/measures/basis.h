@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Orthonormal bases of what the weights of a head span. */
 #ifndef MGK_ANALYSIS_BASIS_H
 #define MGK_ANALYSIS_BASIS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Differences of means over samples: bootstrap intervals (Efron & Tibshirani 1993, §13.3:
  * percentile intervals) and t tests. Samples are drawn, not matrices: matrices of one sample are

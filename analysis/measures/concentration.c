@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How unequal the weights of a row are: measures of its sorted weights. */
 #include "analysis/measures/registry.h"
 

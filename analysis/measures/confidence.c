@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The largest weight of each row. */
 #include "analysis/measures/registry.h"
 

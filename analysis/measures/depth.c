@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Measures of a layer among the layers of its model. */
 #include <math.h>
 

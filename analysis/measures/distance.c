@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How far a query looks. */
 #include "analysis/measures/registry.h"
 

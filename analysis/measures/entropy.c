@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The entropy of rows: how many keys a query attends to. */
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How far attention is from replacing all tokens by one mean, which over-smooths them. */
 #include <math.h>
 

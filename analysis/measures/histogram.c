@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "analysis/measures/histogram.h"
 
 #include <math.h>

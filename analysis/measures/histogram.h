@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Histograms and quartiles of ranks: non-negative integers. */
 #ifndef MGK_ANALYSIS_HISTOGRAM_H
 #define MGK_ANALYSIS_HISTOGRAM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a head is worth to the model: values that the source knows, see importance.h. */
 #include "analysis/measures/importance.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a head is worth to the model: the quantities that a source of importances knows. */
 #ifndef MGK_ANALYSIS_IMPORTANCE_H
 #define MGK_ANALYSIS_IMPORTANCE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Measures of the output of a layer: do tokens become alike? */
 #include <math.h>
 #include <string.h>

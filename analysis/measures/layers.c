@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Measures of a layer from a measure of its pairs of heads. */
 #include <math.h>
 #include <string.h>

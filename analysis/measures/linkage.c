@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "analysis/measures/linkage.h"
 
 #include <math.h>

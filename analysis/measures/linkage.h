@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Hierarchical clustering of heads by their distances. */
 #ifndef MGK_ANALYSIS_LINKAGE_H
 #define MGK_ANALYSIS_LINKAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A measure of attention diversity: one number for a head, a pair of heads or a layer, on one
  * sample. Each is a constant in a file of this folder, with a row in registry.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Is the second key used? Measures of heads whose positions have several keys (MGK). */
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Measures of two heads from their values, or from their outputs O = A V. */
 #include <math.h>
 

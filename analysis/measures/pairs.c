@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Measures of two heads from sums over their rows. */
 #include <math.h>
 

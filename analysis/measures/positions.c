@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The weight of one key that a query's position chooses. */
 #include <math.h>
 

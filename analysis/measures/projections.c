@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Measures of two heads from their weights alone: how far what they read or write overlaps. */
 #include <math.h>
 

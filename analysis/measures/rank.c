@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "analysis/measures/rank.h"
 #include "kernels/blas.h"
 

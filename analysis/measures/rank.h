@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Measures of one attention matrix A [n, n]: numerical rank, with the range that rounding leaves
  * open, effective and stable rank, and the distance of A from a row-stochastic matrix. Values that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The measures, each with its row in registry.c. */
 #ifndef MGK_ANALYSIS_MEASURE_REGISTRY_H
 #define MGK_ANALYSIS_MEASURE_REGISTRY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "analysis/measures/removal.h"
 
 #include <math.h>

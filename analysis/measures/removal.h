@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Orders in which the heads of a model are removed. A head is number l H + h, of layer l (by
  * position) and head h; an order lists each once, the first removed head first.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Known roles of heads: the share of all attention that goes to the keys of a role. */
 #include <math.h>
 

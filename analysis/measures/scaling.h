@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Heads as points of a plane, from their distances. */
 #ifndef MGK_ANALYSIS_SCALING_H
 #define MGK_ANALYSIS_SCALING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The attention sink: a key that takes the attention of all later queries. */
 #include <math.h>
 #include <string.h>

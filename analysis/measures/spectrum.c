@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Measures of the singular values of one matrix, descending. */
 #include <math.h>
 

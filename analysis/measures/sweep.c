@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "analysis/measures/sweep.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Ranks as a function of the threshold. The count at one threshold saturates and hides the spread
  * of the singular values; a sweep shows it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Attention between words, from attention between their tokens (Clark et al. 2019): attention to a
  * word is the sum over its tokens, attention from a word is the mean, so that rows still sum to 1.

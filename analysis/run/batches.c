@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Ranks on a device, which processes matrices in batches. If only ranks are requested, it counts
  * large matrices, and proves full rank of small ones; the remaining matrices get spectra. Spectra

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Measures of attention diversity of every sample of a source, in one walk over its groups. */
 #ifndef MGK_ANALYSIS_DIVERSITY_RUN_H
 #define MGK_ANALYSIS_DIVERSITY_RUN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Measures of heads. */
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a group of the round has besides its matrices. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Measures of a layer among the layers of its sample. */
 #include <math.h>
 #include <string.h>

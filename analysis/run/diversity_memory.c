@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The memory of a run of measures. */
 #include <math.h>
 #include <stdio.h>

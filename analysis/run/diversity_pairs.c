@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Measures of pairs of heads, and of layers that are made of them. */
 #include <math.h>
 #include <string.h>

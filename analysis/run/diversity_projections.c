@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Measures of pairs of heads from their weights alone, which all samples share. */
 #include "analysis/measures/basis.h"
 #include "analysis/run/diversity_work.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A round of mgk_diversity_run: the matrices of some groups, in memory together. What is done with
  * the heads of a span, by threads one item each, writes into records; see mgk_pipeline.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The first failure of work that threads share, in the order of its parts. */
 #ifndef MGK_ANALYSIS_FAILURE_H
 #define MGK_ANALYSIS_FAILURE_H

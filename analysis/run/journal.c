@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "analysis/run/journal.h"
 
 #include <errno.h>

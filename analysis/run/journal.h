@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The progress of a run, in a file next to its output: a line of JSON with the settings of the run,
  * then a line for each finished part, in the order of completion. A line is appended by a single

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Work on units that all pass through the same stages, by threads that wait for each other as
  * little as possible: while some finish a stage of one unit, others work on the next units.

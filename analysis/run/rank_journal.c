@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "analysis/run/rank_journal.h"
 
 #include <stdio.h>

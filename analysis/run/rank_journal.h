@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The finished matrices of a run of ranks in its journal: a line for each, see rank_line.h. */
 #ifndef MGK_ANALYSIS_RANK_JOURNAL_H
 #define MGK_ANALYSIS_RANK_JOURNAL_H

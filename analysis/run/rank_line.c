@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "analysis/run/rank_line.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One matrix of a rank table as a line of JSON, for the journal of a run. */
 #ifndef MGK_ANALYSIS_RANK_LINE_H
 #define MGK_ANALYSIS_RANK_LINE_H

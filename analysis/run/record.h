@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The values of all chosen measures on one sample, as one array of doubles: [L, layer_size]. A
  * layer has the values of each measure, [H] or [H, M] of a head measure, [H, H] of a pair measure,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "analysis/run/record_line.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The record of one sample as a line of text, for the journal of a run. */
 #ifndef MGK_ANALYSIS_RECORD_LINE_H
 #define MGK_ANALYSIS_RECORD_LINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ranks of every matrix of a source: one matrix per thread, or in batches on a device. */
 #ifndef MGK_ANALYSIS_RANK_RUN_H
 #define MGK_ANALYSIS_RANK_RUN_H

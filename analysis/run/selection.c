@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "analysis/run/selection.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The choice of matrices: K of the S * H matrices of each layer, drawn by a seed without
  * repetition. Samples are drawn first, the same for all layers, with all their heads, so that

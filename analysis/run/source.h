@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A source of attention matrices: an attention store, a running model or an array file. The
  * analysis knows only this interface.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ranks on the host: one matrix per thread, from its entries or its factors. */
 #include <stdint.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A run of ranks in progress, shared by its two ways of computing spectra: fetching matrices and
  * filling the table. Matrices come in rounds: the calling thread names groups and has them

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "analysis/table/diversity_means.h"
 
 #include <math.h>

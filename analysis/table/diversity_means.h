@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Mean and standard deviation of each measure over samples. */
 #ifndef MGK_ANALYSIS_DIVERSITY_MEANS_H
 #define MGK_ANALYSIS_DIVERSITY_MEANS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Makes one input of several that are of the same model and samples. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Collects the rows of a diversity table into the arrays of its inputs. */
 #include <float.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "analysis/table/diversity_table.h"
 
 #include <math.h>

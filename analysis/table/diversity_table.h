@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of measures of diversity: one row for each value. */
 #ifndef MGK_ANALYSIS_DIVERSITY_TABLE_H
 #define MGK_ANALYSIS_DIVERSITY_TABLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The measures of inputs in memory, as read from files of mgk-diversity. */
 #ifndef MGK_ANALYSIS_DIVERSITY_VALUES_H
 #define MGK_ANALYSIS_DIVERSITY_VALUES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "analysis/table/pruning.h"
 
 const char *mgk_pruning_name(mgk_pruning_order order, mgk_importance which)

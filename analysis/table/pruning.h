@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Curves of pruning: what is left of a model without some of its heads. */
 #ifndef MGK_ANALYSIS_PRUNING_H
 #define MGK_ANALYSIS_PRUNING_H

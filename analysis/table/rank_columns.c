@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "analysis/table/rank_columns.h"
 
 #include <math.h>

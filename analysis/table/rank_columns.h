@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The columns of a rank table: one row per matrix and threshold, in their order. */
 #ifndef MGK_ANALYSIS_RANK_COLUMNS_H
 #define MGK_ANALYSIS_RANK_COLUMNS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "analysis/table/rank_table.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The ranks of a run in memory: one row per matrix, and one count per matrix and threshold. Its
  * columns are in rank_columns.h, its files in src/run/rank_file.h.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Shared by the benchmarks on a GPU: shapes, tables printed row by row, PyTorch's part."""
 
 import functools

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Computes all attention matrices of a batch on a device and copies them to the host: seconds and
  * bytes of repeated runs, and of the copies alone. This is the part of mgk-dump before it writes:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """All attention matrices of a batch, computed and copied to the host."""
 
 import statistics

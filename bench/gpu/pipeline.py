@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The whole of mgk-dump: bytes per second into a file, compared with the disk's speed."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Ranks in float64: mgk-rank, on the device and on the CPU, against torch.linalg.svdvals."""
 
 import csv

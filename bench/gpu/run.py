@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Measures the programs on a GPU and prints markdown tables, row by row.
 
 Python is enough; where PyTorch is installed, it does the same beside us. Shapes are the paper's.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """PyTorch's part, in its own process: theirs.py JOB ARGUMENTS prints one JSON line per
 implementation."""
 

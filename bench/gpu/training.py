@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A training step: mgk-train against PyTorch, eager and compiled, in float32 on both sides."""
 
 import common

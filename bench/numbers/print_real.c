@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Prints random doubles by mgk_print_real and by the C library, and compares the texts and times.
  * Usage: bench_print_real COUNT [SEED]

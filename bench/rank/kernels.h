@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Requirements of a comparison with LAPACK. */
 #ifndef MGK_BENCH_RANK_KERNELS_H
 #define MGK_BENCH_RANK_KERNELS_H

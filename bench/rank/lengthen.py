@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Makes a model with many positions from a trained one: lengthen.py IN.safetensors N OUT.safetensors
 
 Learned positions and priors are repeated until there are N of them. Such a model has learned attention

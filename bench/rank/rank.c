@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The rank engine against LAPACK's dgesdd, on one thread and the same matrices, one after the
  * other: do its ranks equal those from singular values, and how much faster is it? `bench_rank

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Time of a spectrum on one thread, compared with LAPACK: bench_spectrum [N ...]. Runs alternate;
  * times are the minimum of several, by the thread's own clock, so that other programs do not count.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Time of the kernels of kernels/rows.h on every level, beside plain loops in C with the logarithm
  * of the C library: bench_rows [N ...], default 64 256 1024. Runs alternate; times are the minimum

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rows of the registry. */
 #ifndef MGK_KERNELS_ATTENTION_KINDS_H
 #define MGK_KERNELS_ATTENTION_KINDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Linear attention (Katharopoulos et al. 2020), a_ij = φ(q_i)·φ(k_j) with φ = elu + 1, and its
  * mixtures (paper, Eqn. 14), a_ij = φ(q_i)·Σ_r π_jr φ(k_jr), with M projections (mlk) or M shifts

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Mixtures of Gaussian keys (paper, section 2.2):
  *     a_ij = Σ_r π_jr exp(−‖q_i − k_jr‖² / 2σ_r²), or only the largest term (hard-E).

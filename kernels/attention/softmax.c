@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Scaled dot-product attention (Vaswani et al. 2017): a_ij = exp(q_i·k_j / √D). */
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sums down the columns of a matrix, the core of several gradients. */
 #ifndef MGK_KERNELS_CPU_COLUMNS_H
 #define MGK_KERNELS_CPU_COLUMNS_H

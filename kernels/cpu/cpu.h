@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Shared by the CPU operations. Every file of this folder but device.c, memory.c, recording.c,
  * singular_values.c and variant.c is compiled once for each precision and instruction-set level,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opening the CPU: threads and scratch memory. */
 #include "kernels/cpu/device.h"
 

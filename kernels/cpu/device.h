@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opening the CPU. */
 #ifndef MGK_KERNELS_CPU_DEVICE_H
 #define MGK_KERNELS_CPU_DEVICE_H

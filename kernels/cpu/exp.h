@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The exponential without branch, table or call, so that a `#pragma omp simd` loop over it becomes
  * vector code at every level.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The logarithm of vectors of doubles, without branch or call.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Device memory is host memory. */
 #include "kernels/cpu/memory.h"
 

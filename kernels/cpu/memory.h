@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Memory operations of the CPU, and operations that do nothing or fail there, for all variants.
  * kernels/backend.h describes them.

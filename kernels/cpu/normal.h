@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The normal distribution function Φ, written so that a `#pragma omp simd` loop over it becomes
  * vector code (kernels/cpu/exp.h). The tail Φ(−t), t >= 0, is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The operations of the CPU; kernels/backend.h describes them. */
 #ifndef MGK_KERNELS_CPU_OPERATIONS_H
 #define MGK_KERNELS_CPU_OPERATIONS_H

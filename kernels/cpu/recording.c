@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A CPU has nothing to gain from a recording: replaying calls the work. */
 #include "kernels/cpu/recording.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Recordings of the CPU, the same for every variant; see kernels/backend.h. */
 #ifndef MGK_KERNELS_CPU_RECORDING_H
 #define MGK_KERNELS_CPU_RECORDING_H

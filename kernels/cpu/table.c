@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The operation table of one CPU variant. */
 #include "kernels/cpu/device.h"
 #include "kernels/cpu/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Chooses among the compiled variants of the CPU code. */
 #ifndef MGK_KERNELS_CPU_VARIANT_H
 #define MGK_KERNELS_CPU_VARIANT_H

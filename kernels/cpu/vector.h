@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The vectors of the instruction-set level that a file is compiled for. */
 #ifndef MGK_KERNELS_CPU_VECTOR_H
 #define MGK_KERNELS_CPU_VECTOR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The CUDA backend of a build without CUDA. */
 #include "kernels/cuda/device.h"
 

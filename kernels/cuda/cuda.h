@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Shared by the CUDA operations: the state of an open device, checked calls, launching. Every .cu
  * file of this folder is the device's counterpart of the CPU file with the same name. Operations

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opens a GPU and converts CUDA's errors to statuses. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opens the CUDA backend: device.cu in its library, load.c in programs, absent.c without CUDA. */
 #ifndef MGK_KERNELS_CUDA_DEVICE_H
 #define MGK_KERNELS_CUDA_DEVICE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* exp and Φ under the CPU's names (kernels/cpu/exp.h, normal.h). */
 #ifndef MGK_KERNELS_CUDA_ELEMENTARY_H
 #define MGK_KERNELS_CUDA_ELEMENTARY_H

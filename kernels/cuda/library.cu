@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The library's side of library.h: its entry, and the mgk_fail that its code calls. */
 #include <atomic>
 #include <stdarg.h>

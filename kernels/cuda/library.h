@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The entry of libmgk_cuda, the CUDA backend as a separate library: one function, which takes the
  * program's mgk_fail before the arguments of mgk_cuda_open. So the program finds the messages of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The program's side of the CUDA backend, which is loaded when a GPU is requested. */
 #include <dlfcn.h>
 #include <string.h>

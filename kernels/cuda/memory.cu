@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Device memory. Allocations are zeroed; transfers are complete on return. */
 #include "kernels/cuda/operations.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Mirrors: a device array, page-locked memory on the host, and an event. The event marks the end of
  * the computation first, and then the end of its copy on the other stream.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The operations of backend.h on a CUDA device; real is float or double. */
 #ifndef MGK_KERNELS_CUDA_OPERATIONS_H
 #define MGK_KERNELS_CUDA_OPERATIONS_H

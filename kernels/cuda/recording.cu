@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A recording is a CUDA graph: hundreds of launches cost the host as much as one. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sums in an order that depends only on the sizes, so that the same input gives the same bits. */
 #ifndef MGK_KERNELS_CUDA_SUMS_H
 #define MGK_KERNELS_CUDA_SUMS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The operation table, once for each precision. */
 #include "kernels/cuda/operations.h"
 #include "kernels/cuda/table.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of operations, made in table.cu. */
 #ifndef MGK_KERNELS_CUDA_TABLE_H
 #define MGK_KERNELS_CUDA_TABLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Cuts intervals that hold singular values until they are as narrow as roundings. Only the counts
  * at its ends define the values in an interval; the choice of the cuts affects only speed. An

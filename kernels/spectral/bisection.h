@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Singular values of a bidiagonal matrix, by counting the values above a point. */
 #ifndef MGK_KERNELS_BISECTION_H
 #define MGK_KERNELS_BISECTION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The inertia of a symmetric matrix: the number of its positive eigenvalues. By Sylvester's law
  * K = L D Lᵀ has as many as D, so one factorisation, n³/3 operations, places every eigenvalue on

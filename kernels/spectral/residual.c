@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/spectral/residual.h"
 
 #include <math.h>

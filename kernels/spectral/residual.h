@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The error of a factorisation: E = L D Lᵀ - (CᵀC - x I - factor b bᵀ) for the computed L and D,
  * applied to vectors. E includes the roundings of the product, the shift and the factorisation. E w

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Error bounds of rounding to nearest in double precision, which certify ranks. They are in one
  * file, so that the proofs of host and device use the same constants.

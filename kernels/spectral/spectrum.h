@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Singular values of one square matrix in float64, on the calling thread of the host. Only
  * spectrum.c knows the host's solver.

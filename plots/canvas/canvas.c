@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plots/canvas/canvas.h"
 
 #include <cairo-pdf.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A drawing surface for PNG, PDF and SVG. The origin is the upper left corner, y grows downwards,
  * and one unit is one pixel of the PNG, or 1/300 inch of paper. Colours are sRGB.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A page: a canvas with margins and the picture's title around contents of a known size. */
 #ifndef MGK_PLOTS_PAGE_H
 #define MGK_PLOTS_PAGE_H

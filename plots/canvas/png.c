@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plots/canvas/png.h"
 
 #include <errno.h>

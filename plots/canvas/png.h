@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes PNG files: 8-bit RGB, 300 pixels per inch, with texts. */
 #ifndef MGK_PLOTS_PNG_H
 #define MGK_PLOTS_PNG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The look of all pictures: text sizes, line widths, colours of models. */
 #ifndef MGK_PLOTS_STYLE_H
 #define MGK_PLOTS_STYLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plots/canvas/svg.h"
 
 #include <string.h>

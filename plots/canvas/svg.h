@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inserts texts into an SVG file, because cairo writes none. */
 #ifndef MGK_PLOTS_SVG_H
 #define MGK_PLOTS_SVG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plots/canvas/text.h"
 
 #include <pango/pangocairo.h>

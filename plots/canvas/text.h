@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lines of text on cairo, laid out by Pango: shaping, bidirectional order, fallback fonts. */
 #ifndef MGK_PLOTS_TEXT_H
 #define MGK_PLOTS_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Line plots in rows and columns: the plots of a row share their y axis, and all plots their x
  * axis. A picture has one grid or several, one below the other, under one legend.

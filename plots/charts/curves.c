@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plots/charts/curves.h"
 
 #include <math.h>

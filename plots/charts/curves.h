@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Line plots, for training curves and cost against N. */
 #ifndef MGK_PLOTS_CURVES_H
 #define MGK_PLOTS_CURVES_H

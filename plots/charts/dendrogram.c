@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plots/charts/dendrogram.h"
 
 #include <math.h>

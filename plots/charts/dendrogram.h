@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A tree of clusters, drawn right of a map whose rows are its leaves. */
 #ifndef MGK_PLOTS_DENDROGRAM_H
 #define MGK_PLOTS_DENDROGRAM_H

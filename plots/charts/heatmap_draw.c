@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Draws a measured grid. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A grid of matrices: rows are layers, columns are heads (and mixture components), one group of
  * columns per model.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Measures a grid: its scales, and the positions of all parts. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rank histograms of several models per layer, on shared axes. */
 #ifndef MGK_PLOTS_HISTOGRAM_H
 #define MGK_PLOTS_HISTOGRAM_H

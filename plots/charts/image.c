@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plots/charts/image.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Converts matrices to pixels: pools large ones, enlarges small ones by integer factors. */
 #ifndef MGK_PLOTS_IMAGE_H
 #define MGK_PLOTS_IMAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Points with intervals, such as the differences of layers: a panel for each measure, which has its
  * own axis, and a marker for each series.

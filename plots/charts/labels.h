@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Labels of the rows and columns of a matrix: its tokens. */
 #ifndef MGK_PLOTS_LABELS_H
 #define MGK_PLOTS_LABELS_H

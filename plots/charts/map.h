@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One map: a matrix of large cells, such as layers x heads, with a number in each cell if it fits.
  */
 #ifndef MGK_PLOTS_MAP_H

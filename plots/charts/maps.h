@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Maps in rows, each with a title and, if it has one, a tree at its right.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plots/charts/matrix.h"
 
 #include "base/memory.h"

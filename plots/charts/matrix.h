@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A single matrix, one pixel per entry, without decoration. */
 #ifndef MGK_PLOTS_MATRIX_H
 #define MGK_PLOTS_MATRIX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Layers x heads of mixtures of keys, a row of blocks for each model: in each cell a stacked bar of
  * the shares of the keys, and beside it maps of other measures.

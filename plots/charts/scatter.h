@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Points of a plane in colours of their groups, a panel for each set of points. */
 #ifndef MGK_PLOTS_SCATTER_H
 #define MGK_PLOTS_SCATTER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rank against threshold per layer: the median as a line, the quartiles as a band. */
 #ifndef MGK_PLOTS_SWEEP_H
 #define MGK_PLOTS_SWEEP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plots/figures/figures.h"
 
 mgk_status mgk_figure11(const mgk_figure11_input *input, const mgk_picture_options *options,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plots/figures/figures.h"
 
 mgk_status mgk_figure5(const mgk_figure5_input *input, const mgk_picture_options *options,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plots/figures/figures.h"
 
 mgk_status mgk_figure6(const mgk_figure6_input *input, const mgk_picture_options *options,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The figures of "Transformer with a Mixture of Gaussian Keys" (arXiv 2110.08678), drawn from plain
  * arrays. Arrays are borrowed; models may differ in heads, keys per head and sizes. All functions

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plots/scales/axes.h"
 
 #include <math.h>

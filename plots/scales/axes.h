@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A pair of axes: frame, ticks, tick labels, axis labels and title, and the map from data to
  * canvas.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plots/scales/bins.h"
 
 #include <math.h>

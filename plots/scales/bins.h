@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Histogram bins of integers. */
 #ifndef MGK_PLOTS_BINS_H
 #define MGK_PLOTS_BINS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A colour bar: the colours of a scale from bottom to top, with ticks at the right. */
 #ifndef MGK_PLOTS_COLORBAR_H
 #define MGK_PLOTS_COLORBAR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Colour maps, from numbers in [0, 1] to colours. */
 #ifndef MGK_PLOTS_COLORMAP_H
 #define MGK_PLOTS_COLORMAP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A legend in rows above a plot, where it hides no data. */
 #ifndef MGK_PLOTS_LEGEND_H
 #define MGK_PLOTS_LEGEND_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plots/scales/marker.h"
 
 enum { CORNERS = 4, SHAPES = 5 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Markers of points: each series has a shape, which tells it from others also without colour. */
 #ifndef MGK_PLOTS_MARKER_H
 #define MGK_PLOTS_MARKER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plots/scales/notes.h"
 
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Notes below a picture, broken into lines. */
 #ifndef MGK_PLOTS_NOTES_H
 #define MGK_PLOTS_NOTES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Scales: map values to numbers in [0, 1], fitted to the values of a picture. */
 #ifndef MGK_PLOTS_SCALE_H
 #define MGK_PLOTS_SCALE_H

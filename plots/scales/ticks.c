@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plots/scales/ticks.h"
 
 #include <math.h>

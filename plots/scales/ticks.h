@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tick marks: round numbers inside a range, with their labels. */
 #ifndef MGK_PLOTS_TICKS_H
 #define MGK_PLOTS_TICKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plots/scales/tiles.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The positions of plots that share their axes: rows and columns of equal frames. */
 #ifndef MGK_PLOTS_TILES_H
 #define MGK_PLOTS_TILES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "api/api.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Helpers of the functions of mgk.h. */
 #ifndef MGK_API_H
 #define MGK_API_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_convert_model: converts any checkpoint to the toolkit's own format. */
 #include "api/api.h"
 #include "base/file.h"

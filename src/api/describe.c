@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_describe_file: kind and contents of a file; mgk_describe_machine: the machine. */
 #include "describe/describe.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * mgk_measure_diversity: measures all inputs into one table, one after another. So that one input
  * alone takes memory, each is open only while it is measured; before, each is opened in turn to be

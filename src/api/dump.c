@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_dump_attention: runs a model and writes its attention to a store. */
 #include <omp.h>
 #include <string.h>

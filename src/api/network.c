@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_network_*: a model in memory that runs one sequence at a time. */
 #include <string.h>
 

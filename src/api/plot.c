@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_plot_picture: draws one picture from files. */
 #include "plot/plot.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_rank_attention: counts the ranks of all inputs, one after another, into one table. */
 #include "rank/rank.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_write_report: a page about measures and matrices. */
 #include "report/report.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_singular_values and mgk_rank_matrix: one matrix of the caller. */
 #include "kernels/spectral/spectrum.h"
 

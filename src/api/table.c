@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_table_*: result tables in memory, by column. */
 #include "table/table.h"
 

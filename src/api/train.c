@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_train_model: turns options into a configuration and datasets and runs the training loop. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An allocator of many small objects that are released together. */
 #ifndef MGK_BASE_ARENA_H
 #define MGK_BASE_ARENA_H

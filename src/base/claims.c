@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/claims.h"
 
 #include <dirent.h>

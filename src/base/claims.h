@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The files of a job: its inputs, and its outputs, which only this job may write. No file may be
  * an input and an output, or two outputs, even under different names: different spellings of a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/download.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Recognises the remains of failed downloads. */
 #ifndef MGK_BASE_DOWNLOAD_H
 #define MGK_BASE_DOWNLOAD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Files: read or mapped; written under a temporary name and renamed, so that they appear completely
  * or not at all.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What tells a file from others, and from what it was earlier, without reading it. */
 #ifndef MGK_BASE_FILE_IDENTITY_H
 #define MGK_BASE_FILE_IDENTITY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/half.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * 16-bit floats as bits: f16 (IEEE 754 binary16: 5 bits of exponent with bias 15, 10 of fraction)
  * and bf16 (the upper half of a float: 8 bits of exponent, 7 of fraction). Widening is exact.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Hashes. FNV-1a (Fowler, Noll, Vo) distinguishes different bytes, except bytes constructed to
  * collide, and is the same on all machines. Tables of untrusted data use a hash with a secret seed;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads untrusted JSON with cJSON, and builds JSON. */
 #ifndef MGK_BASE_JSON_H
 #define MGK_BASE_JSON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/locale.h"
 
 mgk_status mgk_plain_locale_begin(mgk_plain_locale *scope)

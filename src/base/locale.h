@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads and writes numbers with a decimal point in any locale of the program. */
 #ifndef MGK_BASE_LOCALE_H
 #define MGK_BASE_LOCALE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Allocates arrays, with overflow checks of their sizes. */
 #ifndef MGK_BASE_MEMORY_H
 #define MGK_BASE_MEMORY_H

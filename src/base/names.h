@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lists of names for messages about a name that does not exist. */
 #ifndef MGK_BASE_NAMES_H
 #define MGK_BASE_NAMES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/npy.h"
 
 #include <stdio.h>

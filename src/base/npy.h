@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The header of NumPy's .npy files (NEP 1): the bytes 93 "NUMPY", a version
  * (major, minor), the header's length as 2 (version 1) or 4 bytes (versions 2

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reads and prints decimal numbers. Reading is strict: no leading blanks, no "inf", no silent
  * overflow. Chooses the noun of a count.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/numpy.h"
 
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* NumPy's files: an array (.npy), or named arrays in a ZIP archive (.npz). */
 #ifndef MGK_BASE_NUMPY_H
 #define MGK_BASE_NUMPY_H

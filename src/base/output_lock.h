@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Only one run at a time may write an output. It holds a lock (flock) on an empty file next to the
  * output, OUTPUT.mgk-lock. On file systems without locks several runs may write; outputs still

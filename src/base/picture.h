@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The conversion of a picture to tokens: resized to a square, its numbers scaled and normalised,
  * cut into square patches. Token 0 is the class; token 1 + r S/P + c is the patch of row r, column

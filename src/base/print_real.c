@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Decimal digits of doubles. A double f * 2^e is scaled by a power of ten to a number with 17
  * digits before the point. 128 bits of this number tell how it rounds to 15, 16 and 17 digits, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A progress bar on standard error: rate and remaining time, redrawn in place on a terminal;
  * otherwise a plain line every few seconds; nothing when quiet.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* SHA-256 (FIPS 180-4), which identifies the model in results. */
 #ifndef MGK_BASE_SHA256_H
 #define MGK_BASE_SHA256_H

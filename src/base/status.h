@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Errors are values: every function that can fail returns an mgk_status; its message is kept per
  * thread until the next failure.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/token_text.h"
 
 #include <pthread.h>

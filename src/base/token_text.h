@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The text of tokens, for people. */
 #ifndef MGK_BASE_TOKEN_TEXT_H
 #define MGK_BASE_TOKEN_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/unfinished.h"
 
 #include <stdatomic.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The temporary files and locks of a program, one list per process, so that a signal handler can
  * remove them before the process ends.

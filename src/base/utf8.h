@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* UTF-8 text that may be truncated or invalid, such as file names. */
 #ifndef MGK_BASE_UTF8_H
 #define MGK_BASE_UTF8_H

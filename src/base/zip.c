@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/zip.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Untrusted ZIP archives, read with libzip. All claims of an archive are checked, so that no
  * archive can request much more memory or time than its own size (deflate expands by at most 1032).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "data/buffer.h"
 
 #include <string.h>

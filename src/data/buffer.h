@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A growing array of bytes, aligned for any element type; a zeroed one is empty. */
 #ifndef MGK_DATA_BUFFER_H
 #define MGK_DATA_BUFFER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Describes the attributes and datasets of an HDF5 or NumPy file; names the toolkit's own
  * formats. */
 #include <stdbool.h>

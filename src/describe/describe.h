@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A description: a tree of names and values, printed as JSON or as lines for people. */
 #ifndef MGK_DESCRIBE_H
 #define MGK_DESCRIBE_H

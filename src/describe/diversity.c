@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Describes measures of diversity: inputs, measures, and the range of each over heads. */
 #include <math.h>
 #include <stdio.h>

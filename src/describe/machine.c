@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Describes the machine: processor, kernels, memory and GPU. */
 #include <omp.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Describes a model: configuration, tensors and cost. */
 #include "base/memory.h"
 #include "describe/describe.h"

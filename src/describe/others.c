@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files that are no arrays, ranks or tensors: training logs, PNG pictures, text. */
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Describes rank results: settings and statistics of each layer. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Describes the tensors of a container, model or not. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Formats a description for people: names and values in columns; an object two levels deep takes
  * one line. */
 #include <math.h>

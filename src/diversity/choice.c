@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which measures are computed of an input. */
 #include <stdio.h>
 #include <string.h>

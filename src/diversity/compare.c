@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Differences between inputs: means of layers, over samples. */
 #include <math.h>
 #include <stdio.h>

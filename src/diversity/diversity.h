@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The parts of measuring diversity: the choice of measures, the journal, the files, the notes. */
 #ifndef MGK_DIVERSITY_H
 #define MGK_DIVERSITY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The journal of a run of measures, and the settings of the run. */
 #include <cjson/cJSON.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a reader of measures must know about the matrices that they were computed from. */
 #include <math.h>
 #include <stdarg.h>

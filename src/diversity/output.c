@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The files of measures: CSV and JSON of means or of samples, HDF5 of samples. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Curves of pruning: what is left of a model without its least important, its most redundant, or
  * any of its heads. */
 #include <math.h>

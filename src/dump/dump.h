@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The parts of an export: it copies layers of a batch, and parameters of the model, to the
  * store. */
 #ifndef MGK_DUMP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The model's parameters in a store: key weights and biases, priors, variances. */
 #include "base/memory.h"
 #include "dump/dump.h"

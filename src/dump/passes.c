@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The passes of an export: their number, and how they share samples, threads and memory. */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Draws the differences between inputs that files of mgk-diversity hold: a panel for each measure,
  * a point with its interval for each layer. */
 #include <math.h>

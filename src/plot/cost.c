@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Draws the costs of models against the length of their input. */
 #include <stdio.h>
 

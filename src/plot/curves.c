@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Draws training curves from the logs of mgk-train; measures against the step are in steps.c. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Draws a measure against the layer: a line for each input, with a band of quartiles. */
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Draws the published figures from their inputs. */
 #include <stdio.h>
 

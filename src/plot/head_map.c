@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Draws all heads as points: near each other where their attention is alike. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Draws attention matrices, key weights and keys: a grid of panels, or a single matrix. */
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Labels attention with its tokens, or with words if sub-words are merged; and selects a part of
  * it. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Draws maps of layers x heads: one measure of every input, or the roles of heads. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Functions for matrices from stores and from models. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plot/measures.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pictures of measures of diversity: their inputs, and what these pictures share. */
 #ifndef MGK_PLOT_MEASURES_H
 #define MGK_PLOT_MEASURES_H

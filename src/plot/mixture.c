@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Draws which keys of mixtures are used: the share of each key, and how far keys are apart. */
 #include <math.h>
 #include <string.h>

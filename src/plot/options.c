@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The options that each picture takes. */
 #include "plot/options.h"
 

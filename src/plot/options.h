@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The options that each picture takes. */
 #ifndef MGK_PLOT_OPTIONS_H
 #define MGK_PLOT_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Draws the distances between the heads of each layer, in the order of their clusters. */
 #include <math.h>
 #include <stdio.h>

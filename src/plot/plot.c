@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names of models and titles, shared by all pictures. */
 #include "plot/plot.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pictures from files: reads stores, models, rank files and logs, which plots/ draws. */
 #ifndef MGK_PLOT_H
 #define MGK_PLOT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Draws what is left of models without some of their heads: the loss against the heads left. */
 #include <math.h>
 #include <stdio.h>

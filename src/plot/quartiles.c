@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The quartiles of a measure in a layer. */
 #include <math.h>
 #include <stdlib.h>

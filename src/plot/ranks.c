@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads the ranks of models by layer from the files of mgk-rank. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Draws measures against the step of training, from measured models of one or several runs: a
  * column for each run, a row for each measure, a line for each layer.

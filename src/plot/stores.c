@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads matrices of one sample from attention stores, only those that are drawn. */
 #include <stdio.h>
 #include <string.h>

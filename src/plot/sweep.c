@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Draws ranks against the threshold, from rank files. */
 #include <stdio.h>
 #include <string.h>

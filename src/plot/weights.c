@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads key weights from attention stores or from models. */
 #include <string.h>
 

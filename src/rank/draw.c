@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Draws the histograms of a rank table. */
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The inputs of a count as sources of matrices. */
 #include <string.h>
 

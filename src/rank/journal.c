@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The journal of a run of ranks: the settings that must agree for a run to be resumed. */
 #include <cjson/cJSON.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes the outputs of mgk-rank: a rank file and a picture. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The parts of counting ranks: the options of its inputs, the summary, the files. */
 #ifndef MGK_RANK_H
 #define MGK_RANK_H

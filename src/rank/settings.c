@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The description of a run in its rank file. */
 #include <cjson/cJSON.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/again.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What several tables of a model give, as JSON for the page. */
 #ifndef MGK_REPORT_AGAIN_H
 #define MGK_REPORT_AGAIN_H

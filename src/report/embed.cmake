@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Writes files as arrays of C. Usage: cmake -DOUTPUT=FILE.c -DPAGE=FILE -DSTYLE=FILES -DSCRIPT=FILES
 # -P embed.cmake; each of the three is a list of files separated by commas, which become one text.
 set(text "/* Made of the files in page/ by embed.cmake. */\n#include \"report/page.h\"\n")

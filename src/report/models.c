@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/models.h"
 
 #include <string.h>

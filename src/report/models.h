@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The measures of all models, as JSON for the page. */
 #ifndef MGK_REPORT_MODELS_H
 #define MGK_REPORT_MODELS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The parts of the page as they are in the folder page/, put into the library when it is built. */
 #ifndef MGK_REPORT_PAGE_H
 #define MGK_REPORT_PAGE_H

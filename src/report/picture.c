@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/picture.h"
 
 #include <stdlib.h>

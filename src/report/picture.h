@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pictures of mgk-plot inside the page, as inline SVG. */
 #ifndef MGK_REPORT_PICTURE_H
 #define MGK_REPORT_PICTURE_H

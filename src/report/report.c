@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Collects the inputs, and fills the places of the page. */
 #include "report/report.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The report: a page about measures of attention heads, with everything in it that it shows. */
 #ifndef MGK_REPORT_H
 #define MGK_REPORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/stores.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Samples of attention stores, as JSON for the page: tokens and matrices. */
 #ifndef MGK_REPORT_STORES_H
 #define MGK_REPORT_STORES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/tables.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tables of a report. Each file is read once; inputs that are of the same model and samples
  * become one model. */
 #ifndef MGK_REPORT_TABLES_H

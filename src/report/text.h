@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes texts and numbers into a page, so that no text of a file can become markup or code. */
 #ifndef MGK_REPORT_TEXT_H
 #define MGK_REPORT_TEXT_H

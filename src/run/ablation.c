@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/ablation.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Ablation: the loss, the logits and the last hidden states of a model without some of its heads,
  * on a batch of a model run. A head that is removed adds nothing to the output projection of its

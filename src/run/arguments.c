@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/arguments.h"
 
 #include <stdlib.h>

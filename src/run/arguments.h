@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Checks of a caller's arguments. */
 #ifndef MGK_RUN_ARGUMENTS_H
 #define MGK_RUN_ARGUMENTS_H

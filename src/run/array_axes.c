@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/array_axes.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the leading axes of an array of other software are taken for. */
 #ifndef MGK_RUN_ARRAY_AXES_H
 #define MGK_RUN_ARRAY_AXES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/diversity_file.h"
 
 #include <cjson/cJSON.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads files of mgk-diversity: CSV and JSON of means or of samples, HDF5 of samples. */
 #ifndef MGK_RUN_DIVERSITY_FILE_H
 #define MGK_RUN_DIVERSITY_FILE_H

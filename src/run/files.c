@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/files.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The files that a job reads and writes, collected before it starts, so that it destroys no input
  * and writes no output twice. */
 #ifndef MGK_RUN_FILES_H

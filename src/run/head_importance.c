@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/head_importance.h"
 
 #include <math.h>

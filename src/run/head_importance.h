@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What each head of a running model is worth: how the model changes without it, and what the
  * gradient says of it (Michel et al. 2019).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/input.h"
 
 #include "base/memory.h"

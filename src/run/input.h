@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The input of a model run (mgk_input): the rules for its options, and opening it. */
 #ifndef MGK_RUN_INPUT_H
 #define MGK_RUN_INPUT_H

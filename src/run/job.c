@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/job.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A job (mgk.h): its device, its model and its watcher. */
 #ifndef MGK_RUN_JOB_H
 #define MGK_RUN_JOB_H

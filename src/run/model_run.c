@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/model_run.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs a model over chosen samples, batch by batch, for export and for streamed analysis. */
 #ifndef MGK_RUN_H
 #define MGK_RUN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A running model as a source of matrices, which are not stored. */
 #include <math.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/pruning.h"
 
 #include <math.h>

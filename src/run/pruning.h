@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pruning: a model without more and more of its heads. */
 #ifndef MGK_RUN_PRUNING_H
 #define MGK_RUN_PRUNING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/rank_file.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rank files: CSV, JSON and HDF5 with the columns of analysis/table/rank_columns.h. */
 #ifndef MGK_RUN_RANK_FILE_H
 #define MGK_RUN_RANK_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Recognises files by their content, because programs accept stores, rank files and models
  * alike. */
 #ifndef MGK_RECOGNISE_H

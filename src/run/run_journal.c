@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/run_journal.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The journal of a run (analysis/run/journal.h), next to its output. */
 #ifndef MGK_RUN_JOURNAL_H
 #define MGK_RUN_JOURNAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The description of sources in the output of a run. */
 #include <cjson/cJSON.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The settings of sources that must agree for a run to be resumed. */
 #include <cjson/cJSON.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/source_importance.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What heads are worth, for a model as a source: kept from the last batch for prepared groups,
  * which may belong to several batches. */
 #ifndef MGK_RUN_SOURCE_IMPORTANCE_H

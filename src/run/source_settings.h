@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The settings of sources, for the journal of a run and for the description of its output. */
 #ifndef MGK_RUN_SOURCE_SETTINGS_H
 #define MGK_RUN_SOURCE_SETTINGS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/sources.h"
 
 #include <string.h>

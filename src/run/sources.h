@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The inputs of an analysis as sources of matrices: attention stores, arrays of other software, or
  * a running model.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An attention store, or an array of other software, as a source of matrices. */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "run/vectors.h"
 
 #include <string.h>

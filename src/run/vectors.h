@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Extracts queries, keys and values of some heads from rows of all heads. */
 #ifndef MGK_RUN_VECTORS_H
 #define MGK_RUN_VECTORS_H

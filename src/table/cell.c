@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "table/cell.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Cells of CSV (RFC 4180): texts between commas. A text that contains a comma, a quote, CR or LF is
  * put between quotes, and each quote in it is doubled.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The files of a result table. All three formats contain every column, and are written whole or not
  * at all.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/number.h"

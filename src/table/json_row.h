@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows of a table in JSON. */
 #ifndef MGK_TABLE_JSON_ROW_H
 #define MGK_TABLE_JSON_ROW_H

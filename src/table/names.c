@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "table/names.h"
 
 #include <string.h>

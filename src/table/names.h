@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Texts that are known only at run time, such as names of files: each is stored once, and found by
  * a hash. */
 #ifndef MGK_TABLE_NAMES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A table of results: rows, and columns that describe their values. A measure adds a column to a
  * schema; the writers and readers of CSV, JSON and HDF5 loop over the columns of a schema and

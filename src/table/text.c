@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "table/text.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shared by the text formats, CSV and JSON. */
 #ifndef MGK_TABLE_TEXT_H
 #define MGK_TABLE_TEXT_H

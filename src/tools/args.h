@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Command lines: a table of options parses, checks and explains itself. It supports long options
  * like getopt_long (--name value, --name=value), and short ones where the table has a letter. */
 #ifndef MGK_TOOLS_ARGS_H

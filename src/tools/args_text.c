@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Prints a table of options: as help, for the man page and for the completion. */
 #include <inttypes.h>
 #include <string.h>

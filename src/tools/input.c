@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tools/input.h"
 
 void mgk_tool_input_end(mgk_tool_input *in)

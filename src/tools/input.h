@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The options of programs that run a model: the source of its tokens, and the layers. */
 #ifndef MGK_TOOLS_INPUT_H
 #define MGK_TOOLS_INPUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tools/measure_names.h"
 
 #include <string.h>

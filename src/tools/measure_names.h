@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names of measures as users type them. */
 #ifndef MGK_TOOLS_MEASURE_NAMES_H
 #define MGK_TOOLS_MEASURE_NAMES_H

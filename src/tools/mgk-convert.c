@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk-convert: converts any checkpoint to the toolkit's own format. */
 #include "tools/tool.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk-diversity: measures of the diversity and redundancy of attention. */
 #include <stdio.h>
 #include <string.h>

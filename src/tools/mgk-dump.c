@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk-dump: exports attention. */
 #include <math.h>
 #include <stdio.h>

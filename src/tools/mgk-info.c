@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk-info: describes a file, the machine, or the measures of attention diversity. */
 #include <stdio.h>
 

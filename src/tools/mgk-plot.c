@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk-plot: draws pictures. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk-rank: numerical ranks of attention matrices. */
 #include <math.h>
 #include <stdio.h>

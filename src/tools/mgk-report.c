@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk-report: one page about the diversity of heads. */
 #include "tools/tool.h"
 

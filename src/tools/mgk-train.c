@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk-train: trains a model. */
 #include "tools/tool.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tools/notes.h"
 
 const mgk_arg_note mgk_tool_notes[] = {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Man page notes for options that several programs have. */
 #ifndef MGK_TOOLS_NOTES_H
 #define MGK_TOOLS_NOTES_H

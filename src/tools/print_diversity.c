@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tools/print_diversity.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of layers that mgk-diversity prints. */
 #ifndef MGK_TOOLS_PRINT_DIVERSITY_H
 #define MGK_TOOLS_PRINT_DIVERSITY_H

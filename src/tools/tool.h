@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The common parts of all programs: options, interruption, progress, the exit status. */
 #ifndef MGK_TOOLS_TOOL_H
 #define MGK_TOOLS_TOOL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Performance on held-out data. */
 #include "train/feed.h"
 #include "train/train.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "train/feed.h"
 
 #include <limits.h>

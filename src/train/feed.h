@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads batches of a dataset into host memory. */
 #ifndef MGK_TRAIN_FEED_H
 #define MGK_TRAIN_FEED_H

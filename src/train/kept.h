@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The models that a run keeps besides its best one: those of step 0, which is the untrained one, of
  * every `keep_every` steps, and of the last step.

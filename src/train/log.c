@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "train/log.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The CSV log of a run, with one row every `log_every` steps and one for each evaluation:
  *   step,tokens,learning_rate,train_loss,gradient_norm,eval_loss,eval_accuracy,bits_per_byte,perplexity

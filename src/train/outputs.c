@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "train/outputs.h"
 
 #include <errno.h>

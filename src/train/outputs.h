@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The output files of a run: a check before it starts, and cleanup at its end. */
 #ifndef MGK_TRAIN_OUTPUTS_H
 #define MGK_TRAIN_OUTPUTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "train/read_log.h"
 
 #include <math.h>

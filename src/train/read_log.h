@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads the log of a run, train/log.h. */
 #ifndef MGK_TRAIN_READ_LOG_H
 #define MGK_TRAIN_READ_LOG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "train/room.h"
 
 enum { SPARED = 8 };

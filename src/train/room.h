@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Checks whether a batch fits the memory of the device, and suggests one that does. */
 #ifndef MGK_TRAIN_ROOM_H
 #define MGK_TRAIN_ROOM_H

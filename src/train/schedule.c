@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "train/schedule.h"
 
 #include <math.h>

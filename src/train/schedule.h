@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The learning rate as a function of the step. */
 #ifndef MGK_TRAIN_SCHEDULE_H
 #define MGK_TRAIN_SCHEDULE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "train/state.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The state of a training run, and its file: a model file with additional tensors, the optimizer's
  * moments ("m.…", "v.…") and the best weights so far ("best.…"), and additional metadata:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "train/step.h"
 
 #include <math.h>

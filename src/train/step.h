@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One step of training: the gradient of the mean loss over its micro-batches, clipping, AdamW. The
  * device does all of it, recorded once and replayed at every step; the host provides the batches

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The loop: steps, evaluation, the best model, the log, interruption. */
 #include "train/train.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The training loop. */
 #ifndef MGK_TRAIN_TRAIN_H
 #define MGK_TRAIN_TRAIN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bases of spans, and how far random ones overlap. */
 #include "analysis/measures/basis.h"
 

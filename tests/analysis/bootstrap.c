@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Differences of means: intervals, t tests and Holm's adjustment. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The walk of mgk_diversity_run over groups: what it must not depend on, and how it ends. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Counted ranks equal the ranks from singular values, and their certificates hold. */
 #include "analysis/counting/engine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ranks from thin factors equal those of the product matrix. */
 #include "analysis/counting/factors.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Families of attention matrices whose ranks are hard to count. */
 #ifndef MGK_TESTS_ANALYSIS_FAMILIES_H
 #define MGK_TESTS_ANALYSIS_FAMILIES_H

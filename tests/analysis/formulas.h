@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The measures as direct transcriptions of their formulas, in long double and without any code of
  * the library, so that they can tell it wrong. Slow: some take N^3 steps. */
 #ifndef MGK_TEST_ANALYSIS_FORMULAS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Attention of a synthetic model, of a chosen kind, as a source; and its samples for formulas. */
 #ifndef MGK_TEST_ANALYSIS_HEADS_H
 #define MGK_TEST_ANALYSIS_HEADS_H

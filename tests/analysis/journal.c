@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The journal of a run of ranks: resumed rows are unchanged, and the file is not trusted. */
 #include "test.h"
 

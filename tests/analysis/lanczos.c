@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Block Lanczos on operators whose eigenvalues are known. */
 #include "analysis/counting/lanczos.h"
 

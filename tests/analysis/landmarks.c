@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* σ₁ and the singular value nearest to the threshold, for known spectra. */
 #include "analysis/counting/landmarks.h"
 

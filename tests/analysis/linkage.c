@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Average linkage, against joining the nearest two clusters again and again by their definition. */
 #include "analysis/measures/linkage.h"
 

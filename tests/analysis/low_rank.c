@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Counts by a thin basis equal those of singular values, and matrices without low rank are
  * refused. */
 #include "analysis/counting/low_rank.h"

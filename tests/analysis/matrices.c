@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "analysis/matrices.h"
 
 #include <cblas.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Matrices with a known spectrum, and a second way to compute it. */
 #ifndef MGK_TESTS_ANALYSIS_MATRICES_H
 #define MGK_TESTS_ANALYSIS_MATRICES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every measure of the registry against its formula, and its value where the answer is known. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Measures of the heads in tests/golden/measures against the numbers of public implementations,
  * which compute in double precision. tests/golden/measures.py names them and describes the files.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bounds on the norms of known operators from images of random vectors. */
 #include "analysis/counting/norm_bound.h"
 

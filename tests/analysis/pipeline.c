@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Units in a pipeline: every item once, in an order that its stages allow, and units side by side.
  */
 #include "analysis/run/pipeline.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Spectra in two steps; the CPU stands for a device with little memory, a few matrices per batch.
  * Copies to the host happen only when the host waits for them. */
 #include "test.h"

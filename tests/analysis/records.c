@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Records of samples: their lines in a journal, and their means. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Steps that shrink matrices before counting: exact reductions, and splitting off a direction. */
 #include "kernels/blas.h"
 #include "test.h"

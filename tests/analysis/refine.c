@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Counts of singular values that are too close to the threshold for squares. */
 #include "analysis/counting/refine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Orders in which heads are removed. */
 #include "analysis/measures/removal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Measures that do not depend on the scale equal those of the same matrix at a usual scale. */
 #include "analysis/counting/scaled.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Classical scaling, against points whose distances are known, and against Jacobi's eigenvalues. */
 #include "analysis/measures/scaling.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A source of synthetic matrices that records how it is used. */
 #ifndef MGK_TEST_ANALYSIS_SOURCE_H
 #define MGK_TEST_ANALYSIS_SOURCE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Matrices with known ranks that are hard to count: blocks whose singular values follow from their
  * entries, scattered over the matrix by permutations. */
 #ifndef MGK_TESTS_ANALYSIS_TRAPS_H

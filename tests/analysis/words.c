@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tokens are merged into words, and attention between tokens into attention between words. */
 #include "analysis/measures/words.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/reference_real.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The C library's text of a double, to compare with. */
 #ifndef MGK_TESTS_REFERENCE_REAL_H
 #define MGK_TESTS_REFERENCE_REAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* No file is read and written, or written twice, under any name; one run at a time writes it. */
 #include "base/claims.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What failed downloads leave is told apart from files that only look like it. */
 #include "test.h"
 

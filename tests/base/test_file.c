@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Outputs appear whole or not at all, and inputs are regular files. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* 16-bit floats: each of them, and the values between two. */
 #include "test.h"
 

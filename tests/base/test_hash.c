@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* FNV-1a against known answers; the seeded hash scatters, differently for each seed. */
 #include "test.h"
 

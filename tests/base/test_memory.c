@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Arrays are zeroed, aligned, and refused if their size overflows. */
 #include "test.h"
 

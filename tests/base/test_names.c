@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a wrong name may mean. */
 #include "base/names.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Headers of .npy files are read, or refused if malformed. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Numbers in text: extremes, and text that is not a number. */
 #include "test.h"
 

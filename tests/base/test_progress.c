@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The progress bar on standard error. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Philox4x32-10 against the known answers of Random123, and the distributions derived from it. */
 #include "test.h"
 

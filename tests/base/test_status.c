@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Statuses and their messages. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Text cut to a size stays UTF-8. */
 #include "test.h"
 

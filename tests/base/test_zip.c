@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Archives are read whole and in parts; inconsistent ones are refused. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "data/fixture.h"
 
 #include <ftw.h>

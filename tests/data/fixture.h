@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A temporary folder for each test, and short functions to fill it and to open datasets. */
 #ifndef MGK_TESTS_DATA_FIXTURE_H
 #define MGK_TESTS_DATA_FIXTURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Only the requested parts of a text too large for memory are read. */
 #include <fcntl.h>
 #include <stdio.h>

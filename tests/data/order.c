@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The epoch permutation, the names of tasks, and options that contradict each other. */
 #include "data/fixture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The retrieval task on the TSV files of Long Range Arena. */
 #include "data/fixture.h"
 

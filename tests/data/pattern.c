@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Regular expressions have the meaning of the tokenizers library, from which these answers come, or
  * are refused. */
 #include "data/tokenizers/pattern.h"

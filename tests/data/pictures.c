@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pictures against Pillow; tests/golden/vit.py makes the files. Bad PNGs are made here. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The text task on folders of reviews. */
 #include "data/fixture.h"
 

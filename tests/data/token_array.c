@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Token ids from archives: the choice of the array, and refusals. */
 #include "data/datasets/token_array.h"
 

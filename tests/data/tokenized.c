@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Text read through a tokenizer: windows, lines, and the tokens around each sequence. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tokenizers: recognition of files, texts of tokens, words, and refused files. */
 #include <pthread.h>
 #include <stdio.h>

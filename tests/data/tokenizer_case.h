@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Functions for tests of tokenizers: opening one and checking its ids. */
 #ifndef MGK_TESTS_DATA_TOKENIZER_CASE_H
 #define MGK_TESTS_DATA_TOKENIZER_CASE_H

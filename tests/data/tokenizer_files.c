@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tokenizers of plain vocabularies, and the files that accompany them. */
 #include <unistd.h>
 

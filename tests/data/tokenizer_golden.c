@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tokenizers against the reference: every id of every string in tests/golden/tokenizers, which
  * tests/golden/tokenizer.py makes. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tokens task: id files as text and as .npy. */
 #include "data/fixture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Products of cuBLAS, computed by CBLAS; factors are rounded if TF32 is allowed. */
 #include <cblas.h>
 #include <stdlib.h>

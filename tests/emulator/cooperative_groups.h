@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The part of cooperative groups that kernels/cuda uses: clusters. */
 #ifndef MGK_TESTS_EMULATOR_COOPERATIVE_GROUPS_H
 #define MGK_TESTS_EMULATOR_COOPERATIVE_GROUPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The products of cuBLAS, by CBLAS. */
 #ifndef MGK_TESTS_EMULATOR_CUBLAS_V2_H
 #define MGK_TESTS_EMULATOR_CUBLAS_V2_H

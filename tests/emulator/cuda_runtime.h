@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The part of the CUDA runtime that kernels/cuda uses, on the CPU, so that its kernels are tested
  * without a GPU: the same .cu files are compiled as C++ with this header.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Batched functions of cuSOLVER in float64, by LAPACK: symmetric eigenvalues, Cholesky factors. */
 #ifndef MGK_TESTS_EMULATOR_CUSOLVERDN_H
 #define MGK_TESTS_EMULATOR_CUSOLVERDN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The device and its faults, its memory, and errors. */
 #include "device.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Settings of the emulated device from the environment (cuda_runtime.h). */
 #ifndef MGK_TESTS_EMULATOR_DEVICE_H
 #define MGK_TESTS_EMULATOR_DEVICE_H

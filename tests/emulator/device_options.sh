@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Unusable devices, too little device memory, and TF32, with the programs on the emulated device.
 # Usage: device_options.sh FOLDER_OF_PROGRAMS WORKING_FOLDER
 set -u

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # The programs on the emulated device against the CPU: losses of training from one seed, matrices in
 # double precision, ranks of stored matrices and of a running model. Usage: programs.sh
 # FOLDER_OF_PROGRAMS WORKING_FOLDER

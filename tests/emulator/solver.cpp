@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuSOLVER's batched eigenvalues and Cholesky factors, one matrix after another by LAPACK. */
 #include <lapacke.h>
 

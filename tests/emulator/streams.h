@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Streams of the emulator. Calls run at once, except copies to page-locked memory: these are
  * delayed until the host waits for them, because it may not rely on them earlier. So a missing

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Threads, warps, blocks and clusters: fibers of one host thread that run in turns. */
 #include <stdio.h>
 #include <stdlib.h>

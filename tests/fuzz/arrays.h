@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shared by the targets of array files. */
 #ifndef MGK_TESTS_FUZZ_ARRAYS_H
 #define MGK_TESTS_FUZZ_ARRAYS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shared by the targets of tokenizers. */
 #ifndef MGK_TESTS_FUZZ_ENCODE_H
 #define MGK_TESTS_FUZZ_ENCODE_H

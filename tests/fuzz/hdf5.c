@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* HDF5 files: attention stores, and arrays of other software. The bytes are a file, or changes to a
  * good store: the fuzzer cannot instrument the library and seldom finds a valid file. */
 #include <stdlib.h>

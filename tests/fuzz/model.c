@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models: config.json with tensors, and the recipes that read them. The parts of an input are
  * config.json, preprocessor_config.json and a list of tensors, one per line: "name 2 3". All

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* NumPy files, .npy and .npz. */
 #include "fuzz/arrays.h"
 #include "fuzz/fuzz.h"

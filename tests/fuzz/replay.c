@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Passes every file of a folder to a target, as a test that the target returns without a crash. */
 #include <dirent.h>
 #include <stdio.h>

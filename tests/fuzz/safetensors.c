@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* safetensors files. */
 #include "fuzz/fuzz.h"
 #include "fuzz/tensors.h"

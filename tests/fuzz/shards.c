@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The JSON index of a checkpoint in two files, which are good and always the same. */
 #include <stdlib.h>
 

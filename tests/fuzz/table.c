@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tables of text: CSV, and JSON where the bytes begin with '{'. What is read is written and read
  * again, and must be the same. */
 #include <stddef.h>

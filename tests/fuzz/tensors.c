@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "fuzz/tensors.h"
 
 #include <math.h>

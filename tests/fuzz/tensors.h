@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shared by the targets of checkpoints. */
 #ifndef MGK_TESTS_FUZZ_TENSORS_H
 #define MGK_TESTS_FUZZ_TENSORS_H

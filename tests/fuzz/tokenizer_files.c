@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Plain vocabulary files: vocab.json with merges.txt, vocab.txt, lists of words. The parts of an
  * input are the vocabulary, the other files below, and a text. */
 #include "fuzz/encode.h"

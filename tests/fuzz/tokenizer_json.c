@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tokenizer.json, and after a zero byte a text to encode. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files of PyTorch before 1.6: pickles and storages one after another. */
 #include "fuzz/fuzz.h"
 #include "fuzz/tensors.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* PyTorch's ZIP container. The bytes are an archive, or a pickle, which this target puts into an
  * archive with two storages: the archive's checksums would otherwise stop the fuzzer. */
 #include <stdlib.h>

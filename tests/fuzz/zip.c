@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ZIP archives: every entry, whole and in parts. */
 #include "base/zip.h"
 #include "base/memory.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Writes tests/golden/authors: checkpoints as the paper's own code saves them, tiny and random.
 
     python3 tests/golden/authors.py [FOLDER]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Checkpoints of the paper's language-model code (folder lmtool-fwms), and a reference for them.
 
 Pickled modules refer to classes of the code that trained them; empty classes replace these here. The

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Checkpoints of the paper's Long Range Arena code (folder lra), and a reference for them.
 
 The reference follows the equations of the training code, in float64, with one form for each kind of

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Writes the tiny files of tests/golden/containers with PyTorch: the same tensors in every container.
 
     python3 tests/golden/containers.py [FOLDER]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Shared by the scripts of this folder: random numbers, small mathematics, files of expected values."""
 
 import json

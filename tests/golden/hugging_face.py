@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Writes tiny checkpoints of Hugging Face's families with random weights, and what the reference
 implementation computes from them in double precision, to hugging_face/ beside this file.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Writes tests/golden/measures: attention of random heads, and what public implementations of measures
 of attention say about it. tests/analysis/measures_golden.c compares.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Makes tests/golden/tokenizers: tiny tokenizers of every kind that is read, and what they make of
 hard strings. The reference is Hugging Face's `tokenizers`; where a tokenizer is also written as
 plain vocabulary files, `transformers` must read those alike.

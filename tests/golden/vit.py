@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Writes tiny vision transformers of Hugging Face with random weights, pictures, and what Pillow and
 the reference implementation make of them in double precision, to hugging_face/vit* and pictures/.
 

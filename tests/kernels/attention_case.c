@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "attention_case.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One attention problem: its sizes, its numbers on the host in double, and the calls of its kind on
  * a device. Tests set the fields of attention_shape; this helper handles the strides. */
 #ifndef MGK_TESTS_KERNELS_ATTENTION_CASE_H

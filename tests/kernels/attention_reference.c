@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Attention by definition, pair by pair, in double. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The devices for tests of kernels, one after another: every instruction-set level of the CPU that
  * this build contains and this machine supports, or the device MGK_TEST_DEVICE. */
 #ifndef MGK_TESTS_KERNELS_DEVICES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A library that imitates OpenBLAS's choice of kernels. It has Prescott, Nehalem, Haswell and
  * SkylakeX, and selects FAKE_OWN by default. Kernels listed in FAKE_WRONG compute one entry of one

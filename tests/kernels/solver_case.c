@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "solver_case.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Requirements on every operation that computes singular values. */
 #ifndef MGK_TESTS_KERNELS_SOLVER_CASE_H
 #define MGK_TESTS_KERNELS_SOLVER_CASE_H

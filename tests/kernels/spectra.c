@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "spectra.h"
 
 #include "analysis/matrices.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Batches of matrices with known singular values, for the solvers of devices. */
 #ifndef MGK_TESTS_KERNELS_SPECTRA_H
 #define MGK_TESTS_KERNELS_SPECTRA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "spectrum_case.h"
 
 #include <math.h>

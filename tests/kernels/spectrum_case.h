@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Matrices that all tests of singular values use. */
 #ifndef MGK_TESTS_KERNELS_SPECTRUM_CASE_H
 #define MGK_TESTS_KERNELS_SPECTRUM_CASE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every attention kind against its definition: matrices, outputs and priors, in both precisions. */
 #include "attention_case.h"
 

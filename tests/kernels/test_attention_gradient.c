@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The gradients of every attention kind against differences of its output, in float64. */
 #include "attention_case.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The paper's statements about attention, checked without the general reference. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Gradients of every kind equal those of the CPU in double, which are checked against
  * differences. */
 #include "attention_case.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Singular values in two steps: a device reduces matrices to bands, and the host computes their
  * values. */
 #include "analysis/matrices.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Singular values by bisection, on devices that support it; small blocks make clusters of many
  * blocks. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Singular values of bidiagonal matrices of kinds that dense matrices seldom lead to. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The choice among OpenBLAS's kernels, tested with a library that imitates it. */
 #include <dlfcn.h>
 #include <stdlib.h>

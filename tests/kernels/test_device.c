@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Features of a device other than arithmetic: mirrors, memory, TF32. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A device's measures of matrix entries, compared with the host's. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The vectorisable exponential against the C library's, in one precision. */
 #include <float.h>
 

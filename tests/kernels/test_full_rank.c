@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Proofs of full rank, on devices that support them: proofs are true, and most matrices get one. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Counts of singular values on a device, against spectra and against the host. */
 #include <float.h>
 #include <string.h>

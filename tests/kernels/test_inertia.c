@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The inertia of symmetric matrices, and the factors that remain, at every level. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Every backward operation except attention's, against finite differences of its forward operation,
  * in double. (test_layers.c and test_operations.c compare the same code in single precision with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Dropout, normalisation, embedding, pooling, pairs and shifts against a plain reference in double.
  */
 #include "workspace.h"

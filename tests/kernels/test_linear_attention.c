@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Special cases of linear attention: long sums, features that overflow or are orthogonal, priors at
  * their bounds, responsibilities computed by hand. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The linear attention of the paper's own code against its definition: rows without normalisation,
  * and keys that are mixed before φ. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Products, activations, losses and the optimizer against a plain reference in double. */
 #include "workspace.h"
 

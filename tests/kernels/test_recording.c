@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Recorded work against direct calls: training steps of small models, and refusals. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The steps from a matrix to its bidiagonal form, at sizes where computing a spectrum skips some of
  * them. */
 #include "test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The residual of a factorisation, at every level, against integer arithmetic. */
 #include "kernels/spectral/residual.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The kernels of attention rows against their formulas in long double, on every level. */
 #include "test.h"
 

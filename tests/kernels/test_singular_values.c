@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Singular values of batches of matrices on every device. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Results that do not depend on the number of threads, and opening the CPU. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Device arrays that are filled and read as double and released together after a test. */
 #ifndef MGK_TESTS_KERNELS_WORKSPACE_H
 #define MGK_TESTS_KERNELS_WORKSPACE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "model/pass_case.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A tiny model and a batch for it: odd sizes, sequences of different lengths, random weights. */
 #ifndef MGK_TESTS_MODEL_PASS_CASE_H
 #define MGK_TESTS_MODEL_PASS_CASE_H

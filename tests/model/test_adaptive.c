@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Adaptive softmax against its definition, for any blocks. */
 #include "test.h"
 

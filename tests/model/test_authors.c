@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Checkpoints of the paper's own code against a reference; tests/golden/authors.py makes both.
  * Missing or wrongly shaped tensors are named. */
 #include "golden.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The configuration: defaults, checks, and JSON from trusted and other sources. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Costs against numbers computed by hand. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Model files return the same bits, and other files are refused. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The backward pass of whole models against finite differences of the loss, in float64. */
 #include "test.h"
 

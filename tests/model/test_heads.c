@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Heads that are left out of a pass, and the gradient of their outputs, in float64. */
 #include "test.h"
 

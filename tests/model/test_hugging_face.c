@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Families of Hugging Face against transformers; tests/golden/hugging_face.py makes the files. */
 #include "golden.h"
 #include "test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Properties of a pass other than its gradient: reproducible runs, dropout, learning, bad
  * batches. */
 #include "test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pickles as data: the result of each instruction; no pickle does harm. */
 #include "test.h"
 

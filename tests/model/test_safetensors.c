@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Valid safetensors files: written, read back and compared. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Invalid safetensors files: each gives a precise error, none does harm. */
 #include "test.h"
 

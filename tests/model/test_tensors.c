@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Checkpoints are the same in every container, and elements the same in every order. */
 #include "test.h"
 

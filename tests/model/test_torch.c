@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* PyTorch's files, made by tests/golden/containers.py: every container gives the same tensors. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Accepted and refused folders of vision transformers; golden files test the rest. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A character that the font of pictures lacks is drawn from another font, if the machine
  * has one. */
 #include <pango/pangocairo.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plots/charts/image.h"
 #include "base/memory.h"
 #include "test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Labels of matrices are thinned if they do not fit, cut if they are long, and never overlap each
  * other or the edge of the picture. */
 #include "plots/charts/labels.h"

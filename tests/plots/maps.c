@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Maps of cells with numbers and trees, and bands around curves. */
 #include "plots/charts/maps.h"
 

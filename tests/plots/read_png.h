@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads the PNG files of the toolkit. */
 #ifndef MGK_TESTS_READ_PNG_H
 #define MGK_TESTS_READ_PNG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plots/scales/scale.h"
 #include "plots/scales/colorbar.h"
 #include "test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Points of groups: where they are drawn, and what their labels do not cover. */
 #include "plots/charts/scatter.h"
 

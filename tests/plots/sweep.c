@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plots/charts/sweep.h"
 
 #include <stdlib.h>

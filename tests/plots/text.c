@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Text in other scripts: shaped, in its own direction, and visible if no font has it. */
 #include <stdlib.h>
 #include <string.h>

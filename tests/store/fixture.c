@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "store/fixture.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Small attention stores with known content. */
 #ifndef MGK_TESTS_STORE_FIXTURE_H
 #define MGK_TESTS_STORE_FIXTURE_H

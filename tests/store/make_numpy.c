@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "store/make_numpy.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Makes NumPy files for tests. */
 #ifndef MGK_TESTS_STORE_MAKE_NUMPY_H
 #define MGK_TESTS_STORE_MAKE_NUMPY_H

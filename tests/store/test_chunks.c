@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Chunks of any shape with all known filters, and malformed chunks. */
 #include <hdf5.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Damaged files: a change of any byte of a store neither crashes this program nor makes it hang;
  * the same for files that are known to crash HDF5 1.10.8. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes that bypass the kernel's cache: accepted bytes are written unchanged, the rest is left to
  * the caller. */
 #include <errno.h>

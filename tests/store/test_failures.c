@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A store that cannot be finished reports why and leaves nothing behind. */
 #include <dirent.h>
 #include <signal.h>

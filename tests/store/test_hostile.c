@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Malformed files: one clear failure, no crash, no large allocation. */
 #include <hdf5.h>
 #include <stdio.h>

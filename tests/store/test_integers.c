@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Token ids in HDF5 files of other software, and in the toolkit's own. */
 #include "store/foreign/integers.h"
 

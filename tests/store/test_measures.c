@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Measures in HDF5: names, shapes, attributes, scales and values, seen by libhdf5 alone. */
 #include <hdf5.h>
 #include <hdf5_hl.h>

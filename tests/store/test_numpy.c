@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Matrices in NumPy files: every type, order and number of axes, in .npy and .npz. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Matrices of other software: plain datasets with up to three leading axes. */
 #include <hdf5.h>
 #include <string.h>

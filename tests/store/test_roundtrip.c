@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Written data are read back: every object, element type, compression and chunk shape. */
 #include <hdf5_hl.h>
 #include <string.h>

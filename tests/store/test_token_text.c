@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The text of tokens in a store: written, read, and refused if malformed. */
 #include <hdf5.h>
 #include <stdio.h>

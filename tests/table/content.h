@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Checks the content of text files. */
 #ifndef MGK_TESTS_TABLE_CONTENT_H
 #define MGK_TESTS_TABLE_CONTENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tables of any columns: every format keeps every value, and files are not trusted. */
 #include "test.h"
 

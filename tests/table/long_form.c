@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tables in long form: texts that are known only at run time, integers that may be missing, and
  * files that are written in pieces. */
 #include "test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The parts of HDF5 rank files other than columns: spectra, and malformed ones. */
 #include <hdf5.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # mgk-dump and mgk-info refuse bad input: one line that starts with the program's name, the right
 # exit status, no output file. Usage: bad_input.sh FOLDER_OF_PROGRAMS WORKING_FOLDER
 set -u

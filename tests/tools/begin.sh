@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Sourced at the beginning of tests of programs. Their arguments: FOLDER_OF_PROGRAMS WORKING_FOLDER;
 # the latter is created again and entered.
 programs=$1

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # mgk-diversity as a program: its tables, one-line errors, interruption. Usage: diversity.sh
 # PROGRAMS FOLDER
 set -eu

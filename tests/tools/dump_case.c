@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "dump_case.h"
 
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shared by the tests of mgk_dump_attention: a model, a text, and their store. */
 #ifndef MGK_TESTS_DUMP_CASE_H
 #define MGK_TESTS_DUMP_CASE_H

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # The library names fields of options, `head_dim`; programs print them as their own options. Usage:
 # hints.sh PROGRAMS FOLDER GOLDEN
 set -u

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # mgk-info as a program: the list of measures, as lines and as JSON. Usage: info.sh PROGRAMS FOLDER
 set -u
 . "$(dirname "$0")/begin.sh"

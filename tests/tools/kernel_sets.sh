@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Ranks do not depend on the kernels: all trained models give the same tables of ranks on every
 # level of the toolkit's own kernels, and with every kernel set of OpenBLAS, that this processor
 # runs. Usage: kernel_sets.sh TOP BIN FOLDER

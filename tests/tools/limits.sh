@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Programs that receive a signal or meet a full disk leave no unfinished file and report the reason.
 # Usage: limits.sh PROGRAMS FOLDER, with absolute paths
 set -u

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "memory_end.h"
 
 #include <cjson/cJSON.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Makes allocations of the library fail at a chosen point. In programs that contain this file, the
  * linker redirects aligned_alloc and open_memstream to it (--wrap), and cJSON allocates through it.

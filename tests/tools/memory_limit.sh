@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # With limited address space every program finishes, or fails with one line: OpenBLAS alone would
 # wait forever for memory. Usage: memory_limit.sh TOP BIN FOLDER
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Outputs that are inputs, that other runs write, or that killed runs left. Usage: outputs.sh
 # PROGRAMS FOLDER GOLDEN
 set -u

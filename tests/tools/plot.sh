@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # mgk-plot as a program: every kind of picture in every format; bad input gives one line that starts
 # with the program's name, the right exit status and no file. Usage: plot.sh PROGRAMS FOLDER
 set -eu

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plot_case.h"
 
 #include <stdio.h>

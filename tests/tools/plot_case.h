@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shared by the tests of mgk_plot_picture: a store and its model, options, pictures. */
 #ifndef MGK_TESTS_PLOT_CASE_H
 #define MGK_TESTS_PLOT_CASE_H

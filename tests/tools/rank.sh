@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # mgk-rank as a program: exit statuses, one-line errors, no output left behind.
 # Usage: rank.sh PROGRAMS FOLDER
 set -eu

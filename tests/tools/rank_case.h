@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shared by the tests of mgk_rank_attention: a watcher, inputs with known ranks, options. */
 #ifndef MGK_TESTS_RANK_CASE_H
 #define MGK_TESTS_RANK_CASE_H

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # mgk-report as a program: what it accepts, what it says, and that no text of a file becomes markup.
 # tests/tools/report_page.sh opens reports in a browser. Usage: report.sh PROGRAMS FOLDER
 set -eu

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Uses a report as a reader does, and writes what it finds into <pre id="results">: a line for each
  * failure, then "DONE" and the values of all tables. */
 (function () {

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Reports in a browser, headless Chromium: scripts have no errors, clicks and keys change what is
 # shown, tables sort, numbers are those of the table, and texts of files are shown, not run. Skipped
 # where there is no Chromium. Usage: report_page.sh PROGRAMS FOLDER

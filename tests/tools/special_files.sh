@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Empty files that claim a terabyte, pipes without a writer, devices and folders in place of every
 # input: each is refused within seconds, in one line. Usage: special_files.sh PROGRAMS FOLDER
 set -u

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Measures against the step of training: mgk-train keeps models, mgk-diversity measures them or
 # stores of them, mgk-plot draws the curves. Usage: steps.sh PROGRAMS FOLDER
 set -eu

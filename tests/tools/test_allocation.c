@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Every public function with its k-th allocation failing: it returns MGK_MEMORY with a message of
  * this failure, and leaves no unwanted file. Thousands of allocations are alike, so of those with

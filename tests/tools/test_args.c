@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Command lines: accepted ones, and messages about others. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The help, the man page's options and the completion's lines, letter by letter. */
 #include "test.h"
 

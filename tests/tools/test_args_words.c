@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Command lines as text, and lists of numbers within one word. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Public functions called by two threads at once, each using two threads of its own, give the same
  * results as sequential calls; under ThreadSanitizer (the preset tsan), without data races. */
 #include "mgk.h"

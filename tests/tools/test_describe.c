@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_describe_file: stable JSON, and lines that cannot control a terminal. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_measure_diversity: all formats and the table in memory hold the same values. */
 #include "mgk.h"
 

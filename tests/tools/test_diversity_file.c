@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files of mgk-diversity: every format is read to the same numbers, and damaged files are refused.
  */
 #include "run/diversity_file.h"

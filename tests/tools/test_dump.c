@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_dump_attention: the store against its model. */
 #include "dump_case.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_dump_attention: stored objects reproduce the attention. */
 #include "dump_case.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Concurrent passes of an export: their number, results that do not depend on it, and failures of
  * one pass that end all. */
 #include <dirent.h>

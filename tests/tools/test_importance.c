@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Importance of heads: the table against models whose weights of a head are scaled, in float64. */
 #include "mgk.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_network_*: one sequence at a time. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every public function with NULL for every pointer: the defaults or a refusal, never a crash. */
 #include "mgk.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Compatibility within a soname: options of older and newer headers, and the sizes of all
  * structures. A new field goes after the last one, beyond its padding; then update the size in the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The library too refuses outputs that are inputs or other outputs, as MGK_USAGE, and changes
  * nothing. */
 #include "mgk.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pictures in the public functions: export, ranks, and inputs of the wrong kind. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_plot_picture: pictures against the content of files. */
 #include "plot_case.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_plot_picture: differences between inputs, from every format of files of mgk-diversity. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_plot_picture: labels of rows and columns, words, ranges and titles. */
 #include "plot_case.h"
 

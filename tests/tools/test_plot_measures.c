@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_plot_picture: measures of diversity, from every format of files of mgk-diversity. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_plot_picture: the keys of mixtures, from every format of files of mgk-diversity. */
 #include <stdio.h>
 #include <stdlib.h>

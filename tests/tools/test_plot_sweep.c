@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_plot_picture: ranks against the threshold, from every format of rank files. */
 #include "plot_case.h"
 

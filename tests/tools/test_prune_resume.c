@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An interrupted pruning: a resumed run takes the finished orders from its journal, and its outputs
  * are those of a run that was not interrupted. */
 #include "mgk.h"

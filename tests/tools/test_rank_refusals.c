@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_rank_attention: options and files that are refused. */
 #include "rank_case.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_rank_attention: interrupted runs continue to the same files. */
 #include "rank_case.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_rank_attention: ranks of stores and arrays of other software, and their files. */
 #include "rank_case.h"
 

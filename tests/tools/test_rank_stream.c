@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mgk_rank_attention: a running model gives the same ranks as its store. */
 #include "rank_case.h"
 

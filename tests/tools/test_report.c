@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reports: their tables are read once, and tables of one model become one. Programs are tested in
  * report.sh, pages in report_page.sh. */
 #include "report/report.h"

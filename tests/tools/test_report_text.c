@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Texts and numbers in a report: no text of a file becomes markup or code. */
 #include "report/text.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The inputs of an analysis as sources of matrices, with their vectors and tokens. */
 #include "rank_case.h"
 

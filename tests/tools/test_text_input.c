@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Text is tokenised by the tokenizer in the model's folder, or by the named one. */
 #include "test.h"
 

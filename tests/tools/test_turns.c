@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Several inputs of mgk_measure_diversity: one is open at a time, and what is wrong with any of
  * them is found before the first is measured. */
 #include "mgk.h"

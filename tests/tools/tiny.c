@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tiny.h"
 
 #include <stdio.h>

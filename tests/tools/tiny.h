@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tiny models and texts for tests of the public functions. */
 #ifndef MGK_TESTS_TINY_H
 #define MGK_TESTS_TINY_H

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # mgk-train as a program: exit statuses, one-line errors, overwritten files, interruption. Usage:
 # train.sh PROGRAMS FOLDER
 set -eu

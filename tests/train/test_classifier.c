@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Training of classifiers: single sequences and pairs, and the choice of the best model. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Held-out loss and accuracy, counted by hand. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The samples of each step. */
 #include "test.h"
 

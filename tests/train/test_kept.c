@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kept models: which steps, which files, the weights of those steps, and what a resumed run does
  * with them. */
 #include "test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An interrupted and continued run equals an uninterrupted one, bit for bit. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The learning rate at chosen steps. */
 #include "test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The training loop learns, keeps the best model, accumulates micro-batches, and refuses bad
  * settings. */
 #include "test.h"

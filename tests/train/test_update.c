@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One step's effect on the weights: the mean over its samples, clipping, and decay of matrices. */
 #include "test.h"
 

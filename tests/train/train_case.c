@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "train/train_case.h"
 
 #include <string.h>

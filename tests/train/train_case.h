@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A tiny language model, text to train it on, and a run of a few steps. */
 #ifndef MGK_TESTS_TRAIN_CASE_H
 #define MGK_TESTS_TRAIN_CASE_H

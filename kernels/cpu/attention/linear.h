@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The steps shared by the output of linear attention, its gradient, the explicit matrix and the
  * responsibilities: feature maps, packing a chunk of one head, and the state, which replaces all

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The output of linear attention in O(N): the state holds all keys, or those of all earlier chunks.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Gradients of linear attention in O(N). With g'_i = [dO_i, −dO_i·o_i] / Z_i, the gradient of
  * query i's numerators and normalizer,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Thin factors of the matrix of linear attention without a causal mask. */
 #include <omp.h>
 #include <string.h>

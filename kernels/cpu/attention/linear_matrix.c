@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The explicit matrix of linear attention, and its responsibilities. */
 #include <math.h>
 #include <omp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/cpu/attention/mixture.h"
 
 #include <math.h>

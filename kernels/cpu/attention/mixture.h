@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The steps shared by the output of a mixture, its gradient, the explicit matrix and the
  * responsibilities: packing one head, computing the logits of a block of queries, normalising a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The output of softmax attention over biased keys, a block of queries at a time. */
 #include <omp.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Gradients of softmax attention over biased keys. With A the matrix and G = dO Vᵀ,
  *     dl_ijr = A_ijr (G_ij − dO_i·O_i),   A_ijr = exp(l_ijr − statistic_i),

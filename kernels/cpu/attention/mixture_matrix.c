@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The explicit attention matrix of a mixture, and its responsibilities. */
 #include <math.h>
 #include <omp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* "smgk" keys: one projection and M learned shifts. */
 #include "kernels/cpu/operations.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The matrix product of attention: a skinny matrix (one side is the head dimension) times a wide
  * one, both in cache. A general BLAS takes longer to pack such operands than to multiply them. Here

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bias, activation and their gradients; kernels/activation.h has the formulas. */
 #include "kernels/activation.h"
 #include "kernels/cpu/columns.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The optimizer's operations: the gradient's norm and the AdamW step. */
 #include <tgmath.h>
 

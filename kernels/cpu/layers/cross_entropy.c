@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Softmax cross-entropy in log space, with its gradient. */
 #include <tgmath.h>
 

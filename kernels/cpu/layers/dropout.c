@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Dropout, fused with the residual sum. */
 #include <math.h>
 

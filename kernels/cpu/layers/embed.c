@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Token and position embedding. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Layer normalisation (Ba, Kiros & Hinton 2016) and RMS normalisation (Zhang & Sennrich 2019). */
 #include <tgmath.h>
 

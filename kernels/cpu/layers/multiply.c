@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Matrix products: OpenBLAS on one thread per slice of C. */
 
 #include "kernels/blas.h"

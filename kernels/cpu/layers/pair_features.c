@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Features of document pairs for the classifier: [a, b, a·b, a−b]. */
 #include "kernels/cpu/operations.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rotary position embedding (Su et al. 2021), and key heads shared by several query heads. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Jensen-Shannon divergences of all pairs of rows: the entropy of the mean of two rows minus the
  * mean of their entropies. The terms of identical rows are those of one row's entropy, and so is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What sorts rows of one precision side by side. */
 #ifndef MGK_KERNELS_CPU_ORDER_H
 #define MGK_KERNELS_CPU_ORDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Products and squared differences of all pairs of rows. Sums of a tile of pairs stay in
  * registers, so that a loaded entry serves several pairs. Tiles that reach beyond the last row

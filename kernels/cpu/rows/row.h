@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shared by the kernels of rows: their declarations, and sums over one or two rows. */
 #ifndef MGK_KERNELS_CPU_ROW_H
 #define MGK_KERNELS_CPU_ROW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Sorts rows side by side, as the columns of a network. Numbers that are all floats, as those of
  * most files are, are sorted as floats, of which a register holds twice as many.

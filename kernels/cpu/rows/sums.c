@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sums over one or two rows and down columns, the largest and the smallest entry, and square
  * roots. */
 #include <math.h>

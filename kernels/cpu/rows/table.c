@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The kernels of rows of one CPU variant. */
 #include "kernels/cpu/rows/row.h"
 

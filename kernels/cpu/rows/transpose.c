@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Rows become columns, in squares of as many rows as a vector has lanes. Each step exchanges the
  * upper right quarter of all blocks of one size with their lower left quarter.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Vectors that lie one after another: their lengths, and the means of their columns. */
 #include <math.h>
 #include <string.h>

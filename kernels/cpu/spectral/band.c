@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reduces a dense matrix to a band: for each block of b columns, with the trailing matrix A,
  *     its columns   = (I − V T Vᵀ) R   (QR; R joins the band)

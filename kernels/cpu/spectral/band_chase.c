@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reduces a band to bidiagonal form by bulge chasing (Lang 1996; Großer & Lang 1999). Sweep i
  * clears row i beyond its superdiagonal and then, block by block along the band, the first row and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Householder bidiagonalisation that reads the matrix once per step. The plain algorithm reads the
  * trailing matrix A three times in step k:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Blocks of sums of products in registers, for rows at any address. */
 #ifndef MGK_KERNELS_CPU_BLOCK_H
 #define MGK_KERNELS_CPU_BLOCK_H

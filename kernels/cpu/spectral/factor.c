@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * K = L D Lᵀ of a matrix that fits the second-level cache, by rows of W = D Lᵀ, BLOCK at a time.
  * From the same rows of K a block subtracts L W of the rows above it, and then the contributions of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * An upper bound of ‖G‖₂, G = |L| |D| |Lᵀ|, by Collatz' bound with x = G 1. Two products read the
  * triangle three times: each entry of the first product is multiplied by its row as soon as it is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Householder QR, column by column. One pass over the rest of the panel applies the previous
  * reflector and multiplies by the new one, as in bidiagonal.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* QR of a tall panel: the part of the reduction to a band that is not a matrix product. */
 #ifndef MGK_KERNELS_CPU_PANEL_H
 #define MGK_KERNELS_CPU_PANEL_H

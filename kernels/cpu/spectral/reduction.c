@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The reductions of one CPU variant. */
 #include "kernels/cpu/spectral/reduction.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The reductions of the variant that a file is compiled for; see kernels/cpu/spectral/reductions.h.
  */
 #ifndef MGK_KERNELS_CPU_REDUCTION_H

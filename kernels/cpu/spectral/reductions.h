@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reductions of a float64 matrix on one thread: to bidiagonal form by orthogonal transformations
  * from both sides, which keep the singular values, and to L D Lᵀ, which keeps the inertia. The

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Householder reflectors: H = I − tau u uᵀ with u_0 = 1 maps x to (beta, 0, …, 0). The vectors
  * belong to matrices whose largest entry is between 2^-300 and 2^300.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The error of a factorisation of CᵀC - x I, applied to vectors. It is the difference of numbers
  * that agree in all their digits, so every sum consists of two numbers, high + low.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Singular values of many matrices, one matrix per thread. */
 #include "kernels/cpu/spectral/singular_values.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Singular values on the CPU, for all variants; see kernels/backend.h. */
 #ifndef MGK_KERNELS_CPU_SINGULAR_VALUES_H
 #define MGK_KERNELS_CPU_SINGULAR_VALUES_H

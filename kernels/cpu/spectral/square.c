@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The product CᵀC of a causal matrix, zero right of its diagonal, in a third of the operations of a
  * general product: column i of C begins at row i, so the product of columns i and j <= i does too.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Sturm counts. The symmetric tridiagonal matrix with zero diagonal and off-diagonal b = d_1, e_1,
  * d_2, …, d_n has the eigenvalues ±σ. With

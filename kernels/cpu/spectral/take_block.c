@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Copies the valid block of a padded matrix, packed, in float64. */
 #include "kernels/cpu/operations.h"
 

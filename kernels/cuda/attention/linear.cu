@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/cuda/attention/linear.h"
 
 /* One block per head of each sample. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Shared by the kernels of linear attention. They compute the features of all tokens first; then a
  * block processes one head, a chunk of tokens at a time, with a state that replaces the keys seen

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Gradients of linear attention in O(N); kernels/cpu/attention/linear_backward.c has the equations.
  */
 #include "kernels/cuda/attention/linear.h"

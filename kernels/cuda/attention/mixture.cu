@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/cuda/attention/mixture.h"
 
 /* bias [B, H, M, N] = log π_jr − scale_r ‖k_jr‖² / 2. */

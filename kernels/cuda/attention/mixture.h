@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Shared by the kernels of mixture attention. A block of 16 x 16 threads processes tiles of T
  * queries by T keys; thread (x, y) holds the pairs of rows y + 16 i and columns x + 16 j. Tiles of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The output of softmax attention over biased keys, tiled, with online normalisation. */
 #include "kernels/cuda/attention/mixture.h"
 #include "kernels/cuda/operations.h"

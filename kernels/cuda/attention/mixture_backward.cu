@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Gradients of softmax attention over biased keys; kernels/cpu/attention/mixture_backward.c has the
  * equations. One kernel computes the gradients of keys and values, a component at a time; another

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The explicit attention matrix of a mixture, and its responsibilities. */
 #include "kernels/cuda/attention/mixture.h"
 #include "kernels/cuda/attention/prior.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sums over the heads and keys that share an element of the priors; strides define the sharing. */
 #ifndef MGK_KERNELS_CUDA_PRIOR_H
 #define MGK_KERNELS_CUDA_PRIOR_H

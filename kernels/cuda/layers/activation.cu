@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Biases and activations. */
 #include "kernels/activation.h"
 #include "kernels/cuda/operations.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The optimizer, and the norm that clips its gradients. */
 #include <math.h>
 

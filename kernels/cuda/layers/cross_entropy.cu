@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Softmax cross-entropy in log space, with its gradient; one block per row. */
 #include "kernels/cuda/operations.h"
 #include "kernels/cuda/sums.h"

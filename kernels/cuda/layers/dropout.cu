@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Dropout, fused with the residual sum; masks are the same as on the CPU. */
 #include <math.h>
 

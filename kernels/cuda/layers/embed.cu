@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Token and position embedding. */
 #include "kernels/cuda/operations.h"
 #include "kernels/cuda/sums.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Matrix products with cuBLAS, which is column-major: computes Cᵀ = op(B)ᵀ op(A)ᵀ. */
 #include <stdio.h>
 #include <string.h>

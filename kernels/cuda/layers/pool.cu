@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Mean or sum over the valid tokens of each sample. */
 #include "kernels/cuda/operations.h"
 #include "kernels/cuda/sums.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reduces a batch of dense matrices to bands, as on the host (kernels/cpu/spectral/band.c): for
  * each block of b columns, with the trailing matrix A,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Bidiagonal form by Householder reflections, one cluster of blocks per matrix. The matrix stays in
  * the blocks' shared memory during all steps: of P blocks, block b holds the columns b, b + P,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The first half of singular values by bisection: the bidiagonal form (bisection.cu has the
  * second).

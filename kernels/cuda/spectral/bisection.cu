@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Singular values of bidiagonal matrices, and with them of all matrices. The singular values of a
  * bidiagonal matrix with diagonal d and superdiagonal e are the positive eigenvalues of the

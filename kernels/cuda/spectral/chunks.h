@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Solves batches that exceed the device's memory in chunks. */
 #ifndef MGK_KERNELS_CUDA_CHUNKS_H
 #define MGK_KERNELS_CUDA_CHUNKS_H

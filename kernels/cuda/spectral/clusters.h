@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A thread-block cluster: blocks that run together and read each other's shared memory. GPUs have
  * clusters from compute capability 9.0 on; on older ones each block is a cluster.

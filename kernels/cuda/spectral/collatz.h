@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Collatz' bound (kernels/spectral/rounding.h) of FᵀF, for F [n, n] without negative entries;
  * x = FᵀF 1 is already close to the dominant direction.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Statistics of the entries of matrices. A block processes ROWS rows of one matrix and stores its
  * share of the column sums; then one block per matrix adds the shares.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Proofs of full rank. With L the Cholesky factor of M = AᵀA - x I, the residual S = M - L Lᵀ is
  * sufficient: L Lᵀ has no negative eigenvalue for any L, so

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Counts without singular values, one large matrix at a time. The inertia of
  *     K = P - x I - scale b bᵀ = L D Lᵀ

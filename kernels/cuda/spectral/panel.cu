@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Householder QR of panels, one cluster of blocks per panel. Every block owns some of the rows in
  * global memory; no other block accesses them. So they stay in its first-level cache, and the

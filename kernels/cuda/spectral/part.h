@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A matrix in the shared memory of a cluster of blocks, for all steps of its reduction: of P
  * blocks, block b has the columns b, b + P, b + 2 P, ….

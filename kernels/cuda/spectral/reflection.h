@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Householder reflections of vectors whose entries are at most about 1. */
 #ifndef MGK_KERNELS_CUDA_REFLECTION_H
 #define MGK_KERNELS_CUDA_REFLECTION_H

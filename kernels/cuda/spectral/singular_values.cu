@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Singular values from eigenvalues. The eigenvalues of the augmented matrix
  *     H = [[0, Aᵀ], [A, 0]]  [2n, 2n]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuSOLVER's handle and errors, shared by the operations. */
 #include "kernels/cuda/spectral/solver.h"
 

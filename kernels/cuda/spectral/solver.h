@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuSOLVER: its handle, and its errors. */
 #ifndef MGK_KERNELS_CUDA_SOLVER_H
 #define MGK_KERNELS_CUDA_SOLVER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Splits texts into articles. */
 #ifndef MGK_DATA_ARTICLES_H
 #define MGK_DATA_ARTICLES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Datasets: the one interface by which every task reads its samples. A sample is a pure function of
  * (options, index): training resumes at any step without saved state, and any thread makes any

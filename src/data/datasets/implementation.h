@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Private to src/data: the functions of one kind of dataset; the table in dataset.c has a row for
  * each. A kind embeds mgk_dataset as its first member. */
 #ifndef MGK_DATA_IMPLEMENTATION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "data/datasets/labelled.h"
 
 #include "base/hash.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A dataset of stored byte sequences with one class each, for tasks that read or generate all
  * samples at the start. */
 #ifndef MGK_DATA_LABELLED_H

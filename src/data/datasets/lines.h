@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lines and fields of a text in memory, without copies. */
 #ifndef MGK_DATA_LINES_H
 #define MGK_DATA_LINES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "data/datasets/listops.h"
 
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The language of ListOps (Nangia and Bowman 2018): [MAX 2 [MED 4 7 1 ] 0 ] is 4. Digits have the
  * ids 0-9; operators and the closing bracket follow. */
 #ifndef MGK_DATA_LISTOPS_H

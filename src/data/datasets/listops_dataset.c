@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The listops task: trees generated from (seed, split), or the rows of Long Range Arena's
  * basic_{train,val,test}.tsv. A generated tree is kept if its number of tokens lies strictly

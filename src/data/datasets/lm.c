@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Byte-level language modelling (V = 256) on the concatenated bytes of the files.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A permutation without a table. A balanced Feistel network permutes the smallest domain [0, 4^h)
  * that holds `size`; cycle walking (Black and Rogaway, "Ciphers with arbitrary finite domains",

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "data/datasets/pairs_tsv.h"
 
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Document pairs of Long Range Arena's retrieval task: new_aan_pairs.{train,eval,test}.tsv. */
 #ifndef MGK_DATA_PAIRS_TSV_H
 #define MGK_DATA_PAIRS_TSV_H

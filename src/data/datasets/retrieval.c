@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Pairs of passages of N bytes (V = 256), from one article (label 1) or from two (label 0), drawn
  * from (seed, index); EVAL and TEST draw a fixed number of pairs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The text task: the folder of one split of the IMDb reviews (Maas et al. 2011), with
  * FOLDER/neg/<any>.txt of class 0 and FOLDER/pos/<any>.txt of class 1, ordered by name, as bytes

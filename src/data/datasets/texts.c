@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "data/datasets/texts.h"
 
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The concatenation of text files, readable at any place. Small texts are kept in memory; larger
  * files stay on disk and are opened for each read. */
 #ifndef MGK_DATA_TEXTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Token ids from an integer array of other software: [samples, length], or one text [length]. */
 #ifndef MGK_DATA_TOKEN_ARRAY_H
 #define MGK_DATA_TOKEN_ARRAY_H

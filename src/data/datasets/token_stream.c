@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "data/datasets/token_stream.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The tokens of concatenated texts, readable at any place. Small streams are kept in memory. Larger
  * ones keep only marks, places where cutting the text does not change its tokens

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Texts read through a tokenizer. */
 #ifndef MGK_DATA_TOKENIZED_H
 #define MGK_DATA_TOKENIZED_H

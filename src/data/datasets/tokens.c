@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The tokens task: sequences of token ids. An array, from a file of NumPy (recognised by content)
  * or in memory, is [samples, length], where -1 at the end of a row is padding; any other file is

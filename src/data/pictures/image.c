@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "data/pictures/image.h"
 
 #include <png.h>

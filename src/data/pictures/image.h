@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads PNG files. */
 #ifndef MGK_DATA_IMAGE_H
 #define MGK_DATA_IMAGE_H

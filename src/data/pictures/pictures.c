@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "data/pictures/pictures.h"
 
 #include <stdio.h>

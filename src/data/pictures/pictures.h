@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Picture files as sequences of patches. */
 #ifndef MGK_DATA_PICTURES_H
 #define MGK_DATA_PICTURES_H

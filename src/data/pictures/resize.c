@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "data/pictures/resize.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Resizes pictures. */
 #ifndef MGK_DATA_RESIZE_H
 #define MGK_DATA_RESIZE_H

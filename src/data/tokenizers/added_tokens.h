@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Added tokens such as <|endoftext|>: they are found in the text before any other step. */
 #ifndef MGK_DATA_ADDED_TOKENS_H
 #define MGK_DATA_ADDED_TOKENS_H

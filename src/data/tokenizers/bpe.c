@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Byte-level byte-pair encoding (Sennrich et al. 2016; Radford et al. 2019). A word starts as its
  * bytes. The pair of neighbours that stands first in the list of merges is merged, the leftmost of

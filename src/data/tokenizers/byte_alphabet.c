@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "data/tokenizers/byte_alphabet.h"
 
 #include "base/utf8.h"

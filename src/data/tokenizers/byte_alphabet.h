@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The alphabet of byte-level vocabularies (Radford et al. 2019): a visible character for each byte.
  * Printable bytes of Latin-1 stand for themselves, the others for U+0100, U+0101, ... in order; so

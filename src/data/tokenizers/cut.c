@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pre-tokenization: splits a text into words. */
 #include "base/utf8.h"
 #include "data/tokenizers/tokenizer_private.h"

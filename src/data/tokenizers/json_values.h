@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads JSON values of Hugging Face's tokenizer files. */
 #ifndef MGK_DATA_JSON_VALUES_H
 #define MGK_DATA_JSON_VALUES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ASCII characters stay unchanged in every form and never combine with the text before them. So a
  * text is normalized in stretches: an ASCII character with the non-ASCII text after it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Unicode normalization forms. */
 #ifndef MGK_DATA_NORMAL_FORM_H
 #define MGK_DATA_NORMAL_FORM_H

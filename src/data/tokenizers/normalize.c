@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "data/tokenizers/normalize.h"
 
 #include "base/utf8.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Normalization of a text before tokenization: a list of steps, each from text to text. */
 #ifndef MGK_DATA_NORMALIZE_H
 #define MGK_DATA_NORMALIZE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Matches regular expressions of tokenizer files at bounded cost. */
 #ifndef MGK_DATA_PATTERN_H
 #define MGK_DATA_PATTERN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "data/tokenizers/pattern_syntax.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Private to pattern.c: translates regular expressions of Oniguruma, the syntax of the tokenizers
  * library, to PCRE2. */
 #ifndef MGK_DATA_PATTERN_SYNTAX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Encodes text as token ids. */
 #include "base/memory.h"
 #include "base/utf8.h"

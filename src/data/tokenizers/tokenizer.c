@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "data/tokenizers/tokenizer.h"
 
 #include <stdio.h>

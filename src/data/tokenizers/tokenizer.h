@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Tokenizers of other software: they turn text into the ids that a model was trained on. Supported
  * are the files that Hugging Face's tokenizers store with a model, and plain lists of words:

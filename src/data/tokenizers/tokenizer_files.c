@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads plain vocabulary files and the files that accompany them. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tokenizer.json: the model and its vocabulary, the added tokens, and the steps around them. */
 #include "data/tokenizers/tokenizer_json.h"
 

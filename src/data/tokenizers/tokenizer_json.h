@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Private to the tokenizers: reads the JSON of Hugging Face. */
 #ifndef MGK_DATA_TOKENIZER_JSON_H
 #define MGK_DATA_TOKENIZER_JSON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The steps of tokenizer.json. Each has a "type"; a "Sequence" holds others. */
 #include <string.h>
 

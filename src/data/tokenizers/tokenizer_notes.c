@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "data/tokenizers/tokenizer_notes.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Private to the tokenizers: the files that accompany a plain vocabulary, mainly
  * tokenizer_config.json. */
 #ifndef MGK_DATA_TOKENIZER_NOTES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opens a tokenizer; its kind follows from the file or folder. */
 #include <fcntl.h>
 #include <string.h>

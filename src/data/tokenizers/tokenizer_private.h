@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Private to the tokenizers: their parts. A text passes the added tokens, the normalizer, the
  * normalized added tokens, the stages that split it into words, and the model, which turns words

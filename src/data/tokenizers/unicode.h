@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Character classes that tokenizers use, of Unicode 15. */
 #ifndef MGK_DATA_UNICODE_H
 #define MGK_DATA_UNICODE_H

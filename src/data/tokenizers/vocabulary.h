@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A map between tokens and ids. */
 #ifndef MGK_DATA_VOCABULARY_H
 #define MGK_DATA_VOCABULARY_H

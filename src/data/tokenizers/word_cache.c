@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "data/tokenizers/word_cache.h"
 
 #include <string.h>

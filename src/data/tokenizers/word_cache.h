@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A cache of the ids of recent words. */
 #ifndef MGK_DATA_WORD_CACHE_H
 #define MGK_DATA_WORD_CACHE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* WordPiece (Schuster and Nakajima 2012) takes the longest token at the start of a word, then
  * repeatedly the longest token, prefixed by ##, at the start of the rest. */
 #include "base/utf8.h"

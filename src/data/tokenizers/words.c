@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Word lists, as Transformer-XL (Dai et al. 2019) reads WikiText: lines are split at white space,
  * and an end-of-line token follows each line. */
 #include "base/utf8.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "model/containers/pickle.h"
 
 #include <string.h>

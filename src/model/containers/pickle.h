@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reads Python's pickles as data. A pickle is a program for a small stack machine, and unpickling
  * calls the functions it names; this reader never calls anything. A call becomes an object with the

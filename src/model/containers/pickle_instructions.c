@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The instructions of pickles. */
 #include <string.h>
 

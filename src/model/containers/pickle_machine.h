@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The stack machine of pickles, and its instructions. */
 #ifndef MGK_MODEL_PICKLE_MACHINE_H
 #define MGK_MODEL_PICKLE_MACHINE_H

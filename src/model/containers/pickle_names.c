@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The names of harmful functions. Nothing that a pickle names is ever called here, so all other
  * names are plain records, even getattr, which harmless pickles of methods and enumerations call.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * safetensors, the toolkit's own model format (https://github.com/huggingface/safetensors):
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shared by the reader and the writer of safetensors. */
 #ifndef MGK_MODEL_SAFETENSORS_PRIVATE_H
 #define MGK_MODEL_SAFETENSORS_PRIVATE_H

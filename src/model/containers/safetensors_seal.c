@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The digest that a safetensors file holds of itself. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "model/containers/tensor_dtype.h"
 
 #include <math.h>

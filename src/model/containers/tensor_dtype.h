@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Element types of tensors in files, and their conversion from and to double. */
 #ifndef MGK_MODEL_TENSOR_DTYPE_H
 #define MGK_MODEL_TENSOR_DTYPE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "model/containers/tensors.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The tensors of a checkpoint in any container: safetensors (one file, or shards with their index)
  * and PyTorch's files (zip and legacy containers; state dicts and pickled modules). Containers are

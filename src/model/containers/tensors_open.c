@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Opens checkpoints: recognises a container by its first bytes, and reads checkpoints in several
  * files, which an index names.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The interface of containers: each opens a file and adds its tensors and values. */
 #ifndef MGK_MODEL_TENSORS_PRIVATE_H
 #define MGK_MODEL_TENSORS_PRIVATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads elements of a tensor in row-major order, for any order of storage. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * PyTorch's pickles. Tensors are calls of torch._utils._rebuild_tensor_v2 and its variants, with a
  * storage, which is a persistent value, and numbers. Modules are objects whose state holds the

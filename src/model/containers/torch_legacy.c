@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * PyTorch's container before 1.6, a sequence of
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads tensors and storages from the calls and tuples that describe them. */
 #include <string.h>
 

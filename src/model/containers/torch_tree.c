@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Converts the tree of a pickle to tensors and values, with paths as names. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * PyTorch's container since 1.6, a ZIP archive whose entries share a folder:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "model/core/adaptive.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The loss of an adaptive softmax (Grave et al. 2017). K cutoffs divide the vocabulary. The head is
  * a softmax over the frequent words before the first cutoff, and one entry for each of the K

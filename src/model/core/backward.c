@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The backward pass: the steps of forward.c in reverse. */
 #include "model/core/pass_private.h"
 

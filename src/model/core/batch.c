@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Uploads a batch: the only step of a pass that involves the host. */
 #include "model/core/pass_private.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "model/core/config.h"
 
 #include <cjson/cJSON.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The configuration of a model: it determines all shapes and the arithmetic. */
 #ifndef MGK_MODEL_CONFIG_H
 #define MGK_MODEL_CONFIG_H

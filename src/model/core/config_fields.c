@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "model/core/config_fields.h"
 
 #include <float.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The fields of a configuration as a table, for loops that read, write and check them. */
 #ifndef MGK_MODEL_CONFIG_FIELDS_H
 #define MGK_MODEL_CONFIG_FIELDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The cost of a model: floating-point operations and parameters by part, the quantities of the
  * paper's Figures 3, 7, 13 and 14 (their ratios are quotients of these).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The forward pass. */
 #include "model/core/pass_private.h"
 

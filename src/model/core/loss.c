@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Logits and the loss of a forward pass. */
 #include "model/core/adaptive.h"
 #include "model/core/pass_private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "model/core/model.h"
 
 #include <math.h>

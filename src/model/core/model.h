@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A model: its configuration, and its weights on a device. */
 #ifndef MGK_MODEL_MODEL_H
 #define MGK_MODEL_MODEL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "model/core/model_hash.h"
 
 #include <pthread.h>

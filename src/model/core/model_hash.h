@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The SHA-256 that identifies a model in results: of its file, or of the list of the digests of its
  * files, one per line, config.json last. Large models take long: a separate thread computes it.

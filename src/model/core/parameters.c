@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "model/core/parameters.h"
 
 #include <math.h>

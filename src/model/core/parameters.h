@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The parameters of a model: their names, shapes, and offsets in one flat array of weights, for a
  * configuration. Gradients and the optimizer's moments have the same layout. Query, key and value

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The memory of a pass. */
 #include "model/core/pass.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A run of a model over a batch: the forward pass, the loss, the backward pass. Written once over
  * the device's operations; owns the activations of a batch. After a batch is loaded the host is not

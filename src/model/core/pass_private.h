@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shared by the forward and the backward pass. */
 #ifndef MGK_MODEL_PASS_PRIVATE_H
 #define MGK_MODEL_PASS_PRIVATE_H

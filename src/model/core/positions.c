@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tables of computed positions, in double precision on the host. */
 #include <math.h>
 

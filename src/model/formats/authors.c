@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "model/formats/authors.h"
 
 #include <limits.h>

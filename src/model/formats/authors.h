@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Shared by the formats of the paper's code: sizes that only shapes give, and parameters made of
  * several tensors.

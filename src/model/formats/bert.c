@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Hugging Face's bert, roberta and distilbert: post-norm encoders whose embeddings are words,
  * learned positions and, except for distilbert, token types. The first type is added to the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "model/formats/checkpoint.h"
 
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A checkpoint for formats: its tensors and its config.json. A recipe describes how a tensor
  * becomes a parameter.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads elements of tensors in files as float or double, converted and checked. */
 #ifndef MGK_MODEL_ELEMENTS_H
 #define MGK_MODEL_ELEMENTS_H

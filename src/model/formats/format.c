@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "model/formats/format.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The registry of checkpoint formats: how files become a model. A format is one file and one row in
  * format.c. Files are recognised by content, never by name alone.

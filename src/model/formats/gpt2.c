@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Hugging Face's gpt2: a pre-norm language model with learned positions, its output usually tied to
  * the embedding. Weights are [in, out]; those of queries, keys and values are adjacent.

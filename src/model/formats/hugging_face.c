@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "model/formats/hugging_face.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fields of config.json that the Hugging Face formats share. */
 #ifndef MGK_MODEL_HUGGING_FACE_H
 #define MGK_MODEL_HUGGING_FACE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Hugging Face's llama: a pre-norm language model with RMS norms, rotary positions, a gated
  * feed-forward block and keys shared by several heads.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Checkpoints of the paper's language-model code: pickled modules and state dicts of post-norm
  * models, with sinusoidal positions that count backwards, [sin | cos], and no biases in the

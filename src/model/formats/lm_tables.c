@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "model/formats/lm_tables.h"
 
 #include <stdio.h>

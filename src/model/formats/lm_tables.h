@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Word tables of the paper's language-model code, which derives from Transformer-XL. Embedding and
  * output layer have one table each, or one for each part of the vocabulary (the frequent words,

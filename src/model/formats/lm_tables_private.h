@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shared by the configuration of word tables and their reading. */
 #ifndef MGK_MODEL_LM_TABLES_PRIVATE_H
 #define MGK_MODEL_LM_TABLES_PRIVATE_H

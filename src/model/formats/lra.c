@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Checkpoints of the paper's Long Range Arena code: pre-norm encoders with learned positions, whose
  * hidden states are summed and divided by the number of positions before the classifier. The

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The toolkit's own format: safetensors whose metadata holds format = "mgk", config = the
  * configuration as JSON and, if it is known, training_step; tensors are named as in parameters.c.

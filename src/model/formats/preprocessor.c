@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "model/formats/preprocessor.h"
 
 #include "base/memory.h"

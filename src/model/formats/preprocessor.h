@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Preprocessing of pictures for Hugging Face models: preprocessor_config.json. */
 #ifndef MGK_MODEL_PREPROCESSOR_H
 #define MGK_MODEL_PREPROCESSOR_H

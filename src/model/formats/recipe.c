@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Converts tensors of a checkpoint to parameters, in pieces, so that neither is held twice. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "model/formats/tensor_names.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Recipes from tables of names: which tensor of a family becomes which parameter. */
 #ifndef MGK_MODEL_TENSOR_NAMES_H
 #define MGK_MODEL_TENSOR_NAMES_H

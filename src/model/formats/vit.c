@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Hugging Face's vit: a pre-norm encoder of a picture's patches, with a class token before them and
  * learned positions. The class embedding and the bias of the patch map are added to the positions.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of the closest pairs of heads of the chosen model. */
 
 const MOST_PAIRS = 12;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Colours: the map of the pictures for values, and one colour for each of several heads. */
 
 const palette = decode(data.colors);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The data of the page, and where a value stands in them. */
 
 const data = JSON.parse(document.getElementById("data").textContent);

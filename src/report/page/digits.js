@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Numbers of tables: a few digits, or all of them. An element keeps all in data-value. */
 
 const FEW_DIGITS = 4;

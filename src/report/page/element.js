@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Builds elements. Text is always text: nothing here parses HTML. */
 
 /* element("td", {class: "x", onclick: f}, "text", other, ...); null children are left out. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A sentence for each model about what its numbers say, one function for each question. */
 
 /* Positions and values of a measure that are not empty, smallest first. */

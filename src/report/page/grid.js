@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A table of buttons, layer x head: one of them takes part in the order of focus, and the arrow keys
  * move to the others. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The chosen head: its matrix, its numbers and its nearest head. */
 
 function headMatrix(model, layer, head) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The map of layers and heads: a measure as colours, and a head to choose. */
 
 let map = null;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Attention matrices: levels of 8 bits on a square-root scale, decoded when they are shown. */
 
 const LEVELS = 254;

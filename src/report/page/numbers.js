@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* All values of one measure of the chosen model, with the digits of the table. */
 
 let shownMeasure = null;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of models, and what chooses among them. */
 
 function samplesShown(store) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The matrix of a head as a picture whose entries can be read by mouse and by arrow keys. */
 
 /* Draws the matrix, one pixel an entry; the style of the canvas makes it larger. */

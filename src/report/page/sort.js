@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tables that sort by a click on the head of a column, or by Enter there. */
 
 /* Numbers by size, texts by the alphabet and the numbers in them, empty cells at the end in either order. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shows everything. */
 
 showOverview();

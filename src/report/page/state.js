@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the page shows now. A change is told to the parts that show it. */
 
 const state = {

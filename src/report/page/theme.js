@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Light and dark: as the system says, until the switch is used. */
 
 function isDark() {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The view of tokens: one is chosen, and a line for each chosen head shows where it attends. */
 
 const MOST_HEADS = 8;

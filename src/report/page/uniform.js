@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The scores of roles that uniform attention would have: a query gives 1/V to each of the V keys that it sees. */
 
 /* The scores on a sample, by name; null: no token repeats. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "store/foreign/axes.h"
 
 #include <string.h>

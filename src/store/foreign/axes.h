@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The axes in front of the matrices of an array of other software, which only users know. */
 #ifndef MGK_STORE_AXES_H
 #define MGK_STORE_AXES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "store/foreign/integers.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads token ids from an HDF5 file of other software. */
 #ifndef MGK_STORE_INTEGERS_H
 #define MGK_STORE_INTEGERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lists the arrays and attributes of a file of HDF5 or NumPy. */
 #ifndef MGK_STORE_LIST_H
 #define MGK_STORE_LIST_H

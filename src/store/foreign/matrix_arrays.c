@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "store/foreign/matrix_arrays.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The arrays of a file that hold its attention matrices. */
 #ifndef MGK_STORE_MATRIX_ARRAYS_H
 #define MGK_STORE_MATRIX_ARRAYS_H

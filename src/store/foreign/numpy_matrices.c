@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "store/foreign/numpy_matrices.h"
 
 #include <stdio.h>

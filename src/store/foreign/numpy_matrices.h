@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads matrices from NumPy files, with the interface of the HDF5 reader. */
 #ifndef MGK_STORE_NUMPY_MATRICES_H
 #define MGK_STORE_NUMPY_MATRICES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Matrices of other software: arrays of HDF5 or NumPy files, which only their shapes describe. */
 #ifndef MGK_STORE_PLAIN_H
 #define MGK_STORE_PLAIN_H

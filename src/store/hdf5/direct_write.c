@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "store/hdf5/direct_write.h"
 
 #include <errno.h>

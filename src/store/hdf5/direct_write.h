@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Large writes that bypass the kernel's page cache. The kernel would have to allocate, fill and
  * flush every page of gigabytes that are written once: that takes a core longer than the disk

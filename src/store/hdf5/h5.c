@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "store/hdf5/h5.h"
 
 #include <errno.h>

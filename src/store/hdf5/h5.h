@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * HDF5 for stores and tables: one lock, one way to report failures, and the calls that writers and
  * readers share.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include <hdf5_hl.h>
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads and writes boxes of a dataset's elements; the caller holds the lock of h5.h. */
 #ifndef MGK_STORE_H5_BOX_H
 #define MGK_STORE_H5_BOX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opens datasets of files that are not trusted: they may claim terabytes, or refer to
  * other files. */
 #include "base/memory.h"

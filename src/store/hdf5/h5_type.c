@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The number types that this library writes, and those that it accepts. */
 #include "store/hdf5/h5.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "store/hdf5/output_driver.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A file driver for HDF5 whose writes never fail. When the disk is full, HDF5 1.10 cannot close its
  * file and crashes at exit. This driver records the first failure, drops all further writes and

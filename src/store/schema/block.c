@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "store/schema/block.h"
 
 #include "base/memory.h"

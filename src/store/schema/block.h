@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes one block (a layer of a sample) of an attention store, chunk by chunk. */
 #ifndef MGK_STORE_BLOCK_H
 #define MGK_STORE_BLOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Conversion between the element types of a store. */
 #ifndef MGK_STORE_CONVERT_H
 #define MGK_STORE_CONVERT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "store/schema/create.h"
 
 #include <time.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Creates the attention store's file: attributes, dimension scales and empty datasets. */
 #ifndef MGK_STORE_CREATE_H
 #define MGK_STORE_CREATE_H

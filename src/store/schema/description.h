@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The description of an attention store: sizes, objects and origin. Plain data, the same for writer
  * and reader. */
 #ifndef MGK_STORE_DESCRIPTION_H

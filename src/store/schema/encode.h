@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Encodes values as an HDF5 chunk: converts them and, on request, shuffles and deflates them like
  * HDF5's filters of these names. */
 #ifndef MGK_STORE_ENCODE_H

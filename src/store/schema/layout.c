@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "store/schema/layout.h"
 
 const mgk_axis_layout mgk_axis_layouts[STORE_AXES] = {

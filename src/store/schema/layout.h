@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The schema of the attention store as a table, used by writer and reader. */
 #ifndef MGK_STORE_LAYOUT_H
 #define MGK_STORE_LAYOUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Measures in an HDF5 file: /measures/NAME f64 [sample, layer], [sample, layer, head] or
  * [sample, layer, head, other], with the attributes `formula`, `source`, `level` and `unit`, and

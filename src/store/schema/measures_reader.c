@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "store/schema/measures_reader.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads the arrays of measures from a file as store/schema/measures.h describes it. */
 #ifndef MGK_STORE_MEASURES_READER_H
 #define MGK_STORE_MEASURES_READER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reads an attention store (for its schema see store/schema/writer.h), or the matrices of any HDF5
  * or NumPy file (.npy, .npz) with arrays [..., N, N]. Files are not trusted: rank, shape, type and

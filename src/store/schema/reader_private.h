@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The open store, shared by the files that open it and read it. */
 #ifndef MGK_STORE_READER_PRIVATE_H
 #define MGK_STORE_READER_PRIVATE_H

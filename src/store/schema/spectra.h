@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Spectra of matrices in an HDF5 file: /singular_values f64 [sample, layer, head, index],
  * descending, with the scales /samples, /layers, /heads (the numbers that occur, ascending) and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads differences and curves from a file as store/schema/measures.h describes it. */
 #ifndef MGK_STORE_STATISTICS_READER_H
 #define MGK_STORE_STATISTICS_READER_H

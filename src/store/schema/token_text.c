@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The text of tokens, one string at a time: in a hostile file many strings may share one
  * huge text. */
 #include "base/utf8.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Passes blocks of an attention store to the file, and finishes it. */
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Writes an attention store, format version 1: an HDF5 file (readable by HDF5 1.8
  * and later, hence by h5py, xarray, MATLAB, Julia, R).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Creates an attention store and allocates its blocks. */
 #include "base/memory.h"
 #include "store/schema/convert.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The store being written, shared by the files that create it and write it. */
 #ifndef MGK_STORE_WRITER_PRIVATE_H
 #define MGK_STORE_WRITER_PRIVATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads numbers in chunks. The library trusts the size that a chunk claims and reads past its end,
  * so this code unpacks chunks itself. Private to src/store. */
 #ifndef MGK_STORE_H5_CHUNKS_H

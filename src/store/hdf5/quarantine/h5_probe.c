@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "store/hdf5/quarantine/h5_probe.h"
 
 #include <dlfcn.h>

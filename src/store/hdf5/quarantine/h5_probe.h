@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Detects HDF5 files on which the library crashes or hangs: a separate program, mgk-h5-probe, reads
  * them first and dies instead of this process. Private to src/store. */
 #ifndef MGK_STORE_H5_PROBE_H

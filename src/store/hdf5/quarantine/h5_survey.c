@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads everything that readers may read. */
 #include "store/hdf5/quarantine/h5_survey.h"
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads a whole file, for mgk-h5-probe. */
 #ifndef MGK_STORE_H5_SURVEY_H
 #define MGK_STORE_H5_SURVEY_H

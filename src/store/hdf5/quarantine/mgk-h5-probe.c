@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * mgk-h5-probe FILE: reads an HDF5 file within limits of time and memory, so that it crashes or
  * hangs instead of the program that uses the file (h5_probe.h). It prints one byte before it opens
