@@ -85,9 +85,9 @@ static double feed_forward(const mgk_config *config)
  * Per number: mean, difference, square and its sum, 1/σ, gain and offset; an RMS norm has no mean
  * and no offset.
  */
-static double norm(const mgk_config *config)
+static double norm(const mgk_config *config, int dim)
 {
-    return (config->norm == MGK_NORMALIZATION_RMS ? 4.0 : 7.0) * config->dim;
+    return (config->norm == MGK_NORMALIZATION_RMS ? 4.0 : 7.0) * dim;
 }
 
 /* Logits of a token; an adaptive softmax computes the head and, for rarer words, one cluster. */
@@ -127,15 +127,18 @@ static void count_flops(const mgk_config *config, const mgk_attention_kind *kind
     double placed = config->positions == MGK_POSITIONS_ROTARY ? 0 : 1;
     double embedded = placed + (config->embedding_scale != 1 ? 1 : 0);
     double patch = 2.0 * (double)mgk_patch_size(&config->picture); /* per number of a token */
-    double norms = layers * 2 + (config->pre_norm ? 1 : 0) + (config->embedding_norm ? 1 : 0);
+    double norms = (layers * 2 + (config->pre_norm ? 1 : 0)) * norm(config, config->dim) +
+                   (config->embedding_norm ? norm(config, config->embedding) : 0);
+    double map =
+        config->embedding != config->dim ? linear(config->embedding, config->dim, true) : 0;
     double residuals = layers * 2;
     double layer_attention = attention(config, kind, tokens);
     cost->layer_flops = sequences * (tokens * projections(config, kind) + layer_attention);
-    cost->flops[MGK_COST_EMBEDDING] = rows * (patch + embedded) * config->dim;
+    cost->flops[MGK_COST_EMBEDDING] = rows * ((patch + embedded) * config->embedding + map);
     cost->flops[MGK_COST_PROJECTIONS] = layers * rows * projections(config, kind);
     cost->flops[MGK_COST_ATTENTION] = layers * sequences * layer_attention;
     cost->flops[MGK_COST_FEED_FORWARD] = layers * rows * feed_forward(config);
-    cost->flops[MGK_COST_NORMS] = rows * (norms * norm(config) + residuals * config->dim);
+    cost->flops[MGK_COST_NORMS] = rows * (norms + residuals * config->dim);
     cost->flops[MGK_COST_OUTPUT] = output(config, tokens);
 }
 
@@ -171,7 +174,7 @@ mgk_status mgk_cost_of(const mgk_config *config, int tokens, mgk_cost *out)
     mgk_parameters_free(&parameters);
     out->layer_parameters =
         (out->parameters[MGK_COST_PROJECTIONS] + out->parameters[MGK_COST_ATTENTION]) /
-        config->layers;
+        config->layer_groups;
     count_flops(config, mgk_attention_find(config->attention), tokens, out);
     return STATUS_OK;
 }

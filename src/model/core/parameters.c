@@ -61,14 +61,20 @@ static mgk_linear_map append_linear(builder *b, const char *weight, const char *
     return map;
 }
 
+static mgk_norm append_norm_of(builder *b, const mgk_config *config, const char *weight,
+                               const char *bias, int dim)
+{
+    mgk_norm norm = {MGK_ABSENT, MGK_ABSENT};
+    norm.weight = append(b, weight, MGK_INITIAL_CONSTANT, 1, 1, (size_t)dim);
+    if (config->norm == MGK_NORMALIZATION_LAYER)
+        norm.bias = append_bias(b, bias, (size_t)dim);
+    return norm;
+}
+
 static mgk_norm append_norm(builder *b, const mgk_config *config, const char *weight,
                             const char *bias)
 {
-    mgk_norm norm = {MGK_ABSENT, MGK_ABSENT};
-    norm.weight = append(b, weight, MGK_INITIAL_CONSTANT, 1, 1, (size_t)config->dim);
-    if (config->norm == MGK_NORMALIZATION_LAYER)
-        norm.bias = append_bias(b, bias, (size_t)config->dim);
-    return norm;
+    return append_norm_of(b, config, weight, bias, config->dim);
 }
 
 static mgk_offset append_prior(builder *b, const mgk_config *config)
@@ -167,19 +173,24 @@ static mgk_status check_kind(const mgk_config *config, const mgk_attention_kind 
 static void append_embedding(builder *b, const mgk_config *config)
 {
     mgk_parameters *out = b->out;
-    double spread = 1 / sqrt((double)config->dim);
+    const size_t width = (size_t)config->embedding;
+    const size_t places = (size_t)config->length + (config->positions_skip_padding ? 1 : 0);
+    double spread = 1 / sqrt((double)width);
     if (config->picture.patch > 0)
         out->patch = append_weight(b, "embedding.patch.weight", (size_t)config->dim,
                                    mgk_patch_size(&config->picture));
     else
         out->token = append(b, "embedding.token.weight", MGK_INITIAL_NORMAL, spread, 2,
-                            (size_t)config->vocabulary, (size_t)config->dim);
+                            (size_t)config->vocabulary, width);
     if (config->positions == MGK_POSITIONS_LEARNED)
-        out->position = append(b, "embedding.position.weight", MGK_INITIAL_NORMAL, spread, 2,
-                               (size_t)config->length, (size_t)config->dim);
+        out->position =
+            append(b, "embedding.position.weight", MGK_INITIAL_NORMAL, spread, 2, places, width);
     if (config->embedding_norm)
-        out->embedding_norm =
-            append_norm(b, config, "embedding.norm.weight", "embedding.norm.bias");
+        out->embedding_norm = append_norm_of(b, config, "embedding.norm.weight",
+                                             "embedding.norm.bias", config->embedding);
+    if (config->embedding != config->dim)
+        out->projection = append_linear(b, "embedding.projection.weight",
+                                        "embedding.projection.bias", (size_t)config->dim, width);
 }
 
 static void append_output(builder *b, const mgk_config *config)
@@ -211,6 +222,19 @@ static void append_classifier(builder *b, const mgk_config *config)
     out->head.bias = append_bias(b, "classifier.output.bias", (size_t)config->classes);
 }
 
+/* The first layer of each group has new parameters, named by the group. */
+static void append_layers(builder *b, const mgk_config *config, const mgk_attention_kind *kind)
+{
+    int last = -1;
+    for (int l = 0; l < config->layers; l++) {
+        const int group = (int)((int64_t)l * config->layer_groups / config->layers);
+        snprintf(b->prefix, sizeof(b->prefix), "layers.%d.", group);
+        b->out->layers[l] = group == last ? b->out->layers[l - 1] : append_layer(b, config, kind);
+        last = group;
+    }
+    b->prefix[0] = '\0';
+}
+
 mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
 {
     const mgk_attention_kind *kind = mgk_attention_find(config->attention);
@@ -221,6 +245,7 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
                             .patch = MGK_ABSENT,
                             .position = MGK_ABSENT,
                             .embedding_norm = none,
+                            .projection = none,
                             .norm = none,
                             .classifier = none,
                             .head = none,
@@ -230,11 +255,7 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
 
     builder b = {.out = out};
     append_embedding(&b, config);
-    for (size_t l = 0; l < layers; l++) {
-        snprintf(b.prefix, sizeof(b.prefix), "layers.%zu.", l);
-        out->layers[l] = append_layer(&b, config, kind);
-    }
-    b.prefix[0] = '\0';
+    append_layers(&b, config, kind);
     if (config->pre_norm)
         out->norm = append_norm(&b, config, "norm.weight", "norm.bias");
     if (config->family == MGK_FAMILY_LM)
