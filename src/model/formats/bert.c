@@ -159,6 +159,7 @@ static const char *const types[] = {"bert", "roberta", "distilbert", NULL};
 
 const mgk_model_format mgk_format_bert = {.name = "Hugging Face's bert, roberta, distilbert",
                                           .model_types = types,
+                                          .root = anchor,
                                           .anchor = "encoder.layer.0.attention.self.query.weight",
                                           .configure = configure,
                                           .recipe = recipe};

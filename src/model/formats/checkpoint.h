@@ -18,6 +18,7 @@ typedef struct mgk_checkpoint {
     char *config_path;                 /* folder/config.json; NULL if there is none */
     cJSON *config;                     /* its object; NULL */
     struct mgk_known_prefix *prefixes; /* cache: recipes repeat requests */
+    bool *used; /* of each tensor in the order of the file: a recipe expected it */
 } mgk_checkpoint;
 
 /*
@@ -98,7 +99,8 @@ __attribute__((format(printf, 2, 3))) const mgk_tensor_info *
 mgk_checkpoint_find(const mgk_checkpoint *checkpoint, const char *format, ...);
 
 /*
- * Finds a tensor of this name and shape. STATUS_SHAPE, with a message that names it: "tensor "x" is
+ * Finds a tensor of this name and shape, and marks it as used. STATUS_UNSUPPORTED: its numbers are
+ * not real. STATUS_SHAPE, with a message that names it: "tensor "x" is
  * missing, expected [2,3]", or "is [3,2], expected [2,3]".
  */
 mgk_status mgk_checkpoint_expect(const mgk_checkpoint *checkpoint, const char *name, int axes,

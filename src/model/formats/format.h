@@ -19,9 +19,10 @@ typedef struct mgk_model_options {
 typedef struct mgk_model_format {
     const char *name;               /* for people */
     const char *const *model_types; /* [·, NULL]: of config.json; NULL: `matches` decides */
-    const char *const
-        *beside; /* [·, NULL]: name parts of indirectly used or redundant tensors; or NULL */
-    bool asks;   /* uses the options; other formats refuse them */
+    const char *const *beside;      /* [·, NULL]: name parts of redundant tensors; or NULL */
+    const char *const *apart; /* [·, NULL]: words in the names of heads, see unused.h; or NULL */
+    const char *root; /* a tensor of all models, under the name of the model's module; or NULL */
+    bool asks;        /* uses the options; other formats refuse them */
     /* The assumptions about the model, for people; "": none. NULL: never any. */
     const char *(*assumed)(const mgk_model_options *, const mgk_config *);
     const char *anchor; /* a tensor of all models in model_types */

@@ -36,7 +36,8 @@ static const mgk_tensor_row layer_rows[] = {
     {.ours = NULL},
 };
 
-static const mgk_tensor_names names = {"wte.weight", "h.", layer_rows, rows};
+static const char root[] = "wte.weight";
+static const mgk_tensor_names names = {root, "h.", layer_rows, rows};
 
 /* Rarely used switches that would change the scores. */
 static mgk_status check_scores(const mgk_checkpoint *checkpoint)
@@ -88,6 +89,7 @@ static const char *const types[] = {"gpt2", NULL};
 
 const mgk_model_format mgk_format_gpt2 = {.name = "Hugging Face's gpt2",
                                           .model_types = types,
+                                          .root = root,
                                           .anchor = "h.0.attn.c_attn.weight",
                                           .configure = configure,
                                           .recipe = recipe};

@@ -35,7 +35,8 @@ static const mgk_tensor_row layer_rows[] = {
     {.ours = NULL},
 };
 
-static const mgk_tensor_names names = {"embed_tokens.weight", "layers.", layer_rows, rows};
+static const char root[] = "embed_tokens.weight";
+static const mgk_tensor_names names = {root, "layers.", layer_rows, rows};
 
 static mgk_status read_type(const mgk_checkpoint *checkpoint, const cJSON *scaling,
                             mgk_config *config)
@@ -127,6 +128,7 @@ static const char *const types[] = {"llama", NULL};
 
 const mgk_model_format mgk_format_llama = {.name = "Hugging Face's llama",
                                            .model_types = types,
+                                           .root = root,
                                            .anchor = "layers.0.self_attn.q_proj.weight",
                                            .configure = configure,
                                            .recipe = recipe};

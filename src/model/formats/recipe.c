@@ -18,6 +18,18 @@ static void describe_shape(int axes, const size_t *shape, char *text, size_t siz
         snprintf(text + used, size - used, "]");
 }
 
+/* Quantised weights are whole numbers, which mean nothing without their scales. */
+static mgk_status accept(const mgk_checkpoint *checkpoint, const mgk_tensor_info *tensor)
+{
+    if (!mgk_dtype_is_real(tensor->dtype))
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: tensor \"%s\" holds %s, expected real numbers; quantised weights are "
+                        "not known",
+                        checkpoint->path, tensor->name, mgk_dtype_name(tensor->dtype));
+    checkpoint->used[mgk_tensors_index(checkpoint->tensors, tensor)] = true;
+    return STATUS_OK;
+}
+
 mgk_status mgk_checkpoint_expect(const mgk_checkpoint *checkpoint, const char *name, int axes,
                                  const size_t *shape, const mgk_tensor_info **out)
 {
@@ -31,7 +43,7 @@ mgk_status mgk_checkpoint_expect(const mgk_checkpoint *checkpoint, const char *n
     for (int axis = 0; same && axis < axes; axis++)
         same = tensor->shape[axis] == shape[axis];
     if (same)
-        return STATUS_OK;
+        return accept(checkpoint, tensor);
     describe_shape(tensor->axes, tensor->shape, found, sizeof(found));
     return mgk_fail(STATUS_SHAPE, "%s: tensor \"%s\" is %s, expected %s", checkpoint->path, name,
                     found, expected);

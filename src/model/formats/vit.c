@@ -173,11 +173,9 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
 }
 
 static const char *const types[] = {"vit", NULL};
-static const char *const beside[] = {"embeddings.cls_token", "patch_embeddings.projection.bias",
-                                     "embeddings.mask_token", NULL};
 
 const mgk_model_format mgk_format_vit = {.name = "Hugging Face's vit",
                                          .model_types = types,
-                                         .beside = beside,
+                                         .root = anchor,
                                          .configure = configure,
                                          .recipe = recipe};
