@@ -45,6 +45,8 @@ typedef struct mgk_device {
     bool accelerator; /* has its own memory and needs large batches to be efficient */
     int batch_tokens; /* tokens that keep the device busy: larger batches only take memory */
     bool tf32;        /* see allow_tf32 */
+    bool all_parts;   /* has what only some models need: score terms, and the operations that may be
+                         NULL for a device without */
     char name[128];   /* for people: "cpu (x86-64-v4, 2 threads)" */
     void *context;
 } mgk_device;
@@ -114,6 +116,21 @@ typedef struct mgk_prior_view {
 } mgk_prior_view;
 
 /*
+ * What some softmax models do to the score x_ij = scale q_i·k_j before normalisation:
+ *     l_ij = cap tanh(x_ij / cap) + bias_h,j−i,   −∞ where |i − j| >= window.
+ * All 0: l_ij = x_ij. Devices without `all_parts` ignore the terms; gradients and responsibilities
+ * are not defined with them.
+ */
+typedef struct mgk_score_terms {
+    int window; /* of query i, |i − j| < window; 0: all keys */
+    double cap; /* > 0; 0: none */
+    /* [H, 2 T − 1], reals of the device: bias[h (2 T − 1) + j − i + T − 1]; NULL: none. At least as
+     * many tokens T as the view has. */
+    const void *bias;
+    size_t bias_tokens; /* T */
+} mgk_score_terms;
+
+/*
  * Attention by a softmax over M N biased keys (design: "MGK is softmax in
  * disguise"). The logit of query i for component r of key j is
  *     l_ijr = scale_r q_i·k_jr                                       (dot product)
@@ -126,7 +143,8 @@ typedef struct mgk_mixture {
     bool gaussian;
     bool hard;
     double normalizer_epsilon;
-    mgk_prior_view prior; /* clamped to [0, 1] when used */
+    mgk_prior_view prior;  /* clamped to [0, 1] when used */
+    mgk_score_terms terms; /* of dot products */
 } mgk_mixture;
 
 /*

@@ -47,6 +47,8 @@ attention_case attention_case_make(workspace *space, attention_shape shape)
         problem.input[PRIOR][i] = 0.125 + 0.75 / (1 + exp(-problem.input[PRIOR][i]));
     for (int r = 0; r < MGK_MAX_MIXTURES; r++)
         problem.variance[r] = sqrt(shape.dim) / (shape.unequal ? 1 + 2 * (r % 3) : 1);
+    if (shape.biased)
+        problem.bias = random_values(space, heads * (2 * tokens + 1));
     assert_in_range(shape.samples, 1, MOST_SAMPLES);
     for (int b = 0; b < shape.samples; b++)
         problem.lengths[b] =
@@ -169,6 +171,14 @@ static device_case to_device(workspace *space, const attention_case *problem)
     out.layer.fixed_normalizer = shape->fixed_normalizer;
     out.layer.mix_keys = shape->mix_keys;
     out.layer.prior_mode = shape->prior_mode;
+    out.layer.scale = shape->scale;
+    out.layer.terms = (mgk_score_terms){.window = shape->window, .cap = shape->cap};
+    if (problem->bias) {
+        size_t tokens = (size_t)shape->tokens + 1;
+        out.layer.terms.bias =
+            upload(space, (size_t)shape->heads * (2 * tokens - 1), problem->bias);
+        out.layer.terms.bias_tokens = tokens;
+    }
     memcpy(out.layer.variance, problem->variance, sizeof problem->variance);
     if (problem->count[PRIOR] > 0) {
         out.prior = upload(space, problem->count[PRIOR], problem->input[PRIOR]);
