@@ -153,9 +153,16 @@ static void test_rotary_refused(void **state)
 
 int main(void)
 {
-    static const char *const families[] = {
-        "bert",       "bert-masked-lm", "roberta",     "distilbert",   "gpt2", "llama",
-        "llama-tied", "llama-bare",     "gpt2-untied", "bert-decoder", "vit",  "vit-bare"};
+    static const char *const families[] = {"bert",        "bert-masked-lm",
+                                           "roberta",     "distilbert",
+                                           "gpt2",        "llama",
+                                           "llama-tied",  "llama-bare",
+                                           "gpt2-untied", "bert-decoder",
+                                           "vit",         "vit-bare",
+                                           "xlm-roberta", "xlm-roberta-padded",
+                                           "camembert",   "bert-padded",
+                                           "electra",     "electra-wide",
+                                           "albert"};
     enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
     enum { OTHERS = 4 };
     struct CMUnitTest tests[OTHERS + FAMILIES] = {
