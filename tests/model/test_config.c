@@ -137,6 +137,7 @@ static mgk_config picture_config(void)
     mgk_config config;
     mgk_config_defaults(MGK_FAMILY_ENCODER, &config);
     config.picture = (mgk_picture_form){.patch = 7,
+                                        .extra = 1,
                                         .side = 21,
                                         .resampling = MGK_RESAMPLING_BICUBIC,
                                         .scale = 1 / 255.0,

@@ -65,6 +65,7 @@ void mgk_config_defaults(mgk_family family, mgk_config *config)
     config->rotary_high = 4;
     config->rotary_original = 8192;
     config->padding = -1;
+    config->picture.extra = 1;
 }
 
 mgk_status mgk_config_check_name(const char *key, const char *name)
@@ -127,6 +128,9 @@ static mgk_status check_picture(const mgk_config *config)
     if (picture->side == 0 || picture->side % picture->patch)
         return mgk_fail(STATUS_USAGE, "image is %d, expected a multiple of patch, %d",
                         picture->side, picture->patch);
+    if (picture->edge > 0 && picture->edge < picture->side)
+        return mgk_fail(STATUS_USAGE, "image_edge is %d, expected 0 or at least image, %d",
+                        picture->edge, picture->side);
     size_t tokens = mgk_picture_tokens(picture);
     if ((size_t)config->length != tokens || config->vocabulary != config->length)
         return mgk_fail(STATUS_USAGE,

@@ -112,7 +112,8 @@ typedef struct mgk_config {
 
     /*
      * For encoders of pictures: N is the number of its tokens. Keys "patch", "image" (the side),
-     * "resampling", "image_scale", and with patches "image_mean" and "image_std".
+     * "resampling", "image_scale", "image_extra", "image_edge", "image_shortest", and with patches
+     * "image_mean" and "image_std".
      */
     mgk_picture_form picture;
 } mgk_config;
