@@ -56,6 +56,7 @@ typedef struct mgk_attention_kind {
     mgk_key_design keys;
     bool mixture;  /* M may exceed 1; there are priors */
     bool gaussian; /* there are variances, and hard-E is possible */
+    bool terms;    /* scores may have a scale and mgk_score_terms */
 
     /* See the operations of the same purpose in backend.h, such as mixture_attention. */
     mgk_status (*forward)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,

@@ -271,7 +271,8 @@ typedef mgk_status mgk_dropout_add_fn(mgk_device *, size_t count, double rate, c
 
 /*
  * y = gamma (x − mean)/√(variance + epsilon) + beta of each row; mean, deviation [rows] receive the
- * mean and 1/√(variance + epsilon).
+ * mean and 1/√(variance + epsilon). gamma and beta may be NULL, for 1 and 0, on a device with
+ * all_parts.
  */
 typedef mgk_status mgk_layer_norm_fn(mgk_device *, size_t rows, size_t cols, double epsilon,
                                      const void *x, const void *gamma, const void *beta, void *y,
@@ -286,6 +287,18 @@ typedef mgk_status mgk_layer_norm_backward_fn(mgk_device *, size_t rows, size_t 
 /* y = gamma x/√(mean of x² + epsilon) of each row (Zhang & Sennrich 2019). */
 typedef mgk_status mgk_rms_norm_fn(mgk_device *, size_t rows, size_t cols, double epsilon,
                                    const void *x, const void *gamma, void *y);
+
+/*
+ * Normalises vectors in place, `groups` of `cols` numbers in each row of x; rows are `stride`
+ * apart. All groups have the same gamma and beta [cols]. `centred`: as layer_norm, beta NULL: 0;
+ * otherwise as rms_norm. NULL for a device without all_parts.
+ */
+typedef mgk_status mgk_group_norm_fn(mgk_device *, bool centred, size_t rows, size_t groups,
+                                     size_t cols, double epsilon, void *x, size_t stride,
+                                     const void *gamma, const void *beta);
+
+/* x = cap tanh(x / cap), in place. NULL for a device without all_parts. */
+typedef mgk_status mgk_soft_cap_fn(mgk_device *, size_t count, double cap, void *x);
 
 /* y [rows, cols] = activation(a)·b, where a row of x [rows, 2 cols] is [a, b]. */
 typedef mgk_status mgk_gate_fn(mgk_device *, mgk_activation, size_t rows, size_t cols,
@@ -536,6 +549,8 @@ struct mgk_operations {
     mgk_layer_norm_fn *layer_norm;
     mgk_layer_norm_backward_fn *layer_norm_backward;
     mgk_rms_norm_fn *rms_norm;
+    mgk_group_norm_fn *group_norm;
+    mgk_soft_cap_fn *soft_cap;
     mgk_gate_fn *gate;
     mgk_rotary_embedding_fn *rotary_embedding;
     mgk_embed_fn *embed;

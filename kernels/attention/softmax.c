@@ -65,6 +65,7 @@ const mgk_attention_kind mgk_attention_softmax = {
     .name = "softmax",
     .score = "exp(q_i.k_j / sqrt(D))",
     .keys = MGK_KEYS_PROJECTED,
+    .terms = true,
     .forward = forward,
     .backward = backward,
     .matrix = matrix,

@@ -13,6 +13,8 @@ mgk_dropout_add_fn MGK_CPU(dropout_add);
 mgk_layer_norm_fn MGK_CPU(layer_norm);
 mgk_layer_norm_backward_fn MGK_CPU(layer_norm_backward);
 mgk_rms_norm_fn MGK_CPU(rms_norm);
+mgk_group_norm_fn MGK_CPU(group_norm);
+mgk_soft_cap_fn MGK_CPU(soft_cap);
 mgk_gate_fn MGK_CPU(gate);
 mgk_rotary_embedding_fn MGK_CPU(rotary_embedding);
 mgk_embed_fn MGK_CPU(embed);

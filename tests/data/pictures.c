@@ -115,7 +115,17 @@ static void test_patches(void **state)
                                     .mean = {0.485, 0.456, 0.406},
                                     .deviation = {0.229, 0.224, 0.225}};
     check_patches("vit", &usual);
+    const mgk_picture_form cut = {.patch = 4,
+                                  .side = 12,
+                                  .extra = 1,
+                                  .edge = 14,
+                                  .shortest = true,
+                                  .resampling = MGK_RESAMPLING_BICUBIC,
+                                  .scale = 1 / 255.0,
+                                  .mean = {0.48145466, 0.4578275, 0.40821073},
+                                  .deviation = {0.26862954, 0.26130258, 0.27577711}};
     check_patches("vit-bare", &other);
+    check_patches("dinov2-gated", &cut);
 }
 
 static void test_names(void **state)

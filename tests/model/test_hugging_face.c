@@ -153,16 +153,31 @@ static void test_rotary_refused(void **state)
 
 int main(void)
 {
-    static const char *const families[] = {"bert",        "bert-masked-lm",
-                                           "roberta",     "distilbert",
-                                           "gpt2",        "llama",
-                                           "llama-tied",  "llama-bare",
-                                           "gpt2-untied", "bert-decoder",
-                                           "vit",         "vit-bare",
-                                           "xlm-roberta", "xlm-roberta-padded",
-                                           "camembert",   "bert-padded",
-                                           "electra",     "electra-wide",
-                                           "albert"};
+    static const char *const families[] = {"bert",
+                                           "bert-masked-lm",
+                                           "roberta",
+                                           "distilbert",
+                                           "gpt2",
+                                           "llama",
+                                           "llama-tied",
+                                           "llama-bare",
+                                           "gpt2-untied",
+                                           "bert-decoder",
+                                           "vit",
+                                           "vit-bare",
+                                           "xlm-roberta",
+                                           "xlm-roberta-padded",
+                                           "camembert",
+                                           "bert-padded",
+                                           "electra",
+                                           "electra-wide",
+                                           "albert",
+                                           "deit",
+                                           "dinov2",
+                                           "dinov2-gated",
+                                           "dinov2-registers",
+                                           "clip-vision",
+                                           "siglip-vision"};
     enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
     enum { OTHERS = 4 };
     struct CMUnitTest tests[OTHERS + FAMILIES] = {

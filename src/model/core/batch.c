@@ -89,6 +89,7 @@ mgk_status mgk_pass_load(mgk_pass *pass, const mgk_batch *batch, const int32_t *
         TRY(mgk_model_put(pass->model,
                           mgk_pass_rows(pass) * mgk_patch_size(&pass->model->config.picture),
                           batch->patches, pass->patches));
+    TRY(mgk_pass_update_angles(pass));
     if (!targets)
         return STATUS_OK;
     TRY(check_targets(pass, targets));

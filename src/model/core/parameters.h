@@ -21,15 +21,17 @@ typedef struct mgk_linear_map {
     mgk_offset weight, bias;
 } mgk_linear_map;
 
-/* Layer norm: gamma (weight) and beta (bias), [C] or [E] each; RMS norm has no beta. */
+/* A norm: gamma (weight) and beta (bias), [C] or [E] each, or absent; RMS norm has no beta. */
 typedef mgk_linear_map mgk_norm;
 
 typedef struct mgk_layer_offsets {
-    mgk_linear_map query;  /* [H·D, C], followed by key [M·G·D or G·D, C] and value [G·D, C] */
-    mgk_offset key_shift;  /* [M, H, D], shifted designs only */
-    mgk_offset prior;      /* [M], [H, M] or [H, M, N]; mixtures except hard-E */
-    mgk_linear_map output; /* [C, H·D] */
-    mgk_norm norm1, norm2;
+    mgk_linear_map query; /* [H·D, C], followed by key [M·G·D or G·D, C] and value [G·D, C] */
+    mgk_offset key_shift; /* [M, H, D], shifted designs only */
+    mgk_offset prior;     /* [M], [H, M] or [H, M, N]; mixtures except hard-E */
+    mgk_norm query_norm, key_norm; /* [D], or [H·D] and [G·D] */
+    mgk_linear_map output;         /* [C, H·D] */
+    mgk_norm norm1, norm2;         /* of inputs or of sums, or absent */
+    mgk_norm branch_norm1, branch_norm2;
     mgk_linear_map in, out; /* feed-forward: [F, C], or [2 F, C] with the gate first; [C, F] */
 } mgk_layer_offsets;
 
@@ -64,7 +66,7 @@ typedef struct mgk_parameters {
     mgk_norm embedding_norm;   /* [E] */
     mgk_linear_map projection; /* [C, E] of embeddings, if E is not C */
     mgk_layer_offsets *layers; /* [L]; those of a group are equal */
-    mgk_norm norm;             /* final norm of pre-norm models */
+    mgk_norm norm;             /* final norm, see mgk_config_has_final_norm */
     mgk_linear_map classifier; /* [K, C or 4C], followed by ReLU; K is config.classifier */
     mgk_linear_map head; /* [classes, K]; language models: [V, C], the token embeddings if tied */
     mgk_linear_map clusters; /* adaptive softmax: [cutoff_count, C] */

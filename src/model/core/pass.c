@@ -80,14 +80,19 @@ static void plan_rest(mgk_pass *pass, plan *p)
     bool sinusoidal = config->positions == MGK_POSITIONS_SINUSOIDAL;
     bool rotary = config->positions == MGK_POSITIONS_ROTARY;
     size_t tokens = pass->capacity_tokens;
-    size_t pooled = classifies ? sequences : 0, final = config->pre_norm ? rows : 0;
-    size_t normed = config->pre_norm || config->embedding_norm ? rows : 0;
+    size_t pooled = classifies ? sequences : 0,
+           final = mgk_config_has_final_norm(config) ? rows : 0;
+    bool alibi = config->positions == MGK_POSITIONS_ALIBI;
+    size_t normed = mgk_config_has_final_norm(config) || config->embedding_norm ? rows : 0;
     size_t shifted = pass->shifted ? (size_t)config->mixtures * pass->width : 0;
     size_t hidden = (size_t)config->classifier;
     add(p, &pass->positions, sinusoidal ? tokens : 0, (size_t)config->embedding, real);
     add(p, &pass->narrow, config->embedding != config->dim ? rows : 0, (size_t)config->embedding,
         real);
     add(p, &pass->angles, rotary ? tokens : 0, (size_t)config->head_dim, real);
+    add(p, &pass->local_angles, rotary && config->local_base > 0 ? tokens : 0,
+        (size_t)config->head_dim, real);
+    add(p, &pass->distances, alibi ? (size_t)config->heads : 0, 2 * tokens - 1, real);
     add(p, &pass->embedded, rows, dim, real);
     add(p, &pass->branch, rows, dim, real);
     add(p, &pass->final, final, dim, real);
@@ -143,9 +148,35 @@ static void carve(const plan *p, void *memory)
     }
 }
 
+/* The first part of a model that runs only on devices with all_parts; NULL: none. */
+static const char *special_part(const mgk_config *config, int tokens)
+{
+    if (config->window > 0 && config->window < tokens)
+        return "a sliding window";
+    if (config->attention_cap > 0 || config->logit_cap > 0)
+        return "a cap of its scores or logits";
+    if (config->positions == MGK_POSITIONS_ALIBI)
+        return "ALiBi";
+    if (config->query_norm != MGK_QUERY_NORM_NONE)
+        return "norms of its queries and keys";
+    if (config->norm == MGK_NORMALIZATION_LAYER && config->norm_parameters != MGK_NORM_ALL)
+        return "norms without gain or offset";
+    return NULL;
+}
+
+static mgk_status check_device(const mgk_model *model, int tokens)
+{
+    const char *part = special_part(&model->config, tokens);
+    if (!model->device || model->device->all_parts || !part)
+        return STATUS_OK;
+    return mgk_fail(STATUS_UNSUPPORTED, "%s does not run a model with %s; the CPU does",
+                    model->device->name, part);
+}
+
 static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int tokens)
 {
     const mgk_config *config = &model->config;
+    TRY(check_device(model, tokens));
     if (sequences < 1 || tokens < 1 || tokens > config->length)
         return mgk_fail(STATUS_SHAPE,
                         "a batch of %d sequences of %d tokens: expected at least 1 "
@@ -216,11 +247,23 @@ out:
     return status;
 }
 
+/* Parts of other software's models, which no backward pass has. */
+static bool is_foreign(const mgk_config *config)
+{
+    return config->branch_norm || config->parallel != MGK_PARALLEL_NO ||
+           config->norm_parameters != MGK_NORM_ALL || config->query_norm != MGK_QUERY_NORM_NONE ||
+           config->attention_output_bias != MGK_OUTPUT_BIAS_SAME || config->attention_scale > 0 ||
+           config->attention_cap > 0 || config->window > 0 || config->logit_cap > 0 ||
+           config->logit_scale != 1 || config->positions == MGK_POSITIONS_ALIBI ||
+           config->positions == MGK_POSITIONS_NONE || config->layer_groups != config->layers ||
+           config->embedding != config->dim || config->positions_skip_padding ||
+           !config->first_norm || !config->final_norm;
+}
+
 bool mgk_model_has_gradients(const mgk_model *model)
 {
     const mgk_config *config = &model->config;
-    return config->picture.patch == 0 && config->layer_groups == config->layers &&
-           config->embedding == config->dim && !config->positions_skip_padding &&
+    return !is_foreign(config) && config->picture.patch == 0 &&
            config->norm == MGK_NORMALIZATION_LAYER && !config->gated && config->tied &&
            !config->embedding_norm && config->cutoff_count == 0 && config->output_bias &&
            config->feed_forward_bias && config->key_heads == config->heads &&
