@@ -325,6 +325,10 @@ typedef mgk_status mgk_rotary_embedding_fn(mgk_device *, size_t samples, size_t 
 typedef mgk_status mgk_embed_fn(mgk_device *, size_t samples, size_t tokens, size_t cols,
                                 const int32_t *ids, const int32_t *lengths, double scale,
                                 const void *table, const void *position, void *y);
+/* Row i of y [rows, cols] += row index[i] of the table; index < 0: nothing. NULL if a device lacks
+ * it. */
+typedef mgk_status mgk_add_rows_fn(mgk_device *, size_t rows, size_t cols, const int32_t *index,
+                                   const void *table, void *y);
 /* dtable += scale dy, dposition += dy (NULL: positions are constant). */
 typedef mgk_status mgk_embed_backward_fn(mgk_device *, size_t samples, size_t tokens, size_t cols,
                                          const int32_t *ids, double scale, const void *dy,
@@ -550,6 +554,7 @@ struct mgk_operations {
     mgk_gate_fn *gate;
     mgk_rotary_embedding_fn *rotary_embedding;
     mgk_embed_fn *embed;
+    mgk_add_rows_fn *add_rows;
     mgk_embed_backward_fn *embed_backward;
     mgk_pool_fn *pool;
     mgk_pool_backward_fn *pool_backward;

@@ -18,6 +18,7 @@ mgk_soft_cap_fn MGK_CPU(soft_cap);
 mgk_gate_fn MGK_CPU(gate);
 mgk_rotary_embedding_fn MGK_CPU(rotary_embedding);
 mgk_embed_fn MGK_CPU(embed);
+mgk_add_rows_fn MGK_CPU(add_rows);
 mgk_embed_backward_fn MGK_CPU(embed_backward);
 mgk_pool_fn MGK_CPU(pool);
 mgk_pool_backward_fn MGK_CPU(pool_backward);

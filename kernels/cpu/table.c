@@ -36,6 +36,7 @@ const mgk_operations MGK_CPU(table) = {
     .gate = MGK_CPU(gate),
     .rotary_embedding = MGK_CPU(rotary_embedding),
     .embed = MGK_CPU(embed),
+    .add_rows = MGK_CPU(add_rows),
     .embed_backward = MGK_CPU(embed_backward),
     .pool = MGK_CPU(pool),
     .pool_backward = MGK_CPU(pool_backward),

@@ -213,13 +213,52 @@ static void test_quantised(void **state)
     check_load(STATUS_UNSUPPORTED, "\"quantization_config\": weights quantised by the method gptq");
 }
 
+/* Removes "model_type" from the copied config.json. */
+static void forget_type(void)
+{
+    mgk_mapping file;
+    char *text, *at;
+    assert_ok(mgk_map_file("config.json", &file));
+    assert_ok(mgk_alloc(file.size + 1, 1, &text));
+    memcpy(text, file.data, file.size);
+    mgk_unmap_file(&file);
+    at = strstr(text, "\"model_type\"");
+    assert_non_null(at);
+    memcpy(at, "\"other_type\"", strlen("\"other_type\""));
+    assert_ok(mgk_write_file("config.json", true, text, strlen(text)));
+    mgk_free(text);
+}
+
+/* Files of 2019 have no model_type: the names of the tensors tell it where they can. */
+static void test_type_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *family;
+        mgk_status status;
+        const char *says;
+    } cases[] = {
+        {"bert", STATUS_OK, "its tensors' names tell bert"}, /* saved without the module "bert." */
+        {"roberta", STATUS_OK, "its tensors' names tell roberta"},
+        {"gpt2", STATUS_OK, "its tensors' names tell gpt2"},
+        {"albert", STATUS_OK, "its tensors' names tell albert"},
+        {"xlm-roberta-padded", STATUS_FORMAT, "has no \"model_type\", and other families"},
+        {"llama", STATUS_FORMAT, "has no \"model_type\""},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char name[256];
+        rewrite(cases[i].family, MOST_TENSORS, NULL, 0, name);
+        forget_type();
+        check_load(cases[i].status, cases[i].says);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_added),
-        cmocka_unit_test(test_removed),
-        cmocka_unit_test(test_whole_numbers),
-        cmocka_unit_test(test_quantised),
+        cmocka_unit_test(test_added),         cmocka_unit_test(test_removed),
+        cmocka_unit_test(test_whole_numbers), cmocka_unit_test(test_quantised),
+        cmocka_unit_test(test_type_told),
     };
     return cmocka_run_group_tests(tests, open_cpu, close_cpu);
 }

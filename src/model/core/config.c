@@ -214,9 +214,12 @@ static mgk_status check_sizes(const mgk_config *config)
     if (config->heads % config->key_heads)
         return mgk_fail(STATUS_USAGE, "key_heads is %d, expected a divisor of heads, %d",
                         config->key_heads, config->heads);
-    if (config->positions == MGK_POSITIONS_SINUSOIDAL && config->dim % 2 != 0)
+    if (config->positions == MGK_POSITIONS_SINUSOIDAL && config->embedding % 2 != 0)
         return mgk_fail(STATUS_USAGE, "dim is %d, expected an even number (sinusoidal positions)",
-                        config->dim);
+                        config->embedding);
+    if (config->positions == MGK_POSITIONS_ROTARY && config->head_dim % 2 != 0)
+        return mgk_fail(STATUS_USAGE, "head_dim is %d, expected an even number (rotary positions)",
+                        config->head_dim);
     if (config->padding >= config->vocabulary)
         return mgk_fail(STATUS_USAGE, "padding is %d, expected less than %d", config->padding,
                         config->vocabulary);
@@ -252,12 +255,36 @@ bool mgk_config_has_attention_output_bias(const mgk_config *config)
            (config->attention_output_bias == MGK_OUTPUT_BIAS_SAME && config->attention_bias);
 }
 
+/* Checks what an embedding of another width and shared layers allow. */
+static mgk_status check_embedding(const mgk_config *config)
+{
+    if (config->layer_groups > config->layers)
+        return mgk_fail(STATUS_USAGE, "layer_groups is %d, expected at most layers, %d",
+                        config->layer_groups, config->layers);
+    if (config->embedding != config->dim &&
+        (config->picture.patch > 0 || (config->family == MGK_FAMILY_LM && config->tied)))
+        return mgk_fail(STATUS_USAGE,
+                        "embedding is %d, expected dim, %d, in a model of pictures or with a tied "
+                        "output",
+                        config->embedding, config->dim);
+    if (config->positions_skip_padding &&
+        (config->positions != MGK_POSITIONS_LEARNED || config->padding < 0))
+        return mgk_fail(STATUS_USAGE,
+                        "positions_skip_padding is true, expected false without learned positions "
+                        "and a padding id");
+    return STATUS_OK;
+}
+
 mgk_status mgk_config_resolve(mgk_config *config)
 {
     for (const mgk_config_field *f = mgk_config_fields; f->name; f++)
         TRY(check_field(config, f));
     if (config->key_heads == 0)
         config->key_heads = config->heads;
+    if (config->layer_groups == 0)
+        config->layer_groups = config->layers;
+    if (config->embedding == 0)
+        config->embedding = config->dim;
     if (config->classifier == 0 && config->classes > 0)
         config->classifier = config->dim;
     if (config->embedding_scale == 0)
@@ -268,6 +295,7 @@ mgk_status mgk_config_resolve(mgk_config *config)
     TRY(check_sizes(config));
     TRY(check_blocks(config));
     TRY(check_frequencies(config));
+    TRY(check_embedding(config));
     TRY(check_picture(config));
     if ((double)config->heads * config->head_dim * config->mixtures > MAX_KEY_WIDTH)
         return mgk_fail(STATUS_USAGE, "heads * head_dim * mixtures is over %d", MAX_KEY_WIDTH);

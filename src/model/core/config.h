@@ -135,11 +135,17 @@ typedef struct mgk_config {
     bool feed_forward_bias; /* its maps have biases */
     mgk_sentence_pooling pooling;
 
+    int layer_groups; /* 1 to L: layers share parameters, layer l those of group
+                         l layer_groups / L, rounded down (ALBERT); 0: L, once resolved */
+    int embedding; /* E, 1 to 2^20: tokens and positions are embedded in E numbers, and a map brings
+                      them to C if that differs; 0: C, once resolved */
     double embedding_scale; /* of tokens, > 0; 0: sqrt(C) (language models) or 1, once resolved */
     bool embedding_norm;    /* a norm before the first layer */
     mgk_positions positions;
-    bool positions_backward; /* sinusoidal: the last token of a sequence has position 0 */
-    double alibi_scale;      /* of the slopes, > 0 */
+    bool positions_backward;     /* sinusoidal: the last token of a sequence has position 0 */
+    bool positions_skip_padding; /* learned: tokens are counted without padding, the id `padding`,
+                                    which has position N wherever it stands */
+    double alibi_scale;          /* of the slopes, > 0 */
     int rotary_dim;     /* R: so many numbers of a head are rotated, even; 0: D, once resolved */
     double rotary_base; /* angles are t base^(-2d/R) */
     double local_base;  /* the same of local layers, without scaling; 0: as the other layers */

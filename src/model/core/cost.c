@@ -109,11 +109,11 @@ static double normed(const mgk_config *config)
     const bool own = config->pre_norm || !config->branch_norm;
     const int sites =
         (own ? config->parallel == MGK_PARALLEL_SHARED ? 1 : 2 : 0) + (config->branch_norm ? 2 : 0);
-    const double once = mgk_config_has_final_norm(config) + config->embedding_norm;
     const double queries = config->query_norm == MGK_QUERY_NORM_NONE
                                ? 0
                                : (double)(config->heads + config->key_heads) * config->head_dim;
-    return (config->layers * sites + once) * config->dim + config->layers * queries;
+    return (config->layers * sites + mgk_config_has_final_norm(config)) * config->dim +
+           (config->embedding_norm ? config->embedding : 0) + config->layers * queries;
 }
 
 /* Logits of a token; an adaptive softmax computes the head and, for rarer words, one cluster. */
@@ -157,10 +157,12 @@ static void count_flops(const mgk_config *config, const mgk_attention_kind *kind
             : 0;
     double embedded = placed + (config->embedding_scale != 1 ? 1 : 0);
     double patch = 2.0 * (double)mgk_patch_size(&config->picture); /* per number of a token */
+    double map =
+        config->embedding != config->dim ? linear(config->embedding, config->dim, true) : 0;
     double residuals = layers * 2;
     double all_attention = attention(config, kind, tokens);
     cost->layer_flops = sequences * (tokens * projections(config, kind) + all_attention / layers);
-    cost->flops[MGK_COST_EMBEDDING] = rows * (patch + embedded) * config->dim;
+    cost->flops[MGK_COST_EMBEDDING] = rows * ((patch + embedded) * config->embedding + map);
     cost->flops[MGK_COST_PROJECTIONS] = layers * rows * projections(config, kind);
     cost->flops[MGK_COST_ATTENTION] = sequences * all_attention;
     cost->flops[MGK_COST_FEED_FORWARD] = layers * rows * feed_forward(config);
@@ -201,7 +203,7 @@ mgk_status mgk_cost_of(const mgk_config *config, int tokens, mgk_cost *out)
     mgk_parameters_free(&parameters);
     out->layer_parameters =
         (out->parameters[MGK_COST_PROJECTIONS] + out->parameters[MGK_COST_ATTENTION]) /
-        config->layers;
+        config->layer_groups;
     count_flops(config, mgk_attention_find(config->attention), tokens, out);
     return STATUS_OK;
 }

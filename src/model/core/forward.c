@@ -22,17 +22,23 @@ mgk_status mgk_pass_linear(const mgk_pass *pass, mgk_linear_map map, size_t rows
     return add_bias(pass, map, rows, out, y);
 }
 
-static mgk_status norm(const mgk_pass *pass, mgk_norm map, const void *x, void *y, void *mean,
-                       void *deviation)
+static mgk_status norm_of(const mgk_pass *pass, mgk_norm map, int dim, const void *x, void *y,
+                          void *mean, void *deviation)
 {
     mgk_device *device = pass->model->device;
     const mgk_config *config = &pass->model->config;
     if (config->norm == MGK_NORMALIZATION_RMS)
-        return device->op->rms_norm(device, mgk_pass_rows(pass), (size_t)config->dim,
-                                    config->norm_epsilon, x, mgk_pass_weight(pass, map.weight), y);
-    return device->op->layer_norm(device, mgk_pass_rows(pass), (size_t)config->dim,
-                                  config->norm_epsilon, x, mgk_pass_weight(pass, map.weight),
+        return device->op->rms_norm(device, mgk_pass_rows(pass), (size_t)dim, config->norm_epsilon,
+                                    x, mgk_pass_weight(pass, map.weight), y);
+    return device->op->layer_norm(device, mgk_pass_rows(pass), (size_t)dim, config->norm_epsilon, x,
+                                  mgk_pass_weight(pass, map.weight),
                                   mgk_pass_weight(pass, map.bias), y, mean, deviation);
+}
+
+static mgk_status norm(const mgk_pass *pass, mgk_norm map, const void *x, void *y, void *mean,
+                       void *deviation)
+{
+    return norm_of(pass, map, pass->model->config.dim, x, y, mean, deviation);
 }
 
 /* Has its own room for means and deviations, which gradients do not need. */
@@ -297,17 +303,22 @@ static mgk_status run_layer(mgk_pass *pass, int index, const mgk_observer *obser
     return STATUS_OK;
 }
 
-static mgk_status embed_tokens(mgk_pass *pass)
+/* Tokens and their positions, to y [T, E]. */
+static mgk_status embed_tokens(const mgk_pass *pass, void *y)
 {
     mgk_device *device = pass->model->device;
     const mgk_parameters *parameters = &pass->model->parameters;
     const mgk_config *config = &pass->model->config;
+    const size_t width = (size_t)config->embedding;
     const void *positions =
         pass->positions ? pass->positions : mgk_pass_weight(pass, parameters->position);
-    return device->op->embed(
-        device, (size_t)pass->sequences, (size_t)pass->tokens, (size_t)config->dim, pass->ids,
-        config->positions_backward ? pass->lengths : NULL, config->embedding_scale,
-        mgk_pass_weight(pass, parameters->token), positions, pass->embedded);
+    TRY(device->op->embed(device, (size_t)pass->sequences, (size_t)pass->tokens, width, pass->ids,
+                          config->positions_backward ? pass->lengths : NULL,
+                          config->embedding_scale, mgk_pass_weight(pass, parameters->token),
+                          pass->padded ? NULL : positions, y));
+    return pass->padded ? device->op->add_rows(device, mgk_pass_rows(pass), width, pass->places,
+                                               positions, y)
+                        : STATUS_OK;
 }
 
 /* A picture's rows are adjacent, so that its positions are the bias of one long row. */
@@ -329,10 +340,14 @@ static mgk_status embed(mgk_pass *pass)
 {
     const mgk_parameters *parameters = &pass->model->parameters;
     const mgk_config *config = &pass->model->config;
-    TRY(config->picture.patch > 0 ? embed_patches(pass) : embed_tokens(pass));
+    void *first = pass->narrow ? pass->narrow : pass->embedded;
+    TRY(config->picture.patch > 0 ? embed_patches(pass) : embed_tokens(pass, first));
     if (config->embedding_norm)
-        TRY(norm(pass, parameters->embedding_norm, pass->embedded, pass->embedded, pass->mean,
-                 pass->deviation));
+        TRY(norm_of(pass, parameters->embedding_norm, config->embedding, first, first, pass->mean,
+                    pass->deviation));
+    if (pass->narrow)
+        TRY(mgk_pass_linear(pass, parameters->projection, mgk_pass_rows(pass),
+                            (size_t)config->embedding, (size_t)config->dim, first, pass->embedded));
     return mgk_pass_dropout_add(pass, 0, pass->embedded, NULL, pass->embedded);
 }
 

@@ -217,18 +217,23 @@ static mgk_status check_kind(const mgk_config *config, const mgk_attention_kind 
 static void append_embedding(builder *b, const mgk_config *config)
 {
     mgk_parameters *out = b->out;
-    double spread = 1 / sqrt((double)config->dim);
+    const size_t width = (size_t)config->embedding;
+    const size_t places = (size_t)config->length + (config->positions_skip_padding ? 1 : 0);
+    double spread = 1 / sqrt((double)width);
     if (config->picture.patch > 0)
         out->patch = append_weight(b, "embedding.patch.weight", (size_t)config->dim,
                                    mgk_patch_size(&config->picture));
     else
         out->token = append(b, "embedding.token.weight", MGK_INITIAL_NORMAL, spread, 2,
-                            (size_t)config->vocabulary, (size_t)config->dim);
+                            (size_t)config->vocabulary, width);
     if (config->positions == MGK_POSITIONS_LEARNED)
-        out->position = append(b, "embedding.position.weight", MGK_INITIAL_NORMAL, spread, 2,
-                               (size_t)config->length, (size_t)config->dim);
+        out->position =
+            append(b, "embedding.position.weight", MGK_INITIAL_NORMAL, spread, 2, places, width);
     if (config->embedding_norm)
-        out->embedding_norm = append_norm(b, config, "embedding.norm", (size_t)config->dim);
+        out->embedding_norm = append_norm(b, config, "embedding.norm", width);
+    if (config->embedding != config->dim)
+        out->projection = append_linear(b, "embedding.projection.weight",
+                                        "embedding.projection.bias", (size_t)config->dim, width);
 }
 
 static void append_output(builder *b, const mgk_config *config)
@@ -260,6 +265,19 @@ static void append_classifier(builder *b, const mgk_config *config)
     out->head.bias = append_bias(b, "classifier.output.bias", (size_t)config->classes);
 }
 
+/* The first layer of each group has new parameters, named by the group. */
+static void append_layers(builder *b, const mgk_config *config, const mgk_attention_kind *kind)
+{
+    int last = -1;
+    for (int l = 0; l < config->layers; l++) {
+        const int group = (int)((int64_t)l * config->layer_groups / config->layers);
+        snprintf(b->prefix, sizeof(b->prefix), "layers.%d.", group);
+        b->out->layers[l] = group == last ? b->out->layers[l - 1] : append_layer(b, config, kind);
+        last = group;
+    }
+    b->prefix[0] = '\0';
+}
+
 mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
 {
     const mgk_attention_kind *kind = mgk_attention_find(config->attention);
@@ -269,6 +287,7 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
                             .patch = MGK_ABSENT,
                             .position = MGK_ABSENT,
                             .embedding_norm = absent,
+                            .projection = absent,
                             .norm = absent,
                             .classifier = absent,
                             .head = absent,
@@ -278,11 +297,7 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
 
     builder b = {.out = out};
     append_embedding(&b, config);
-    for (size_t l = 0; l < layers; l++) {
-        snprintf(b.prefix, sizeof(b.prefix), "layers.%zu.", l);
-        out->layers[l] = append_layer(&b, config, kind);
-    }
-    b.prefix[0] = '\0';
+    append_layers(&b, config, kind);
     if (mgk_config_has_final_norm(config))
         out->norm = append_norm(&b, config, "norm", (size_t)config->dim);
     if (config->family == MGK_FAMILY_LM)

@@ -21,7 +21,7 @@ typedef struct mgk_linear_map {
     mgk_offset weight, bias;
 } mgk_linear_map;
 
-/* A norm: gamma (weight) and beta (bias), [C] each, or absent; RMS norm has no beta. */
+/* A norm: gamma (weight) and beta (bias), [C] or [E] each, or absent; RMS norm has no beta. */
 typedef mgk_linear_map mgk_norm;
 
 typedef struct mgk_layer_offsets {
@@ -59,11 +59,13 @@ typedef struct mgk_parameters {
     mgk_parameter *list; /* [count], by offset */
     size_t count;
     size_t total;        /* length of the flat array */
-    mgk_offset token;    /* [V, C] token embeddings; with patches instead: */
+    mgk_offset token;    /* [V, E] token embeddings; with patches instead: */
     mgk_offset patch;    /* [C, 3 P²], columns: channel, row, column of a patch */
-    mgk_offset position; /* [N, C] learned positions; with patches plus class and biases */
-    mgk_norm embedding_norm;
-    mgk_layer_offsets *layers; /* [L] */
+    mgk_offset position; /* [N, E] learned positions, with that of padding [N + 1, E]; with patches
+                            plus class and biases */
+    mgk_norm embedding_norm;   /* [E] */
+    mgk_linear_map projection; /* [C, E] of embeddings, if E is not C */
+    mgk_layer_offsets *layers; /* [L]; those of a group are equal */
     mgk_norm norm;             /* final norm, see mgk_config_has_final_norm */
     mgk_linear_map classifier; /* [K, C or 4C], followed by ReLU; K is config.classifier */
     mgk_linear_map head; /* [classes, K]; language models: [V, C], the token embeddings if tied */

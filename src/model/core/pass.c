@@ -86,7 +86,9 @@ static void plan_rest(mgk_pass *pass, plan *p)
     size_t normed = mgk_config_has_final_norm(config) || config->embedding_norm ? rows : 0;
     size_t shifted = pass->shifted ? (size_t)config->mixtures * pass->width : 0;
     size_t hidden = (size_t)config->classifier;
-    add(p, &pass->positions, sinusoidal ? tokens : 0, dim, real);
+    add(p, &pass->positions, sinusoidal ? tokens : 0, (size_t)config->embedding, real);
+    add(p, &pass->narrow, config->embedding != config->dim ? rows : 0, (size_t)config->embedding,
+        real);
     add(p, &pass->angles, rotary ? tokens : 0, (size_t)config->head_dim, real);
     add(p, &pass->local_angles, rotary && config->local_base > 0 ? tokens : 0,
         (size_t)config->head_dim, real);
@@ -112,6 +114,7 @@ static void plan_rest(mgk_pass *pass, plan *p)
     add(p, &pass->dhidden, trained, (size_t)config->hidden, real);
     add(p, &pass->dpooled, pass->training ? pooled : 0, 4 * dim, real);
     add(p, &pass->ids, rows, 1, sizeof(int32_t));
+    add(p, &pass->places, config->positions_skip_padding ? rows : 0, 1, sizeof(int32_t));
     add(p, &pass->patches, config->picture.patch > 0 ? rows : 0, mgk_patch_size(&config->picture),
         real);
     add(p, &pass->lengths, sequences, 1, sizeof(int32_t));
@@ -259,9 +262,10 @@ bool mgk_model_has_gradients(const mgk_model *model)
 {
     const mgk_config *config = &model->config;
     return !is_foreign(config) && config->picture.patch == 0 &&
-           config->norm == MGK_NORMALIZATION_LAYER && !config->gated && config->tied &&
-           !config->embedding_norm && config->cutoff_count == 0 && config->output_bias &&
-           config->feed_forward_bias && config->key_heads == config->heads &&
+           config->layer_groups == config->layers && config->embedding == config->dim &&
+           !config->positions_skip_padding && config->norm == MGK_NORMALIZATION_LAYER &&
+           !config->gated && config->tied && !config->embedding_norm && config->cutoff_count == 0 &&
+           config->output_bias && config->feed_forward_bias && config->key_heads == config->heads &&
            config->positions != MGK_POSITIONS_ROTARY && !config->positions_backward &&
            config->pooling == MGK_POOLING_TOKENS && config->row_normalized && !config->mix_keys &&
            (config->family == MGK_FAMILY_LM || config->classes > 0);

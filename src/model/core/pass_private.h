@@ -48,10 +48,11 @@ struct mgk_pass {
 
     mgk_layer_activations *layers; /* [L] */
     void *memory;                  /* one allocation for all arrays */
-    void *positions;               /* [N, C] sinusoids of the pass's N; NULL: none */
+    void *positions;               /* [N, E] sinusoids of the pass's N; NULL: none */
     void *angles, *local_angles;   /* [N, D] of rotary positions; NULL: none, or all alike */
     void *distances;               /* [H, 2 N − 1] added to scores; NULL: nothing */
     bool far;                      /* `angles` are those for more than rotary_original tokens */
+    void *narrow;                  /* [T, E] before the map to C; NULL: E is C */
     void *embedded;                /* [T, C] */
     void *branch;                  /* [T, C] a block's output before the residual sum */
     void *final;                   /* [T, C] after the final norm; pre-norm models */
@@ -64,13 +65,15 @@ struct mgk_pass {
     void *dqkv, *dkeys, *dattended, *dhidden; /* [T, qkv_width], [T, M, H, D], [T, H·D], [T, F] */
     void *dpooled;                            /* [B, 4C] */
     int32_t *ids, *lengths, *targets;         /* [T], [B], [T] or [B] */
-    void *patches;                            /* [T, 3 P²] of pictures; else NULL */
-    mgk_draw *draw;                           /* of dropout */
+    int32_t *places; /* [T] positions that skip padding; NULL: the model has none */
+    void *patches;   /* [T, 3 P²] of pictures; else NULL */
+    mgk_draw *draw;  /* of dropout */
 
     const bool *removed; /* [L, H], heads without output; NULL: none */
     bool frozen;         /* a training pass leaves dropout and soft-E priors out */
 
     int sequences, tokens; /* of the loaded batch */
+    bool padded;           /* it has padding ids, so that `places` are needed */
     void *output;          /* final hidden states [T, C] */
 };
 

@@ -14,8 +14,8 @@ typedef double (*table_entry)(const mgk_config *config, size_t t, size_t c);
  */
 static double sinusoid(const mgk_config *config, size_t t, size_t c)
 {
-    size_t half = (size_t)config->dim / 2;
-    double angle = (double)t * pow(10000, -2.0 * (double)(c % half) / (double)config->dim);
+    size_t half = (size_t)config->embedding / 2;
+    double angle = (double)t * pow(10000, -2.0 * (double)(c % half) / (double)config->embedding);
     return c < half ? sin(angle) : cos(angle);
 }
 
@@ -177,7 +177,7 @@ mgk_status mgk_pass_upload_positions(mgk_pass *pass)
 {
     const mgk_config *config = &pass->model->config;
     if (pass->positions)
-        TRY(upload_table(pass, sinusoid, (size_t)config->dim, pass->positions));
+        TRY(upload_table(pass, sinusoid, (size_t)config->embedding, pass->positions));
     if (pass->angles)
         TRY(upload_table(pass, near_rotation, (size_t)config->head_dim, pass->angles));
     if (pass->local_angles)

@@ -15,8 +15,9 @@ typedef struct mgk_checkpoint {
     const char *path; /* as given: a file or a folder */
     char *folder;     /* of the checkpoint, with configuration and vocabulary */
     mgk_tensors *tensors;
-    char *config_path;                 /* folder/config.json; NULL if there is none */
-    cJSON *config;                     /* its object; NULL */
+    char *config_path; /* folder/config.json; NULL if there is none */
+    cJSON *config;     /* its object; NULL */
+    const char *told;  /* model_type, if config.json lacks it and tensors' names tell it; or NULL */
     struct mgk_known_prefix *prefixes; /* cache: recipes repeat requests */
     bool *used; /* of each tensor in the order of the file: a recipe expected it */
 } mgk_checkpoint;

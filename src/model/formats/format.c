@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "model/formats/hugging_face.h"
 #include "model/formats/unused.h"
 
 static const mgk_model_format *const registry[] = {
@@ -82,6 +83,11 @@ static mgk_status refuse(const mgk_checkpoint *checkpoint)
                         "%s: looks like Hugging Face's %s, but there is no config.json in \"%s\", "
                         "which says its shape",
                         checkpoint->path, type, checkpoint->folder);
+    if (type)
+        return mgk_fail(STATUS_FORMAT,
+                        "%s: has no \"model_type\", and other families, too, have tensors like "
+                        "those of %s: add \"model_type\": \"%s\" if it is one",
+                        checkpoint->config_path, type, type);
     return mgk_fail(STATUS_FORMAT, "%s: %s of %zu %s (%s ...), but no known model; known are: %s",
                     checkpoint->path, mgk_tensors_container(tensors), count,
                     MGK_NOUN(count, "tensor", "tensors"), first, known);
@@ -105,7 +111,7 @@ static mgk_status refuse_quantised(const mgk_checkpoint *checkpoint)
     return STATUS_OK;
 }
 
-static mgk_status find_format(const mgk_checkpoint *checkpoint, const mgk_model_format **out)
+static mgk_status find_format(mgk_checkpoint *checkpoint, const mgk_model_format **out)
 {
     const char *type;
     for (size_t i = 0; i < FORMATS; i++) {
@@ -113,6 +119,7 @@ static mgk_status find_format(const mgk_checkpoint *checkpoint, const mgk_model_
         if (registry[i]->matches && registry[i]->matches(checkpoint))
             return STATUS_OK;
     }
+    TRY(mgk_hugging_face_tell_type(checkpoint));
     TRY(mgk_checkpoint_string(checkpoint, "model_type", NULL, &type));
     for (size_t i = 0; type && i < FORMATS; i++) {
         *out = registry[i];
@@ -151,6 +158,10 @@ static mgk_status describe_rest(const mgk_checkpoint *checkpoint, const mgk_mode
     TRY(mgk_unused_check(checkpoint, format, config, text, sizeof(text)));
     if (*assumed)
         append(text, "; ", assumed);
+    if (checkpoint->told) {
+        append(text, "; ", "config.json has no model_type; its tensors' names tell ");
+        append(text, "", checkpoint->told);
+    }
     return *text ? mgk_copy_string(text, remark) : STATUS_OK;
 }
 

@@ -4,6 +4,47 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
+
+/*
+ * A bert that was saved without the module "bert.". RoBERTa's tensors have the same names, but it
+ * has one type of tokens, not two.
+ */
+static bool is_bare_bert(const mgk_checkpoint *checkpoint)
+{
+    const mgk_tensor_info *types =
+        mgk_checkpoint_find(checkpoint, "embeddings.token_type_embeddings.weight");
+    return types && types->axes == 2 && types->shape[0] == 2 &&
+           mgk_checkpoint_find(checkpoint, "encoder.layer.0.attention.self.query.weight");
+}
+
+static mgk_status tell(mgk_checkpoint *checkpoint, const char *type)
+{
+    checkpoint->told = type;
+    return mgk_json_add(checkpoint->config, "model_type", cJSON_CreateString(type))
+               ? STATUS_OK
+               : mgk_fail(STATUS_MEMORY, "no memory for config.json");
+}
+
+mgk_status mgk_hugging_face_tell_type(mgk_checkpoint *checkpoint)
+{
+    static const struct {
+        const char *tensor, *type;
+    } rows[] = {
+        {"bert.encoder.layer.0.attention.self.query.weight", "bert"},
+        {"roberta.encoder.layer.0.attention.self.query.weight", "roberta"},
+        {"distilbert.transformer.layer.0.attention.q_lin.weight", "distilbert"},
+        {"transformer.h.0.attn.c_attn.weight", "gpt2"},
+        {"albert.encoder.albert_layer_groups.0.albert_layers.0.attention.query.weight", "albert"},
+    };
+    if (!checkpoint->config || cJSON_GetObjectItemCaseSensitive(checkpoint->config, "model_type"))
+        return STATUS_OK;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (mgk_tensors_find(checkpoint->tensors, rows[i].tensor))
+            return tell(checkpoint, rows[i].type);
+    return is_bare_bert(checkpoint) ? tell(checkpoint, "bert") : STATUS_OK;
+}
+
 mgk_status mgk_hugging_face_activation(const mgk_checkpoint *checkpoint, const char *key,
                                        const char *fallback, mgk_activation *out)
 {

@@ -5,6 +5,13 @@
 
 #include "model/formats/tensor_names.h"
 
+/*
+ * Adds "model_type" to a config.json without one, if the tensors' names tell it: those of 2019
+ * begin with the module of the family, "bert.". Of models that were saved without this module only
+ * bert is told.
+ */
+mgk_status mgk_hugging_face_tell_type(mgk_checkpoint *checkpoint);
+
 /* The activation under `key` of config.json; STATUS_UNSUPPORTED names an unknown one. */
 mgk_status mgk_hugging_face_activation(const mgk_checkpoint *checkpoint, const char *key,
                                        const char *fallback, mgk_activation *out);

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""Writes tiny encoders of text of Hugging Face with random weights, and what the reference
+implementation computes from them in double precision, to hugging_face/ beside this file.
+
+    python tests/golden/encoders.py        (needs torch, transformers and safetensors)
+
+Each folder has the checkpoint as transformers saves it, and expected.safetensors with
+    ids        [B, N]            token ids, -1 behind a sequence's end
+    attention  [L, B, H, N, N]   of the valid tokens, 0 elsewhere
+    outputs    [L, B, N, C]      after each layer, 0 behind the end
+    hidden     [B, N, C]         after the last layer and its norm, 0 behind the end
+"""
+
+import os
+import shutil
+
+import torch
+import transformers
+from safetensors.torch import save_file
+
+from hugging_face import HERE, LENGTHS, WORDS, batch, double_throughout, scatter
+
+EAGER = {"attn_implementation": "eager"}
+SHAPE = dict(vocab_size=WORDS, hidden_size=12, num_hidden_layers=2, num_attention_heads=3,
+             intermediate_size=20, max_position_embeddings=16, **EAGER)
+
+
+def expect(folder, model, ids, mask):
+    model = getattr(model, model.base_model_prefix, model).double().eval()
+    with torch.no_grad(), double_throughout():
+        out = model(ids, attention_mask=mask, output_attentions=True, output_hidden_states=True)
+    valid = mask.double()
+    pairs = valid[:, None, :, None] * valid[:, None, None, :]
+    expected = {
+        "ids": torch.where(mask == 1, ids, -1),
+        "attention": torch.stack(out.attentions) * pairs,
+        "outputs": torch.stack(out.hidden_states[1:]) * valid[:, :, None],
+        "hidden": out.last_hidden_state * valid[:, :, None],
+    }
+    save_file({name: value.double().contiguous() for name, value in expected.items()},
+              os.path.join(folder, "expected.safetensors"))
+
+
+def write(name, model, seed, padding=None):
+    """padding: an id that is put inside of the sequences."""
+    folder = os.path.join(HERE, name)
+    shutil.rmtree(folder, ignore_errors=True)
+    scatter(model, seed)
+    model.save_pretrained(folder)
+    ids, mask = batch(seed + 1)
+    if padding is not None:
+        ids[0, 0] = ids[0, 3] = ids[0, 4] = ids[1, 2] = padding
+    expect(folder, model, ids, mask)
+
+
+def main():
+    xlm = transformers.XLMRobertaConfig(type_vocab_size=1, pad_token_id=1, **SHAPE)
+    write("xlm-roberta", transformers.XLMRobertaForMaskedLM(xlm), 21)
+    write("xlm-roberta-padded", transformers.XLMRobertaModel(xlm), 22, padding=1)
+    camembert = transformers.CamembertConfig(type_vocab_size=1, pad_token_id=1, **SHAPE)
+    write("camembert", transformers.CamembertModel(camembert), 23, padding=1)
+    bert = transformers.BertConfig(pad_token_id=0, **SHAPE)
+    write("bert-padded", transformers.BertModel(bert), 24, padding=0)
+    electra = transformers.ElectraConfig(embedding_size=8, **SHAPE)
+    write("electra", transformers.ElectraForPreTraining(electra), 25)
+    wide = transformers.ElectraConfig(embedding_size=12, **SHAPE)
+    write("electra-wide", transformers.ElectraModel(wide), 26)
+    albert = transformers.AlbertConfig(embedding_size=8, num_hidden_groups=2,
+                                       **{**SHAPE, "num_hidden_layers": 5})
+    write("albert", transformers.AlbertForMaskedLM(albert), 27)
+
+
+if __name__ == "__main__":
+    main()
