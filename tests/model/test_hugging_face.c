@@ -177,7 +177,10 @@ int main(void)
                                            "dinov2-gated",
                                            "dinov2-registers",
                                            "clip-vision",
-                                           "siglip-vision"};
+                                           "siglip-vision",
+                                           "clip-text",
+                                           "modernbert",
+                                           "modernbert-biased"};
     enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
     enum { OTHERS = 4 };
     struct CMUnitTest tests[OTHERS + FAMILIES] = {
