@@ -57,13 +57,14 @@ def expect(folder, model, ids, mask):
               os.path.join(folder, "expected.safetensors"))
 
 
-def write(name, model, seed, padding=None):
-    """padding: an id that is put inside of the sequences."""
+def write(name, model, seed, padding=None, times=1):
+    """padding: an id that is put inside of the sequences, which are repeated so many times."""
     folder = os.path.join(HERE, name)
     shutil.rmtree(folder, ignore_errors=True)
     scatter(model, seed)
     model.save_pretrained(folder)
     ids, mask = batch(seed + 1)
+    ids, mask = ids.repeat(1, times), torch.cat([mask] * times, 1).sort(1, descending=True).values
     if padding is not None:
         ids[0, 0] = ids[0, 3] = ids[0, 4] = ids[1, 2] = padding
     expect(folder, model, ids, mask)
@@ -84,6 +85,8 @@ def main():
     albert = transformers.AlbertConfig(embedding_size=8, num_hidden_groups=2,
                                        **{**SHAPE, "num_hidden_layers": 5})
     write("albert", transformers.AlbertForMaskedLM(albert), 27)
+    mpnet = transformers.MPNetConfig(pad_token_id=1, **{**SHAPE, "max_position_embeddings": 34})
+    write("mpnet", transformers.MPNetForMaskedLM(mpnet), 31, padding=1, times=3)
     clip = transformers.CLIPTextConfig(**SHAPE)
     write("clip-text", transformers.CLIPTextModel(clip), 28)
     modern = transformers.ModernBertConfig(local_attention=4, pad_token_id=0, cls_token_id=1,

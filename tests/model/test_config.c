@@ -153,6 +153,7 @@ static mgk_config unusual_config(void)
         .layer_groups = 2,
         .embedding = 30,
         .norm_parameters = MGK_NORM_WEIGHT,
+        .distance_bias = true,
         .alibi_scale = 0.25,
         .rotary_dim = 6,
         .local_base = 300,

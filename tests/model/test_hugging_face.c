@@ -179,6 +179,7 @@ int main(void)
                                            "clip-vision",
                                            "siglip-vision",
                                            "clip-text",
+                                           "mpnet",
                                            "modernbert",
                                            "modernbert-biased"};
     enum { FAMILIES = sizeof(families) / sizeof(families[0]) };

@@ -252,6 +252,8 @@ static mgk_status check_embedding(const mgk_config *config)
                         "embedding is %d, expected dim, %d, in a model of pictures or with a tied "
                         "output",
                         config->embedding, config->dim);
+    if (config->distance_bias && config->positions == MGK_POSITIONS_ALIBI)
+        return mgk_fail(STATUS_USAGE, "distance_bias is true, expected false with \"alibi\"");
     if (config->positions_skip_padding &&
         (config->positions != MGK_POSITIONS_LEARNED || config->padding < 0))
         return mgk_fail(STATUS_USAGE,

@@ -147,7 +147,9 @@ typedef struct mgk_config {
     bool positions_backward;     /* sinusoidal: the last token of a sequence has position 0 */
     bool positions_skip_padding; /* learned: tokens are counted without padding, the id `padding`,
                                     which has position N wherever it stands */
-    double alibi_scale;          /* of the slopes, > 0 */
+    bool distance_bias; /* a learned number for each head and distance is added to scores, in
+                           all layers alike */
+    double alibi_scale; /* of the slopes, > 0 */
     int rotary_dim;     /* R: so many numbers of a head are rotated, even; 0: D, once resolved */
     double rotary_base; /* angles are t base^(-2d/R) */
     double local_base;  /* the same of local layers, without scaling; 0: as the other layers */

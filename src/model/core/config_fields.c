@@ -87,6 +87,7 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(positions), .kind = MGK_FIELD_CHOICE, .choices = position_kinds},
     {AT(positions_backward), .kind = MGK_FIELD_FLAG},
     {AT(positions_skip_padding), .kind = MGK_FIELD_FLAG},
+    {AT(distance_bias), .kind = MGK_FIELD_FLAG},
     {AT(alibi_scale), .kind = MGK_FIELD_REAL, .low = FLT_MIN, .high = 1e6},
     {AT(rotary_dim), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE},
     {AT(rotary_base), .kind = MGK_FIELD_REAL, .low = 1, .high = 1e12},

@@ -53,7 +53,9 @@ static double attention(const mgk_config *config, const mgk_attention_kind *kind
         .mixtures = config->mixtures,
         .causal = config->causal,
         .terms = {.cap = config->attention_cap,
-                  .bias = config->positions == MGK_POSITIONS_ALIBI ? config : NULL}};
+                  .bias = config->positions == MGK_POSITIONS_ALIBI || config->distance_bias
+                              ? config
+                              : NULL}};
     double width = (double)config->heads * config->head_dim;
     double shifts = kind->keys == MGK_KEYS_SHIFTED ? config->mixtures * width * tokens : 0;
     int local = 0;
@@ -180,10 +182,15 @@ static mgk_cost_part part_of(const char *name)
         const char *word;
         mgk_cost_part part;
     } rows[] = {
-        {"embedding.", MGK_COST_EMBEDDING},       {"attention.key_shift", MGK_COST_ATTENTION},
-        {"attention.prior", MGK_COST_ATTENTION},  {"attention.query_norm", MGK_COST_NORMS},
-        {"attention.key_norm", MGK_COST_NORMS},   {"attention.", MGK_COST_PROJECTIONS},
-        {"feed_forward.", MGK_COST_FEED_FORWARD}, {"norm", MGK_COST_NORMS},
+        {"embedding.", MGK_COST_EMBEDDING},
+        {"distance.", MGK_COST_ATTENTION},
+        {"attention.key_shift", MGK_COST_ATTENTION},
+        {"attention.prior", MGK_COST_ATTENTION},
+        {"attention.query_norm", MGK_COST_NORMS},
+        {"attention.key_norm", MGK_COST_NORMS},
+        {"attention.", MGK_COST_PROJECTIONS},
+        {"feed_forward.", MGK_COST_FEED_FORWARD},
+        {"norm", MGK_COST_NORMS},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (strstr(name, rows[i].word))

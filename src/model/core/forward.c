@@ -202,8 +202,11 @@ static mgk_status attend(mgk_pass *pass, int index, const mgk_observer *observer
                              .kind = model->kind,
                              .output = last || keeps ? NULL : layer->attended,
                              .output_stride = pass->width};
-    observed.attention.terms.bias = pass->distances;
-    observed.attention.terms.bias_tokens = pass->capacity_tokens;
+    const mgk_offset distance = model->parameters.distance;
+    observed.attention.terms.bias =
+        distance == MGK_ABSENT ? pass->distances : mgk_pass_weight(pass, distance);
+    observed.attention.terms.bias_tokens =
+        distance == MGK_ABSENT ? pass->capacity_tokens : (size_t)model->config.length;
     if (observer && observer->layer)
         TRY(observer->layer(observer->context, &observed));
     if (last || observed.attended == observed.view.samples)

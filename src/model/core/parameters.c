@@ -187,7 +187,7 @@ static mgk_layer_offsets append_layer(builder *b, const mgk_config *config,
 static bool has_score_terms(const mgk_config *config)
 {
     return config->attention_scale > 0 || config->attention_cap > 0 || config->window > 0 ||
-           config->positions == MGK_POSITIONS_ALIBI;
+           config->positions == MGK_POSITIONS_ALIBI || config->distance_bias;
 }
 
 static mgk_status check_kind(const mgk_config *config, const mgk_attention_kind *kind)
@@ -274,7 +274,8 @@ static void append_layers(builder *b, const mgk_config *config, const mgk_attent
     for (int l = 0; l < config->layers; l++) {
         const int group = (int)((int64_t)l * config->layer_groups / config->layers);
         snprintf(b->prefix, sizeof(b->prefix), "layers.%d.", group);
-        b->out->layers[l] = group == last ? b->out->layers[l - 1] : append_layer(b, config, kind, l == 0);
+        b->out->layers[l] =
+            group == last ? b->out->layers[l - 1] : append_layer(b, config, kind, l == 0);
         last = group;
     }
     b->prefix[0] = '\0';
@@ -288,6 +289,7 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
     *out = (mgk_parameters){.token = MGK_ABSENT,
                             .patch = MGK_ABSENT,
                             .position = MGK_ABSENT,
+                            .distance = MGK_ABSENT,
                             .embedding_norm = absent,
                             .projection = absent,
                             .norm = absent,
@@ -299,6 +301,9 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
 
     builder b = {.out = out};
     append_embedding(&b, config);
+    if (config->distance_bias)
+        out->distance = append(&b, "distance.bias", MGK_INITIAL_CONSTANT, 0, 2,
+                               (size_t)config->heads, 2 * (size_t)config->length - 1);
     append_layers(&b, config, kind);
     if (mgk_config_has_final_norm(config))
         out->norm = append_norm(&b, config, "norm", (size_t)config->dim);

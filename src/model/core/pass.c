@@ -157,6 +157,8 @@ static const char *special_part(const mgk_config *config, int tokens)
         return "a cap of its scores or logits";
     if (config->positions == MGK_POSITIONS_ALIBI)
         return "ALiBi";
+    if (config->distance_bias)
+        return "a bias by distance";
     if (config->query_norm != MGK_QUERY_NORM_NONE)
         return "norms of its queries and keys";
     if (config->norm == MGK_NORMALIZATION_LAYER && config->norm_parameters != MGK_NORM_ALL)
@@ -255,9 +257,9 @@ static bool is_foreign(const mgk_config *config)
            config->attention_output_bias != MGK_OUTPUT_BIAS_SAME || config->attention_scale > 0 ||
            config->attention_cap > 0 || config->window > 0 || config->logit_cap > 0 ||
            config->logit_scale != 1 || config->positions == MGK_POSITIONS_ALIBI ||
-           config->positions == MGK_POSITIONS_NONE || config->layer_groups != config->layers ||
-           config->embedding != config->dim || config->positions_skip_padding ||
-           !config->first_norm || !config->final_norm;
+           config->positions == MGK_POSITIONS_NONE || config->distance_bias ||
+           config->layer_groups != config->layers || config->embedding != config->dim ||
+           config->positions_skip_padding || !config->first_norm || !config->final_norm;
 }
 
 bool mgk_model_has_gradients(const mgk_model *model)
