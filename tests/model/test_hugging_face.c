@@ -180,6 +180,8 @@ int main(void)
                                            "siglip-vision",
                                            "clip-text",
                                            "mpnet",
+                                           "deberta-v2",
+                                           "deberta-v2-plain",
                                            "modernbert",
                                            "modernbert-biased"};
     enum { FAMILIES = sizeof(families) / sizeof(families[0]) };

@@ -254,6 +254,14 @@ static mgk_status check_embedding(const mgk_config *config)
                         config->embedding, config->dim);
     if (config->distance_bias && config->positions == MGK_POSITIONS_ALIBI)
         return mgk_fail(STATUS_USAGE, "distance_bias is true, expected false with \"alibi\"");
+    if (config->relative > 0 &&
+        (config->positions == MGK_POSITIONS_ROTARY || config->key_heads != config->heads))
+        return mgk_fail(STATUS_USAGE, "relative is %d, expected 0 with rotated or shared keys",
+                        config->relative);
+    if (config->relative_far > 0 &&
+        (config->relative < 2 || config->relative_far <= config->relative / 2 + 1))
+        return mgk_fail(STATUS_USAGE, "relative_far is %d, expected 0 or over relative / 2 + 1, %d",
+                        config->relative_far, config->relative / 2 + 1);
     if (config->positions_skip_padding &&
         (config->positions != MGK_POSITIONS_LEARNED || config->padding < 0))
         return mgk_fail(STATUS_USAGE,

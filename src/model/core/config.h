@@ -149,6 +149,9 @@ typedef struct mgk_config {
                                     which has position N wherever it stands */
     bool distance_bias; /* a learned number for each head and distance is added to scores, in
                            all layers alike */
+    int relative; /* S, up to 2^15: scores depend on content and distance together, with rows for
+                     the distances -S to S - 1, see relative.c; 0: no */
+    int relative_far; /* distances over S / 2 share rows, up to this one; over S / 2 + 1; 0: none */
     double alibi_scale; /* of the slopes, > 0 */
     int rotary_dim;     /* R: so many numbers of a head are rotated, even; 0: D, once resolved */
     double rotary_base; /* angles are t base^(-2d/R) */

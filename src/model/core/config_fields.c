@@ -88,6 +88,8 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(positions_backward), .kind = MGK_FIELD_FLAG},
     {AT(positions_skip_padding), .kind = MGK_FIELD_FLAG},
     {AT(distance_bias), .kind = MGK_FIELD_FLAG},
+    {AT(relative), .kind = MGK_FIELD_SIZE, .low = 0, .high = 1 << 15},
+    {AT(relative_far), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE},
     {AT(alibi_scale), .kind = MGK_FIELD_REAL, .low = FLT_MIN, .high = 1e6},
     {AT(rotary_dim), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE},
     {AT(rotary_base), .kind = MGK_FIELD_REAL, .low = 1, .high = 1e12},

@@ -182,15 +182,11 @@ static mgk_cost_part part_of(const char *name)
         const char *word;
         mgk_cost_part part;
     } rows[] = {
-        {"embedding.", MGK_COST_EMBEDDING},
-        {"distance.", MGK_COST_ATTENTION},
-        {"attention.key_shift", MGK_COST_ATTENTION},
-        {"attention.prior", MGK_COST_ATTENTION},
-        {"attention.query_norm", MGK_COST_NORMS},
-        {"attention.key_norm", MGK_COST_NORMS},
-        {"attention.", MGK_COST_PROJECTIONS},
-        {"feed_forward.", MGK_COST_FEED_FORWARD},
-        {"norm", MGK_COST_NORMS},
+        {"embedding.", MGK_COST_EMBEDDING},       {"distance.", MGK_COST_ATTENTION},
+        {"relative.", MGK_COST_ATTENTION},        {"attention.key_shift", MGK_COST_ATTENTION},
+        {"attention.prior", MGK_COST_ATTENTION},  {"attention.query_norm", MGK_COST_NORMS},
+        {"attention.key_norm", MGK_COST_NORMS},   {"attention.", MGK_COST_PROJECTIONS},
+        {"feed_forward.", MGK_COST_FEED_FORWARD}, {"norm", MGK_COST_NORMS},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (strstr(name, rows[i].word))

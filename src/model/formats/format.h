@@ -81,6 +81,7 @@ extern const mgk_model_format mgk_format_gpt2;        /* gpt2, */
 extern const mgk_model_format mgk_format_llama;       /* llama, */
 extern const mgk_model_format mgk_format_vit;         /* vit, deit, dinov2, */
 extern const mgk_model_format mgk_format_modernbert;  /* modernbert, */
+extern const mgk_model_format mgk_format_deberta;     /* deberta-v2, */
 extern const mgk_model_format mgk_format_clip_vision; /* clip: its model of pictures */
 extern const mgk_model_format mgk_format_clip_text;   /* and of text */
 
