@@ -35,7 +35,7 @@ def angles(self, x, position_ids, layer_type):
     return angle.cos(), angle.sin()
 
 
-def expect(folder, model, ids, mask):
+def expect(folder, model, ids, mask, file="expected.safetensors"):
     model = getattr(model, model.base_model_prefix, model).double().eval()
     modern = transformers.models.modernbert.modeling_modernbert
     deberta = transformers.models.deberta_v2.modeling_deberta_v2
@@ -57,7 +57,7 @@ def expect(folder, model, ids, mask):
         "hidden": out.last_hidden_state * valid[:, :, None],
     }
     save_file({name: value.double().contiguous() for name, value in expected.items()},
-              os.path.join(folder, "expected.safetensors"))
+              os.path.join(folder, file))
 
 
 def write(name, model, seed, padding=None, times=1):

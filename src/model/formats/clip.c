@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hugging Face's clip_text_model: a pre-norm encoder with a causal mask and learned positions. The
- * model of pictures is in vit.c.
+ * Hugging Face's models of text in clip and siglip: pre-norm encoders with learned positions, that
+ * of clip with a causal mask. The models of pictures are in vit.c.
  */
 #include "model/formats/clip.h"
 
@@ -103,6 +103,19 @@ mgk_status mgk_clip_recipe(const mgk_checkpoint *checkpoint, const char *fallbac
     return STATUS_OK;
 }
 
+static bool is_clip(const mgk_checkpoint *checkpoint)
+{
+    const char *type;
+    return mgk_checkpoint_string(checkpoint, "model_type", "", &type) == STATUS_OK &&
+           strcmp(type, "clip_text_model") == 0;
+}
+
+/* The default activation. */
+static const char *usual(const mgk_checkpoint *checkpoint)
+{
+    return is_clip(checkpoint) ? "quick_gelu" : "gelu_pytorch_tanh";
+}
+
 static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
                             mgk_config *config)
 {
@@ -111,15 +124,16 @@ static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_op
     strcpy(config->attention, "softmax");
     config->mixtures = 1;
     config->classes = 0;
-    config->causal = true;
+    config->causal = is_clip(checkpoint);
     config->dropout = 0;
     TRY(mgk_hugging_face_heads(checkpoint, "num_attention_heads", "hidden_size", config));
     TRY(mgk_checkpoint_needed(checkpoint, "num_hidden_layers", &config->layers));
     TRY(mgk_checkpoint_needed(checkpoint, "intermediate_size", &config->hidden));
     TRY(mgk_checkpoint_needed(checkpoint, "vocab_size", &config->vocabulary));
     TRY(mgk_checkpoint_needed(checkpoint, "max_position_embeddings", &config->length));
-    TRY(mgk_clip_activation(checkpoint, "quick_gelu", &config->activation));
-    return mgk_checkpoint_real(checkpoint, "layer_norm_eps", 1e-5, &config->norm_epsilon);
+    TRY(mgk_clip_activation(checkpoint, usual(checkpoint), &config->activation));
+    return mgk_checkpoint_real(checkpoint, "layer_norm_eps", is_clip(checkpoint) ? 1e-5 : 1e-6,
+                               &config->norm_epsilon);
 }
 
 static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *config,
@@ -129,12 +143,14 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
     const char *name = mgk_layer_of_name(parameter->name, &layer);
     (void)config;
     TRY(mgk_recipe_by_names(checkpoint, &names, parameter, out));
-    return layer >= 0 ? mgk_clip_recipe(checkpoint, "quick_gelu", name, out) : STATUS_OK;
+    return layer >= 0 ? mgk_clip_recipe(checkpoint, usual(checkpoint), name, out) : STATUS_OK;
 }
 
-static const char *const types[] = {"clip_text_model", NULL};
+static const char *const types[] = {"clip_text_model", "siglip_text_model", NULL};
+static const char *const apart[] = {"head", NULL};
 
 const mgk_model_format mgk_format_clip_text = {.name = "Hugging Face's clip, text",
+                                               .apart = apart,
                                                .model_types = types,
                                                .root = anchor,
                                                .configure = configure,

@@ -112,7 +112,8 @@ static mgk_status refuse_quantised(const mgk_checkpoint *checkpoint)
     return STATUS_OK;
 }
 
-static mgk_status find_format(mgk_checkpoint *checkpoint, const mgk_model_format **out)
+static mgk_status find_format(mgk_checkpoint *checkpoint, const mgk_model_options *options,
+                              const mgk_model_format **out)
 {
     const char *type;
     for (size_t i = 0; i < FORMATS; i++) {
@@ -121,6 +122,7 @@ static mgk_status find_format(mgk_checkpoint *checkpoint, const mgk_model_format
             return STATUS_OK;
     }
     TRY(mgk_hugging_face_tell_type(checkpoint));
+    TRY(mgk_hugging_face_enter_part(checkpoint, options->part, options->usual_part));
     TRY(mgk_checkpoint_string(checkpoint, "model_type", NULL, &type));
     for (size_t i = 0; type && i < FORMATS; i++) {
         *out = registry[i];
@@ -214,9 +216,9 @@ mgk_status mgk_model_load(const char *path, const mgk_model_options *options, mg
     mgk_status status;
     *out = NULL;
     TRY(mgk_checkpoint_open(path, &checkpoint));
-    CHECK(find_format(&checkpoint, &format));
-    CHECK(refuse_quantised(&checkpoint));
     options = options ? options : &usual;
+    CHECK(refuse_quantised(&checkpoint));
+    CHECK(find_format(&checkpoint, options, &format));
     if (!format->asks && (options->head_dim || options->attention)) {
         status = mgk_fail(STATUS_USAGE, "%s: says its head dimension and attention itself", path);
         goto out;
