@@ -130,10 +130,10 @@ static void test_refused(void **state)
                    STATUS_UNSUPPORTED, "\"mish\"");
     assert_refused("{" SIZES ", \"n_layer\": 2, \"vocab_size\": 37, \"scale_attn_weights\": "
                    "false}",
-                   STATUS_UNSUPPORTED, "scores");
+                   STATUS_UNSUPPORTED, "\"scale_attn_weights\" has a value that changes numbers");
     assert_refused("{\"model_type\": \"gpt2\", \"n_head\": 5, \"n_embd\": 12, \"n_layer\": 2, "
                    "\"n_positions\": 16, \"vocab_size\": 37}",
-                   STATUS_FORMAT, "n_embd 12 is not divided by n_head 5");
+                   STATUS_FORMAT, "a width of 12 is not divided by 5 heads");
 #undef SIZES
     unlink("config.json");
     mgk_device *device;
@@ -160,8 +160,16 @@ static void test_rotary_refused(void **state)
         {LLAMA("\"rope_parameters\": \"yarn\""), "is not an object"},
         {LLAMA("\"rope_scaling\": {\"type\": 3}"), "is not a string"},
         {LLAMA("\"rope_scaling\": {\"type\": \"linear\"}"), "without a \"factor\""},
-        {LLAMA("\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 2}"), "\"yarn\""},
-        {LLAMA("\"partial_rotary_factor\": 0.5"), "partial_rotary_factor"},
+        {LLAMA("\"rope_scaling\": {\"rope_type\": \"xpos\", \"factor\": 2}"), "\"xpos\""},
+        {LLAMA("\"rope_scaling\": {\"rope_type\": \"longrope\"}"),
+         "\"short_factor\" is not an array"},
+        {LLAMA("\"rope_scaling\": {\"rope_type\": \"longrope\", \"short_factor\": [1, 2], "
+               "\"long_factor\": [1, []]}"),
+         "\"long_factor\"[1] is not a number"},
+        {LLAMA("\"partial_rotary_factor\": 1.5"), "partial_rotary_factor"},
+        {LLAMA("\"rope_parameters\": {\"full_attention\": {\"rope_type\": \"default\"}, "
+               "\"sliding_attention\": {\"rope_type\": \"linear\", \"factor\": 2}}"),
+         "local layers"},
         {LLAMA("\"rope_theta\": \"10\""), "\"rope_theta\" is not a number"},
     };
 #undef LLAMA

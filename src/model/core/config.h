@@ -75,8 +75,9 @@ typedef enum mgk_rotary_scaling {
     MGK_ROTARY_LINEAR, /* "linear": all divided by rotary_factor */
     MGK_ROTARY_LLAMA3, /* "llama3": divides slow ones, keeps fast ones, blends between */
     MGK_ROTARY_YARN,   /* "yarn": the same, blended by number, not by turns (Peng et al. 2023) */
-    MGK_ROTARY_LONG    /* "long": each divided by its number in rotary_short, or rotary_long in
-                          passes of more than rotary_original tokens (Ding et al. 2024) */
+    MGK_ROTARY_PROPORTIONAL, /* "proportional": base^(-2d/D) / rotary_factor in place of R */
+    MGK_ROTARY_LONG /* "long": each divided by its number in rotary_short, or rotary_long in
+                       passes of more than rotary_original tokens (Ding et al. 2024) */
 } mgk_rotary_scaling;
 
 /* Pooling of an encoder's hidden states into one vector. */

@@ -19,7 +19,8 @@ static const char *const parallels[] = {"no", "shared", "own", NULL};
 static const char *const query_norms[] = {"none", "head", "width", NULL};
 static const char *const output_biases[] = {"same", "none", "own", NULL};
 static const char *const normalizations[] = {"layer", "rms", NULL};
-static const char *const rotary_scalings[] = {"plain", "linear", "llama3", "yarn", "long", NULL};
+static const char *const rotary_scalings[] = {"plain",        "linear", "llama3", "yarn",
+                                              "proportional", "long",   NULL};
 static const char *const poolings[] = {"mean", "length", NULL};
 static const char *const resamplings[] = {"nearest", "lanczos", "bilinear", "bicubic",
                                           "box",     "hamming", "none",     NULL};

@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "base/memory.h"
 #include "model/formats/format.h"
 #include "model/formats/hugging_face.h"
 
@@ -59,37 +58,7 @@ mgk_status mgk_clip_activation(const mgk_checkpoint *checkpoint, const char *fal
     return quick ? STATUS_OK : mgk_hugging_face_activation(checkpoint, "hidden_act", fallback, out);
 }
 
-static mgk_status scale(const mgk_checkpoint *checkpoint, const mgk_recipe *recipe,
-                        const mgk_parameter *parameter, double factor, double *values)
-{
-    const mgk_tensor_info *tensor;
-    TRY(mgk_checkpoint_expect(checkpoint, recipe->name, parameter->axes, parameter->shape,
-                              &tensor));
-    if (!values)
-        return STATUS_OK;
-    TRY(mgk_tensors_read(checkpoint->tensors, tensor, 0, tensor->count, MGK_DTYPE_F64, values));
-    for (size_t i = 0; i < parameter->count; i++)
-        values[i] *= factor;
-    return STATUS_OK;
-}
-
 static const double steepness = 1.702;
-
-static mgk_status compute_in(const mgk_checkpoint *checkpoint, const mgk_config *config,
-                             const mgk_recipe *recipe, const mgk_parameter *parameter,
-                             double *values)
-{
-    (void)config;
-    return scale(checkpoint, recipe, parameter, steepness, values);
-}
-
-static mgk_status compute_out(const mgk_checkpoint *checkpoint, const mgk_config *config,
-                              const mgk_recipe *recipe, const mgk_parameter *parameter,
-                              double *values)
-{
-    (void)config;
-    return scale(checkpoint, recipe, parameter, 1 / steepness, values);
-}
 
 mgk_status mgk_clip_recipe(const mgk_checkpoint *checkpoint, const char *fallback, const char *name,
                            mgk_recipe *out)
@@ -97,9 +66,9 @@ mgk_status mgk_clip_recipe(const mgk_checkpoint *checkpoint, const char *fallbac
     bool quick;
     TRY(is_quick(checkpoint, fallback, &quick));
     if (quick && strncmp(name, "feed_forward.in.", strlen("feed_forward.in.")) == 0)
-        out->compute = compute_in;
+        out->times = steepness;
     if (quick && strcmp(name, "feed_forward.out.weight") == 0)
-        out->compute = compute_out;
+        out->times = 1 / steepness;
     return STATUS_OK;
 }
 

@@ -66,10 +66,10 @@ static const mgk_tensor_row dinov2_rows[] = {
 };
 
 static const mgk_tensor_row dinov2_gated_rows[] = {
-    {"feed_forward.gate.weight", "mlp.weights_in.weight", false, 0, 2},
-    {"feed_forward.gate.bias", "mlp.weights_in.bias", false, 0, 2},
-    {"feed_forward.in.weight", "mlp.weights_in.weight", false, 1, 2},
-    {"feed_forward.in.bias", "mlp.weights_in.bias", false, 1, 2},
+    {.ours = "feed_forward.gate.weight", .theirs = "mlp.weights_in.weight", .part = 0, .parts = 2},
+    {.ours = "feed_forward.gate.bias", .theirs = "mlp.weights_in.bias", .part = 0, .parts = 2},
+    {.ours = "feed_forward.in.weight", .theirs = "mlp.weights_in.weight", .part = 1, .parts = 2},
+    {.ours = "feed_forward.in.bias", .theirs = "mlp.weights_in.bias", .part = 1, .parts = 2},
     {.ours = "feed_forward.out.weight", .theirs = "mlp.weights_out.weight"},
     {.ours = "feed_forward.out.bias", .theirs = "mlp.weights_out.bias"},
     {.ours = NULL},
