@@ -26,6 +26,7 @@ const mgk_attention_kind *mgk_attention_find(const char *name)
 
 double mgk_attention_pairs(const mgk_attention_size *size)
 {
-    double tokens = size->tokens;
-    return size->causal ? tokens * (tokens + 1) / 2 : tokens * tokens;
+    double tokens = size->tokens, far = tokens - size->terms.window;
+    double outside = size->terms.window > 0 && far > 0 ? far * (far + 1) / 2 : 0; /* of one side */
+    return size->causal ? tokens * (tokens + 1) / 2 - outside : tokens * tokens - 2 * outside;
 }

@@ -33,6 +33,8 @@ typedef enum mgk_projection {
 
 /* Parameters of one layer's attention, besides queries, keys and values. */
 typedef struct mgk_attention_layer {
+    double scale;                      /* softmax: of q·k; 0: 1/√D */
+    mgk_score_terms terms;             /* softmax. Layers with terms have no gradients */
     double variance[MGK_MAX_MIXTURES]; /* σ_r² of Gaussian scores */
     double normalizer_epsilon;
     double fixed_normalizer; /* linear kinds; see mgk_linear. Such layers have no gradients */
@@ -45,6 +47,7 @@ typedef struct mgk_attention_layer {
 typedef struct mgk_attention_size {
     int heads, tokens, dim, mixtures; /* H, N, D, M */
     bool causal;
+    mgk_score_terms terms; /* `bias` not NULL: there is one */
 } mgk_attention_size;
 
 typedef struct mgk_attention_kind {
@@ -53,6 +56,7 @@ typedef struct mgk_attention_kind {
     mgk_key_design keys;
     bool mixture;  /* M may exceed 1; there are priors */
     bool gaussian; /* there are variances, and hard-E is possible */
+    bool terms;    /* scores may have a scale and mgk_score_terms */
 
     /* See the operations of the same purpose in backend.h, such as mixture_attention. */
     mgk_status (*forward)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,
@@ -89,7 +93,8 @@ const mgk_attention_kind *mgk_attention_find(const char *name);
 /* Row number `index` of the registry, NULL past its end. */
 const mgk_attention_kind *mgk_attention_row(size_t index);
 
-/* Pairs (i, j) where query i sees key j: N², or N (N + 1) / 2 when causal. */
+/* Pairs (i, j) where query i sees key j: N², or N (N + 1) / 2 when causal, less those outside a
+ * window. */
 double mgk_attention_pairs(const mgk_attention_size *size);
 
 #endif

@@ -45,6 +45,8 @@ typedef struct mgk_device {
     bool accelerator; /* has its own memory and needs large batches to be efficient */
     int batch_tokens; /* tokens that keep the device busy: larger batches only take memory */
     bool tf32;        /* see allow_tf32 */
+    bool all_parts;   /* has what only some models need: score terms, and the operations that may be
+                         NULL for a device without */
     char name[128];   /* for people: "cpu (x86-64-v4, 2 threads)" */
     void *context;
 } mgk_device;
@@ -114,6 +116,28 @@ typedef struct mgk_prior_view {
 } mgk_prior_view;
 
 /*
+ * What some softmax models do to the score x_ij = scale q_i·k_j before normalisation:
+ *     l_ij = cap tanh(x_ij / cap) + bias_h,j−i + …,   −∞ where |i − j| >= window.
+ * All 0: l_ij = x_ij. Devices without `all_parts` ignore the terms; gradients and responsibilities
+ * are not defined with them.
+ */
+typedef struct mgk_score_terms {
+    int window; /* of query i, |i − j| < window; 0: all keys */
+    double cap; /* > 0; 0: none */
+    /* [H, 2 T − 1], reals of the device: bias[h (2 T − 1) + j − i + T − 1]; NULL: none. At least as
+     * many tokens T as the view has. */
+    const void *bias;
+    size_t bias_tokens; /* T */
+    /*
+     * Distances that meet content: l_ij += query_side[i, h, p] + key_side[j, h, p], reals of the
+     * device [B, N, H, P], with p = places[j − i + T − 1], [2 T − 1]; NULL: none.
+     */
+    const void *query_side, *key_side;
+    const int32_t *places;
+    size_t sides, place_tokens; /* P, T */
+} mgk_score_terms;
+
+/*
  * Attention by a softmax over M N biased keys (design: "MGK is softmax in
  * disguise"). The logit of query i for component r of key j is
  *     l_ijr = scale_r q_i·k_jr                                       (dot product)
@@ -126,7 +150,8 @@ typedef struct mgk_mixture {
     bool gaussian;
     bool hard;
     double normalizer_epsilon;
-    mgk_prior_view prior; /* clamped to [0, 1] when used */
+    mgk_prior_view prior;  /* clamped to [0, 1] when used */
+    mgk_score_terms terms; /* of dot products */
 } mgk_mixture;
 
 /*
@@ -253,7 +278,8 @@ typedef mgk_status mgk_dropout_add_fn(mgk_device *, size_t count, double rate, c
 
 /*
  * y = gamma (x − mean)/√(variance + epsilon) + beta of each row; mean, deviation [rows] receive the
- * mean and 1/√(variance + epsilon).
+ * mean and 1/√(variance + epsilon). gamma and beta may be NULL, for 1 and 0, on a device with
+ * all_parts.
  */
 typedef mgk_status mgk_layer_norm_fn(mgk_device *, size_t rows, size_t cols, double epsilon,
                                      const void *x, const void *gamma, const void *beta, void *y,
@@ -268,6 +294,18 @@ typedef mgk_status mgk_layer_norm_backward_fn(mgk_device *, size_t rows, size_t 
 /* y = gamma x/√(mean of x² + epsilon) of each row (Zhang & Sennrich 2019). */
 typedef mgk_status mgk_rms_norm_fn(mgk_device *, size_t rows, size_t cols, double epsilon,
                                    const void *x, const void *gamma, void *y);
+
+/*
+ * Normalises vectors in place, `groups` of `cols` numbers in each row of x; rows are `stride`
+ * apart. All groups have the same gamma and beta [cols]. `centred`: as layer_norm, beta NULL: 0;
+ * otherwise as rms_norm. NULL for a device without all_parts.
+ */
+typedef mgk_status mgk_group_norm_fn(mgk_device *, bool centred, size_t rows, size_t groups,
+                                     size_t cols, double epsilon, void *x, size_t stride,
+                                     const void *gamma, const void *beta);
+
+/* x = cap tanh(x / cap), in place. NULL for a device without all_parts. */
+typedef mgk_status mgk_soft_cap_fn(mgk_device *, size_t count, double cap, void *x);
 
 /* y [rows, cols] = activation(a)·b, where a row of x [rows, 2 cols] is [a, b]. */
 typedef mgk_status mgk_gate_fn(mgk_device *, mgk_activation, size_t rows, size_t cols,
@@ -294,6 +332,10 @@ typedef mgk_status mgk_rotary_embedding_fn(mgk_device *, size_t samples, size_t 
 typedef mgk_status mgk_embed_fn(mgk_device *, size_t samples, size_t tokens, size_t cols,
                                 const int32_t *ids, const int32_t *lengths, double scale,
                                 const void *table, const void *position, void *y);
+/* Row i of y [rows, cols] += row index[i] of the table; index < 0: nothing. NULL if a device lacks
+ * it. */
+typedef mgk_status mgk_add_rows_fn(mgk_device *, size_t rows, size_t cols, const int32_t *index,
+                                   const void *table, void *y);
 /* dtable += scale dy, dposition += dy (NULL: positions are constant). */
 typedef mgk_status mgk_embed_backward_fn(mgk_device *, size_t samples, size_t tokens, size_t cols,
                                          const int32_t *ids, double scale, const void *dy,
@@ -514,9 +556,12 @@ struct mgk_operations {
     mgk_layer_norm_fn *layer_norm;
     mgk_layer_norm_backward_fn *layer_norm_backward;
     mgk_rms_norm_fn *rms_norm;
+    mgk_group_norm_fn *group_norm;
+    mgk_soft_cap_fn *soft_cap;
     mgk_gate_fn *gate;
     mgk_rotary_embedding_fn *rotary_embedding;
     mgk_embed_fn *embed;
+    mgk_add_rows_fn *add_rows;
     mgk_embed_backward_fn *embed_backward;
     mgk_pool_fn *pool;
     mgk_pool_backward_fn *pool_backward;

@@ -18,7 +18,9 @@ typedef struct golden_run {
     double tolerance;
     mgk_batch batch;
     double *attention, *scores; /* NULL: not expected */
-    double *ids, *patches;      /* one of them is NULL */
+    double *layers;             /* outputs of `layer_count` layers; NULL: not expected */
+    size_t layer_count;
+    double *ids, *patches; /* one of them is NULL */
     int32_t *tokens, *lengths, *targets, *heads;
     int outputs;             /* layers whose output was observed */
     const void *last_output; /* of the last of them */
@@ -138,11 +140,16 @@ static void compare_outputs(const golden_run *run, mgk_pass *pass)
     mgk_free(loss);
 }
 
-/* Outputs come in the order of layers. */
+/* Outputs come in the order of layers, and are those expected, of as many layers as are. */
 static mgk_status count_output(void *context, int layer, const void *output)
 {
     golden_run *run = context;
+    const size_t dim = (size_t)run->model->config.dim, row = (size_t)run->batch.tokens * dim;
     assert_int_equal(layer, run->outputs++);
+    for (size_t b = 0; (size_t)layer < run->layer_count && b < (size_t)run->batch.sequences; b++)
+        compare(run, "output of a layer", output, b * row,
+                run->layers + ((size_t)layer * (size_t)run->batch.sequences + b) * row,
+                (size_t)run->lengths[b] * dim);
     run->last_output = output;
     return STATUS_OK;
 }
@@ -153,7 +160,7 @@ static void check_outputs(const golden_run *run, const mgk_pass *pass)
 {
     const mgk_config *config = &run->model->config;
     assert_int_equal(run->outputs, config->layers);
-    assert_true((run->last_output == pass->output) == !config->pre_norm);
+    assert_true((run->last_output == pass->output) == !mgk_config_has_final_norm(config));
 }
 
 static void check_precision(const char *checkpoint, const mgk_model_options *options,
@@ -167,8 +174,10 @@ static void check_precision(const char *checkpoint, const mgk_model_options *opt
     assert_ok(mgk_device_open("cpu", precision, 1, &run.device));
     assert_ok(mgk_model_load(checkpoint, options, run.device, &run.model));
     make_batch(&run);
-    run.attention = expected_values(&run, "attention", &shape);
     run.scores = expected_values(&run, "scores", &shape);
+    run.layers = expected_values(&run, "outputs", &shape);
+    run.layer_count = run.layers ? shape[0] : 0;
+    run.attention = expected_values(&run, "attention", &shape);
     assert_non_null(run.attention);
     assert_int_equal(shape[0], run.model->config.layers);
     assert_int_equal(shape[2], run.model->config.heads);
@@ -188,6 +197,7 @@ static void check_precision(const char *checkpoint, const mgk_model_options *opt
     mgk_device_close(run.device);
     mgk_tensors_close(run.expected);
     mgk_free(run.attention);
+    mgk_free(run.layers);
     mgk_free(run.scores);
     mgk_free(run.ids);
     mgk_free(run.patches);

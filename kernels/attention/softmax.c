@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Scaled dot-product attention (Vaswani et al. 2017): a_ij = exp(q_i·k_j / √D). */
+/*
+ * Scaled dot-product attention (Vaswani et al. 2017): a_ij = exp(q_i·k_j / √D). Models of other
+ * software may have another scale, and further terms (mgk_score_terms).
+ */
 #include <math.h>
 
 #include "kernels/attention/kinds.h"
 
 static mgk_mixture scores(const mgk_attention_view *view, const mgk_attention_layer *layer)
 {
-    return (mgk_mixture){.scale = {1 / sqrt(view->dim)},
-                         .normalizer_epsilon = layer->normalizer_epsilon};
+    return (mgk_mixture){.scale = {layer->scale > 0 ? layer->scale : 1 / sqrt(view->dim)},
+                         .normalizer_epsilon = layer->normalizer_epsilon,
+                         .terms = layer->terms};
 }
 
 static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
@@ -47,18 +51,21 @@ static mgk_status matrix_output(mgk_device *device, const mgk_attention_view *vi
 
 /*
  * Per pair: a dot product, its scale, maximum, difference, exponential and sum, and a weighted
- * value.
+ * value. A bias is one more sum; a cap is two scales and a tanh, of an exponential, two sums and a
+ * division.
  */
 static double flops(const mgk_attention_size *size)
 {
-    return size->heads *
-           (mgk_attention_pairs(size) * (4.0 * size->dim + 5) + (double)size->tokens * size->dim);
+    double terms = (size->terms.bias ? 1 : 0) + (size->terms.cap > 0 ? 6 : 0);
+    return size->heads * (mgk_attention_pairs(size) * (4.0 * size->dim + 5 + terms) +
+                          (double)size->tokens * size->dim);
 }
 
 const mgk_attention_kind mgk_attention_softmax = {
     .name = "softmax",
     .score = "exp(q_i.k_j / sqrt(D))",
     .keys = MGK_KEYS_PROJECTED,
+    .terms = true,
     .forward = forward,
     .backward = backward,
     .matrix = matrix,

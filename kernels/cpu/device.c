@@ -37,6 +37,7 @@ mgk_status mgk_cpu_open(mgk_precision precision, int threads, mgk_device **out)
     device->precision = precision;
     device->real_size = precision == MGK_DOUBLE ? sizeof(double) : sizeof(float);
     device->threads = granted;
+    device->all_parts = true;
     device->batch_tokens = 2048; /* keeps the products of a layer near the caches */
     snprintf(device->name, sizeof device->name, "cpu (%s, %s %s, %d %s)", variant.name,
              mgk_blas_chosen()->version, mgk_blas_chosen()->kernels, device->threads,

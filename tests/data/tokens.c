@@ -53,6 +53,8 @@ static void padding_is_cut(void **state)
     mgk_dataset *set = open_ok(&options);
     assert_sample(set, 0, 4, (int32_t[]){0, 5, 0, 7}, (int32_t[]){5, 0, 7, -1});
     assert_sample(set, 1, 1, (int32_t[]){1, -1, -1, -1}, (int32_t[]){-1, -1, -1, -1});
+    assert_string_equal(mgk_dataset_remark(set),
+                        "1 of 2 sequences have padding, 0, before the end, read as tokens");
     mgk_dataset_close(set);
     options.fit = false;
     set = open_ok(&options);

@@ -60,6 +60,31 @@ static void normalizer_epsilon_matches(void **state)
     }
 }
 
+/* Windows of 1, a few and many keys; every value of a field meets several of the others. */
+static void score_terms_match(void **state)
+{
+    workspace *space = *state;
+    static const int windows[] = {0, 1, 5, 40, 200};
+    if (!space->device->all_parts)
+        skip();
+    for (int i = 0; i < 40; i++) {
+        attention_shape shape = plain;
+        shape.kind = mgk_attention_find("softmax");
+        shape.samples = 3;
+        shape.tokens = i % 4 == 0 ? 131 : 37;
+        shape.shortened = i % 3 ? 19 : 0;
+        shape.window = windows[i % 5];
+        shape.causal = i % 2;
+        shape.cap = i / 2 % 2 ? 0.75 : 0;
+        shape.biased = i / 4 % 2;
+        shape.scale = i / 8 % 2 ? 0.5 : 0;
+        shape.sides = i / 3 % 2 ? 6 : 0;
+        shape.normalizer_epsilon = i == 7 ? 0.5 : 0;
+        attention_compare(space, shape);
+        workspace_release(space);
+    }
+}
+
 static void sum_rows(workspace *space, attention_shape shape)
 {
     attention_case problem = attention_case_make(space, shape);
@@ -258,6 +283,7 @@ int main(void)
         cmocka_unit_test(every_prior_shape_matches),
         cmocka_unit_test(masks_and_strides_match),
         cmocka_unit_test(normalizer_epsilon_matches),
+        cmocka_unit_test(score_terms_match),
         cmocka_unit_test(rows_sum_to_one),
         cmocka_unit_test(distant_queries_give_numbers),
         cmocka_unit_test(zero_priors_give_uniform_rows),

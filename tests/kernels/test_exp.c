@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The vectorisable exponential against the C library's, in one precision. */
+/* The vectorisable exponential and tanh against the C library's, in one precision. */
 #include <float.h>
 
-#include "kernels/cpu/exp.h"
+#include "kernels/cpu/tanh.h"
 #include "test.h"
 
 #if MGK_CPU_REAL == 64
@@ -63,12 +63,27 @@ static void leaves_the_range_at_its_ends(void **state)
     }
 }
 
+static void tanh_is_accurate(void **state)
+{
+    (void)state;
+    const int steps = 1000000;
+    for (int i = -steps; i <= steps; i++) {
+        const real x = (real)(20.0 * i / steps) * (i % 2 ? 1 : (real)0.05);
+        const long double exact = tanhl((long double)x);
+        if (!(fabsl((long double)mgk_tanh(x) - exact) <= 4 * ldexpl(fabsl(exact), 1 - DIGITS)))
+            fail_msg("tanh(%.17g) is %.17g", (double)x, (double)mgk_tanh(x));
+    }
+    assert_true(mgk_tanh((real)INFINITY) == 1 && mgk_tanh((real)-INFINITY) == -1);
+    assert_true(isnan(mgk_tanh((real)NAN)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_accurate_over_the_normal_range),
         cmocka_unit_test(special_values_are_exact),
         cmocka_unit_test(leaves_the_range_at_its_ends),
+        cmocka_unit_test(tanh_is_accurate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

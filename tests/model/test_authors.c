@@ -301,7 +301,7 @@ static void test_numbers_beyond_single_precision(void **state)
     unlink("changed.safetensors");
 }
 
-/* Redundant tensors cause no remark; others do. */
+/* Redundant tensors cause no remark; others are refused. */
 static void test_remarks(void **state)
 {
     (void)state;
@@ -321,8 +321,9 @@ static void test_remarks(void **state)
     size_t last = rewrite("lm_soft", MOST_TENSORS, DROP, "", changed) - 1;
     rewrite("lm_soft", last, RENAME, ".other", changed);
     assert_string_equal(changed, "module.pos_emb.inv_freq");
-    assert_ok(load("changed.safetensors", options_of(row_of("lm_soft")), remark));
-    assert_string_equal(remark, "1 tensor is not used: module.pos_emb.other");
+    assert_fails(load("changed.safetensors", options_of(row_of("lm_soft")), remark),
+                 STATUS_UNSUPPORTED);
+    assert_non_null(strstr(mgk_fail_message(), "tensor \"module.pos_emb.other\" has no place in"));
     unlink("changed.safetensors");
 }
 

@@ -48,6 +48,24 @@ static void assert_same(const mgk_config *a, const mgk_config *b)
     assert_true(a->rotary_low == b->rotary_low);
     assert_true(a->rotary_high == b->rotary_high);
     assert_int_equal(a->rotary_original, b->rotary_original);
+    assert_int_equal(a->attention_output_bias, b->attention_output_bias);
+    assert_int_equal(a->query_norm, b->query_norm);
+    assert_true(a->attention_scale == b->attention_scale);
+    assert_true(a->attention_cap == b->attention_cap);
+    assert_int_equal(a->window, b->window);
+    assert_memory_equal(a->local, b->local, sizeof(a->local));
+    assert_int_equal(a->branch_norm, b->branch_norm);
+    assert_int_equal(a->parallel, b->parallel);
+    assert_int_equal(a->norm_parameters, b->norm_parameters);
+    assert_true(a->alibi_scale == b->alibi_scale);
+    assert_int_equal(a->rotary_dim, b->rotary_dim);
+    assert_true(a->local_base == b->local_base);
+    assert_int_equal(a->rotary_whole, b->rotary_whole);
+    assert_true(a->rotary_amplitude == b->rotary_amplitude);
+    assert_memory_equal(a->rotary_short, b->rotary_short, sizeof(a->rotary_short));
+    assert_memory_equal(a->rotary_long, b->rotary_long, sizeof(a->rotary_long));
+    assert_true(a->logit_scale == b->logit_scale);
+    assert_true(a->logit_cap == b->logit_cap);
     assert_int_equal(a->tied, b->tied);
     assert_int_equal(a->output_bias, b->output_bias);
     assert_int_equal(a->cutoff_count, b->cutoff_count);
@@ -123,6 +141,25 @@ static mgk_config unusual_config(void)
         .rotary_low = 1.25,
         .rotary_high = 4.5,
         .rotary_original = 4096,
+        .attention_output_bias = MGK_OUTPUT_BIAS_OWN,
+        .query_norm = MGK_QUERY_NORM_WIDTH,
+        .attention_scale = 0.7,
+        .attention_cap = 50.5,
+        .window = 7,
+        .local = {5},
+        .branch_norm = true,
+        .first_norm = true,
+        .final_norm = true,
+        .layer_groups = 2,
+        .embedding = 30,
+        .norm_parameters = MGK_NORM_WEIGHT,
+        .distance_bias = true,
+        .alibi_scale = 0.25,
+        .rotary_dim = 6,
+        .local_base = 300,
+        .rotary_whole = true,
+        .rotary_amplitude = 1.1,
+        .logit_scale = 1,
         .tied = false,
         .output_bias = false,
         .cutoffs = {7, 11},
@@ -131,18 +168,54 @@ static mgk_config unusual_config(void)
     };
 }
 
+/* Settings that unusual_config cannot have, for they exclude others. */
+static mgk_config rotary_config(void)
+{
+    mgk_config config;
+    mgk_config_defaults(MGK_FAMILY_LM, &config);
+    config.positions = MGK_POSITIONS_ROTARY;
+    config.pre_norm = true;
+    config.parallel = MGK_PARALLEL_OWN;
+    config.rotary_dim = 4;
+    config.rotary_whole = false;
+    config.rotary_scaling = MGK_ROTARY_LONG;
+    for (int i = 0; i < 2; i++) {
+        config.rotary_short[i] = 1.0 / (i + 3);
+        config.rotary_long[i] = i + 0.1;
+    }
+    config.logit_scale = 0.1;
+    config.logit_cap = 30;
+    return config;
+}
+
+/* And a norm less at both ends, and positions that skip padding. */
+static mgk_config clip_config(void)
+{
+    mgk_config config;
+    mgk_config_defaults(MGK_FAMILY_ENCODER, &config);
+    config.first_norm = config.final_norm = false;
+    config.positions_skip_padding = true;
+    config.padding = 3;
+    config.relative = 8;
+    config.relative_far = 6;
+    return config;
+}
+
 /* An encoder of pictures, which unusual_config cannot be. */
 static mgk_config picture_config(void)
 {
     mgk_config config;
     mgk_config_defaults(MGK_FAMILY_ENCODER, &config);
     config.picture = (mgk_picture_form){.patch = 7,
+                                        .extra = 3,
+                                        .edge = 25,
+                                        .shortest = true,
                                         .side = 21,
                                         .resampling = MGK_RESAMPLING_BICUBIC,
                                         .scale = 1 / 255.0,
                                         .mean = {0.1, -0.2, 0},
                                         .deviation = {0.3, -1, 1e-3}};
-    config.length = config.vocabulary = 10;
+    config.length = config.vocabulary = 12;
     return config;
 }
 
@@ -166,6 +239,8 @@ static void test_json_round_trip(void **state)
     (void)state;
     round_trip(unusual_config());
     round_trip(picture_config());
+    round_trip(clip_config());
+    round_trip(rotary_config());
 }
 
 /* The configuration must fit its pictures. */
@@ -236,6 +311,24 @@ static void test_json_refused(void **state)
         {"{\"family\":\"lm\",\"key_heads\":16}", "key_heads"},
         {"{\"family\":\"lm\",\"positions\":\"rotary\",\"head_dim\":5}", "head_dim"},
         {"{\"family\":\"lm\",\"rotary_base\":0.5}", "rotary_base"},
+        {"{\"family\":\"lm\",\"positions\":\"rotary\",\"rotary_dim\":18}", "rotary_dim"},
+        {"{\"family\":\"lm\",\"positions\":\"rotary\",\"rotary_dim\":3}", "rotary_dim"},
+        {"{\"family\":\"lm\",\"positions\":\"rotary\",\"local_base\":0.5}", "local_base"},
+        {"{\"family\":\"lm\",\"positions\":\"rotary\",\"rotary_scaling\":\"long\"}",
+         "rotary_short[0]"},
+        {"{\"family\":\"lm\",\"rotary_scaling\":\"long\",\"rotary_long\":[1]}", "rotary_long"},
+        {"{\"family\":\"lm\",\"positions\":\"rotary\",\"rotary_scaling\":\"long\","
+         "\"head_dim\":2,\"rotary_short\":[1],\"rotary_long\":[-1]}",
+         "rotary_long[0]"},
+        {"{\"family\":\"lm\",\"local\":1}", "local"},
+        {"{\"family\":\"lm\",\"local\":[-1]}", "local"},
+        {"{\"family\":\"lm\",\"local\":[4096]}", "local"},
+        {"{\"family\":\"lm\",\"local\":[16]}", "local"},
+        {"{\"family\":\"lm\",\"window\":-1}", "window"},
+        {"{\"family\":\"lm\",\"attention_cap\":-1}", "attention_cap"},
+        {"{\"family\":\"lm\",\"parallel\":\"own\"}", "parallel"},
+        {"{\"family\":\"lm\",\"norm\":\"rms\",\"norm_parameters\":\"none\"}", "norm_parameters"},
+        {"{\"family\":\"lm\",\"logit_cap\":2,\"cutoffs\":[5]}", "logit_cap"},
         {"{\"family\":\"lm\",\"padding\":256}", "padding"},
         {"{\"family\":\"lm\",\"cutoffs\":7}", "cutoffs"},
         {"{\"family\":\"lm\",\"cutoffs\":[0]}", "cutoffs[0]"},

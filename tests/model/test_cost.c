@@ -92,6 +92,7 @@ static void shared_keys(void **state)
     config.norm = MGK_NORMALIZATION_RMS;
     config.activation = MGK_ACTIVATION_SILU;
     config.positions = MGK_POSITIONS_ROTARY;
+    config.rotary_dim = 4;
     config.embedding_scale = 1;
     config.feed_forward_bias = config.output_bias = config.tied = false;
     mgk_cost cost;
@@ -104,6 +105,44 @@ static void shared_keys(void **state)
         5 * 2 * 4 * 7,
     };
     const double parameters[] = {7 * 4, 4 * (8 + 4 + 4 + 8), 0, 3 * 4 * 5, 3 * 4, 7 * 4};
+    assert_ok(mgk_cost_of(&config, 5, &cost));
+    assert_parts(cost.flops, flops);
+    assert_parts(cost.parameters, parameters);
+}
+
+/*
+ * Parallel blocks with one norm, half of a head rotated, RMS norms of queries and keys of each
+ * head, caps of scores and logits, two layers of which the second sees two keys: N = 5.
+ */
+static void parallel_parts(void **state)
+{
+    (void)state;
+    mgk_config config = small(MGK_FAMILY_LM, "softmax", 1);
+    config.layers = config.layer_groups = 2;
+    config.head_dim = 4;
+    config.rotary_dim = 2;
+    config.pre_norm = config.attention_bias = true;
+    config.attention_output_bias = MGK_OUTPUT_BIAS_NONE;
+    config.parallel = MGK_PARALLEL_SHARED;
+    config.norm = MGK_NORMALIZATION_RMS;
+    config.query_norm = MGK_QUERY_NORM_HEAD;
+    config.positions = MGK_POSITIONS_ROTARY;
+    config.embedding_scale = 1;
+    config.attention_cap = config.logit_cap = 30;
+    config.logit_scale = 0.5;
+    config.window = 2;
+    mgk_config_set_local(&config, 1);
+    mgk_cost cost;
+    const double flops[] = {
+        0,
+        2 * 5 * (3 * (2 * 4 * 8 + 8) + 2 * 8 * 4 + 6 * 8 / 2), /* no bias of the output */
+        2 * (15 * (4 * 4 + 5 + 6) + 5 * 4) + 2 * (9 * (4 * 4 + 5 + 6) + 5 * 4),
+        2 * 5 * (2 * 4 * 5 + 5 + 5 + 2 * 5 * 4 + 4),
+        5 * (3 * 4 * 4 + 2 * 4 * 16 + 2 * 2 * 4), /* norms of the model, of vectors, sums */
+        5 * (2 * 4 * 7 + 7 + 7 * 7),
+    };
+    const double parameters[] = {
+        7 * 4, 2 * (4 * 8 * 4 + 3 * 8), 0, 2 * (4 * 5 + 5 + 5 * 4 + 4), 3 * 4 + 2 * 2 * 4, 7};
     assert_ok(mgk_cost_of(&config, 5, &cost));
     assert_parts(cost.flops, flops);
     assert_parts(cost.parameters, parameters);
@@ -189,6 +228,7 @@ int main(void)
         cmocka_unit_test(language_model),
         cmocka_unit_test(retrieval),
         cmocka_unit_test(shared_keys),
+        cmocka_unit_test(parallel_parts),
         cmocka_unit_test(adaptive_softmax),
         cmocka_unit_test(parts_are_the_whole),
         cmocka_unit_test(half_the_heads_are_cheaper),

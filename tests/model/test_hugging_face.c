@@ -30,6 +30,33 @@ static void test_file_in_folder(void **state)
     golden_check(file, NULL, expected);
 }
 
+/* Folders with a model of text and one of pictures. */
+static void test_parts(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"clip", "siglip"};
+    for (size_t i = 0; i < 2; i++) {
+        char folder[512], expected[600];
+        mgk_model *model;
+        snprintf(folder, sizeof(folder), "%s%s", top, folders[i]);
+        snprintf(expected, sizeof(expected), "%s/text.safetensors", folder);
+        golden_check(folder, &(mgk_model_options){.part = "text"}, expected);
+        golden_check(folder, &(mgk_model_options){.usual_part = "text"}, expected);
+        snprintf(expected, sizeof(expected), "%s/expected.safetensors", folder);
+        golden_check(folder, &(mgk_model_options){.part = "vision", .usual_part = "text"},
+                     expected);
+        assert_fails(mgk_model_load(folder, NULL, NULL, &model), STATUS_USAGE);
+        assert_non_null(strstr(mgk_fail_message(), "expected \"text\" or \"vision\" for `part`"));
+        assert_fails(mgk_model_load(folder, &(mgk_model_options){.part = "speech"}, NULL, &model),
+                     STATUS_USAGE);
+    }
+    mgk_model *model;
+    char folder[512];
+    snprintf(folder, sizeof(folder), "%sbert", top);
+    assert_fails(mgk_model_load(folder, &(mgk_model_options){.part = "text"}, NULL, &model),
+                 STATUS_USAGE);
+}
+
 static mgk_model *load(const char *family)
 {
     char folder[512];
@@ -83,10 +110,9 @@ static void test_refused(void **state)
     mgk_unmap_file(&weights);
     assert_refused("{\"model_type\": \"gpt2\",", STATUS_FORMAT, "config.json: ");
     assert_refused("{\"model_type\": \"t5\"}", STATUS_UNSUPPORTED,
-                   "config.json: model_type \"t5\" is not one of those known: bert, roberta, "
-                   "distilbert, gpt2, llama, vit");
+                   "config.json: model_type \"t5\" is not one of those known: bert, roberta, ");
     assert_refused("{\"model_type\": 5}", STATUS_FORMAT, "\"model_type\" is not a string");
-    assert_refused("{}", STATUS_FORMAT, "known model");
+    assert_refused("{}", STATUS_FORMAT, "\"n_head\" is missing"); /* the tensors tell gpt2 */
     assert_refused("{\"model_type\": \"gpt2\"}", STATUS_FORMAT, "\"n_head\" is missing");
 #define SIZES "\"model_type\": \"gpt2\", \"n_head\": 3, \"n_embd\": 12, \"n_positions\": 16"
     assert_refused("{" SIZES ", \"n_layer\": 2, \"vocab_size\": \"37\"}", STATUS_FORMAT,
@@ -104,10 +130,10 @@ static void test_refused(void **state)
                    STATUS_UNSUPPORTED, "\"mish\"");
     assert_refused("{" SIZES ", \"n_layer\": 2, \"vocab_size\": 37, \"scale_attn_weights\": "
                    "false}",
-                   STATUS_UNSUPPORTED, "scores");
+                   STATUS_UNSUPPORTED, "\"scale_attn_weights\" has a value that changes numbers");
     assert_refused("{\"model_type\": \"gpt2\", \"n_head\": 5, \"n_embd\": 12, \"n_layer\": 2, "
                    "\"n_positions\": 16, \"vocab_size\": 37}",
-                   STATUS_FORMAT, "n_embd 12 is not divided by n_head 5");
+                   STATUS_FORMAT, "a width of 12 is not divided by 5 heads");
 #undef SIZES
     unlink("config.json");
     mgk_device *device;
@@ -134,8 +160,16 @@ static void test_rotary_refused(void **state)
         {LLAMA("\"rope_parameters\": \"yarn\""), "is not an object"},
         {LLAMA("\"rope_scaling\": {\"type\": 3}"), "is not a string"},
         {LLAMA("\"rope_scaling\": {\"type\": \"linear\"}"), "without a \"factor\""},
-        {LLAMA("\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 2}"), "\"yarn\""},
-        {LLAMA("\"partial_rotary_factor\": 0.5"), "partial_rotary_factor"},
+        {LLAMA("\"rope_scaling\": {\"rope_type\": \"xpos\", \"factor\": 2}"), "\"xpos\""},
+        {LLAMA("\"rope_scaling\": {\"rope_type\": \"longrope\"}"),
+         "\"short_factor\" is not an array"},
+        {LLAMA("\"rope_scaling\": {\"rope_type\": \"longrope\", \"short_factor\": [1, 2], "
+               "\"long_factor\": [1, []]}"),
+         "\"long_factor\"[1] is not a number"},
+        {LLAMA("\"partial_rotary_factor\": 1.5"), "partial_rotary_factor"},
+        {LLAMA("\"rope_parameters\": {\"full_attention\": {\"rope_type\": \"default\"}, "
+               "\"sliding_attention\": {\"rope_type\": \"linear\", \"factor\": 2}}"),
+         "local layers"},
         {LLAMA("\"rope_theta\": \"10\""), "\"rope_theta\" is not a number"},
     };
 #undef LLAMA
@@ -154,15 +188,42 @@ static void test_rotary_refused(void **state)
 
 int main(void)
 {
-    static const char *const families[] = {
-        "bert",       "bert-masked-lm", "roberta",     "distilbert",   "gpt2", "llama",
-        "llama-tied", "llama-bare",     "gpt2-untied", "bert-decoder", "vit",  "vit-bare"};
+    static const char *const families[] = {"bert",
+                                           "bert-masked-lm",
+                                           "roberta",
+                                           "distilbert",
+                                           "gpt2",
+                                           "llama",
+                                           "llama-tied",
+                                           "llama-bare",
+                                           "gpt2-untied",
+                                           "bert-decoder",
+                                           "vit",
+                                           "vit-bare",
+                                           "xlm-roberta",
+                                           "xlm-roberta-padded",
+                                           "camembert",
+                                           "bert-padded",
+                                           "electra",
+                                           "electra-wide",
+                                           "albert",
+                                           "deit",
+                                           "dinov2",
+                                           "dinov2-gated",
+                                           "dinov2-registers",
+                                           "clip-vision",
+                                           "siglip-vision",
+                                           "clip-text",
+                                           "mpnet",
+                                           "deberta-v2",
+                                           "deberta-v2-plain",
+                                           "modernbert",
+                                           "modernbert-biased"};
     enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
-    enum { OTHERS = 4 };
+    enum { OTHERS = 5 };
     struct CMUnitTest tests[OTHERS + FAMILIES] = {
-        cmocka_unit_test(test_file_in_folder),
-        cmocka_unit_test(test_remark),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_file_in_folder), cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_remark),         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_rotary_refused),
     };
     for (int i = 0; i < FAMILIES; i++)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/cpu/exp.h"
+#include "kernels/cpu/tanh.h"
 
 /* Half of the second-level cache of the smallest supported machines. */
 enum { BLOCK_BYTES = 192 * 1024 };
@@ -138,8 +139,65 @@ static void add_row_terms(mgk_mixture_head *head, size_t component)
         real term = (real)(-excess * mgk_mixture_offset(head, i));
         real *row = mgk_mixture_row(head, component, i);
 #pragma omp simd
-        for (size_t j = 0; j < head->width; j++)
+        for (size_t j = head->begin; j < head->width; j++)
             row[j] += term;
+    }
+}
+
+/* Adds what a query and the keys from … visible − 1 have for their distance to a row. */
+static void add_sides(const mgk_mixture_head *head, size_t i, size_t from, size_t visible,
+                      real *row)
+{
+    const mgk_score_terms *terms = &head->mixture->terms;
+    const size_t heads = (size_t)head->view->heads, query = head->first + i;
+    const size_t step = heads * terms->sides; /* from token to token */
+    const size_t start =
+        head->sample * (size_t)head->view->tokens * step + head->head * terms->sides;
+    const real *own = (const real *)terms->query_side + start + query * step;
+    const real *keys = (const real *)terms->key_side + start;
+    const int32_t *places = terms->places + terms->place_tokens - 1;
+    for (size_t j = from; j < visible; j++) {
+        const int32_t place = places[(ptrdiff_t)j - (ptrdiff_t)query];
+        row[j] += own[place] + keys[j * step + (size_t)place];
+    }
+}
+
+/* See mgk_score_terms. */
+static void add_score_terms(mgk_mixture_head *head, size_t component)
+{
+    const mgk_score_terms *terms = &head->mixture->terms;
+    const real cap = (real)terms->cap, inverse = (real)(1 / terms->cap);
+    for (size_t i = 0; i < head->rows; i++) {
+        real *row = mgk_mixture_row(head, component, i);
+        size_t from = mgk_mixture_from(head, i), visible = mgk_mixture_visible(head, i);
+        if (terms->cap > 0) {
+#pragma omp simd
+            for (size_t j = from; j < visible; j++)
+                row[j] = cap * mgk_tanh(row[j] * inverse);
+        }
+        if (terms->bias) {
+            const real *bias = (const real *)terms->bias +
+                               head->head * (2 * terms->bias_tokens - 1) + terms->bias_tokens - 1;
+            const size_t query = head->first + i;
+#pragma omp simd
+            for (size_t j = from; j < visible; j++)
+                row[j] += bias[(ptrdiff_t)j - (ptrdiff_t)query];
+        }
+        if (terms->places)
+            add_sides(head, i, from, visible, row);
+    }
+}
+
+/* −inf where a row of the block does not see a key. */
+static void mask_rows(mgk_mixture_head *head, size_t component)
+{
+    for (size_t i = 0; i < head->rows; i++) {
+        real *row = mgk_mixture_row(head, component, i);
+        size_t from = mgk_mixture_from(head, i);
+        for (size_t j = head->begin; j < from; j++)
+            row[j] = (real)-INFINITY;
+        for (size_t j = mgk_mixture_visible(head, i); j < head->width; j++)
+            row[j] = (real)-INFINITY;
     }
 }
 
@@ -150,7 +208,9 @@ void MGK_CPU(mixture_logits)(mgk_mixture_head *head, size_t first)
     size_t left = head->n - first;
     head->first = first;
     head->rows = left < head->block_rows ? left : head->block_rows;
-    head->width = mgk_cpu_padded(view->causal ? first + head->rows : head->n);
+    head->begin = mgk_mixture_from(head, 0) / MGK_LANES * MGK_LANES;
+    head->width = mgk_cpu_padded(mgk_mixture_visible(head, head->rows - 1));
+    const mgk_score_terms *terms = &head->mixture->terms;
     size_t tiled = mgk_tile_rows(head->rows);
 
     const real *query = (const real *)view->query + head->head * dim +
@@ -160,23 +220,24 @@ void MGK_CPU(mixture_logits)(mgk_mixture_head *head, size_t first)
         memcpy(head->query + i * depth, query + i * view->query_stride, dim * sizeof(real));
 
     for (size_t r = 0; r < (size_t)view->mixtures; r++) {
-        mgk_tile_multiply(tiled, head->width, dim, (mgk_tile_operand){head->query, depth, 1},
-                          head->key_t + r * dim * cols, cols, head->bias + r * cols, 0,
-                          mgk_mixture_row(head, r, 0), cols);
+        const size_t start = r * cols + head->begin;
+        mgk_tile_multiply(tiled, head->width - head->begin, dim,
+                          (mgk_tile_operand){head->query, depth, 1},
+                          head->key_t + r * dim * cols + head->begin, cols, head->bias + start, 0,
+                          mgk_mixture_row(head, r, 0) + head->begin, cols);
         add_row_terms(head, r);
-        for (size_t i = 0; view->causal && i < head->rows; i++) {
-            real *row = mgk_mixture_row(head, r, i);
-            for (size_t j = first + i + 1; j < head->width; j++)
-                row[j] = (real)-INFINITY;
-        }
+        if (terms->cap > 0 || terms->bias || terms->places)
+            add_score_terms(head, r);
+        if (view->causal || terms->window > 0)
+            mask_rows(head, r);
     }
 }
 
-static real row_maximum(const real *row, size_t width)
+static real row_maximum(const real *row, size_t begin, size_t width)
 {
     real maximum = (real)-INFINITY;
 #pragma omp simd reduction(max : maximum)
-    for (size_t j = 0; j < width; j++)
+    for (size_t j = begin; j < width; j++)
         maximum = row[j] > maximum ? row[j] : maximum;
     return maximum;
 }
@@ -185,7 +246,7 @@ static real row_maximum(const real *row, size_t width)
 static bool has_nan(const mgk_mixture_head *head, size_t i)
 {
     for (size_t r = 0; r < (size_t)head->view->mixtures; r++)
-        for (size_t j = 0; j < head->width; j++)
+        for (size_t j = head->begin; j < head->width; j++)
             if (isnan(mgk_mixture_row(head, r, i)[j]))
                 return true;
     return false;
@@ -193,37 +254,37 @@ static bool has_nan(const mgk_mixture_head *head, size_t i)
 
 double MGK_CPU(mixture_normalize)(const mgk_mixture_head *head, size_t i, double *divisor)
 {
-    size_t width = head->width, mixtures = (size_t)head->view->mixtures;
+    size_t begin = head->begin, width = head->width, mixtures = (size_t)head->view->mixtures;
     real *row = mgk_mixture_row(head, 0, i);
-    real maximum = row_maximum(row, width);
+    real maximum = row_maximum(row, begin, width);
     for (size_t r = 1; r < mixtures; r++) {
         real *other = mgk_mixture_row(head, r, i);
-        real largest = row_maximum(other, width);
+        real largest = row_maximum(other, begin, width);
         maximum = largest > maximum ? largest : maximum;
         if (!head->mixture->hard)
             continue;
 #pragma omp simd
-        for (size_t j = 0; j < width; j++)
+        for (size_t j = begin; j < width; j++)
             row[j] = other[j] > row[j] || isnan(other[j]) ? other[j] : row[j];
     }
     if (maximum == (real)-INFINITY) {
-        size_t visible = mgk_mixture_visible(head, i);
+        size_t from = mgk_mixture_from(head, i), visible = mgk_mixture_visible(head, i);
         real entry = has_nan(head, i) ? (real)NAN : mgk_mixture_blank(head, i);
-        for (size_t j = 0; j < width; j++)
-            row[j] = j < visible ? entry : 0;
+        for (size_t j = begin; j < width; j++)
+            row[j] = j >= from && j < visible ? entry : 0;
         *divisor = 1;
         return isnan(entry) ? (double)NAN : -INFINITY;
     }
     real sum = 0;
 #pragma omp simd reduction(+ : sum)
-    for (size_t j = 0; j < width; j++) {
+    for (size_t j = begin; j < width; j++) {
         row[j] = mgk_exp(row[j] - maximum);
         sum += row[j];
     }
     for (size_t r = 1; r < mixtures && !head->mixture->hard; r++) {
         const real *other = mgk_mixture_row(head, r, i);
 #pragma omp simd reduction(+ : sum)
-        for (size_t j = 0; j < width; j++) {
+        for (size_t j = begin; j < width; j++) {
             real e = mgk_exp(other[j] - maximum);
             row[j] += e;
             sum += e;
@@ -241,9 +302,9 @@ void MGK_CPU(mixture_output)(const mgk_mixture_head *head, const double *divisor
 {
     size_t dim = (size_t)head->view->dim, depth = head->depth;
     real *sum = head->scratch; /* [block_rows, depth] */
-    mgk_tile_multiply(mgk_tile_rows(head->rows), depth, head->width,
-                      (mgk_tile_operand){head->logits, head->cols, 1}, head->value, depth, NULL, 0,
-                      sum, depth);
+    mgk_tile_multiply(mgk_tile_rows(head->rows), depth, head->width - head->begin,
+                      (mgk_tile_operand){head->logits + head->begin, head->cols, 1},
+                      head->value + head->begin * depth, depth, NULL, 0, sum, depth);
     for (size_t i = 0; i < head->rows; i++) {
         real inverse = (real)(1 / divisor[i]);
         for (size_t d = 0; d < dim; d++)

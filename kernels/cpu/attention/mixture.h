@@ -42,7 +42,8 @@ typedef struct mgk_mixture_head {
     real *value_t; /* [D, cols], for gradients */
     /* the block */
     size_t first, rows; /* queries first … first + rows − 1 */
-    size_t width;       /* columns in use, in whole vectors */
+    size_t begin;       /* the first column in use: a window ends behind those before */
+    size_t width;       /* the columns in use end here; both are whole vectors */
     real *query;        /* [block_rows, depth] */
     real *logits;       /* [M, block_rows, cols] */
     real *scratch;      /* of the caller */
@@ -72,11 +73,18 @@ static inline real *mgk_mixture_row(const mgk_mixture_head *head, size_t compone
     return head->logits + (component * head->block_rows + i) * head->cols;
 }
 
-/* Keys that row i of the block sees: 0 … count − 1. */
+/* Keys that row i of the block sees: those from mgk_mixture_from on, below mgk_mixture_visible. */
+static inline size_t mgk_mixture_from(const mgk_mixture_head *head, size_t i)
+{
+    size_t last = head->first + i + 1, window = (size_t)head->mixture->terms.window;
+    return window > 0 && last > window ? last - window : 0;
+}
+
 static inline size_t mgk_mixture_visible(const mgk_mixture_head *head, size_t i)
 {
-    size_t last = head->first + i + 1;
-    return head->view->causal && last < head->n ? last : head->n;
+    size_t last = head->first + i, window = (size_t)head->mixture->terms.window;
+    size_t reach = head->view->causal ? 1 : window;
+    return reach > 0 && last + reach < head->n ? last + reach : head->n;
 }
 
 /* The row's offset, scale ‖q_i‖² / 2 for Gaussian scores, 0 for dot products. */
@@ -98,7 +106,9 @@ static inline double mgk_mixture_offset(const mgk_mixture_head *head, size_t i)
  */
 static inline real mgk_mixture_blank(const mgk_mixture_head *head, size_t i)
 {
-    return head->mixture->normalizer_epsilon > 0 ? 0 : 1 / (real)mgk_mixture_visible(head, i);
+    return head->mixture->normalizer_epsilon > 0
+               ? 0
+               : 1 / (real)(mgk_mixture_visible(head, i) - mgk_mixture_from(head, i));
 }
 
 /*

@@ -9,15 +9,18 @@
 #include "kernels/cpu/exp.h"
 #include "kernels/cpu/operations.h"
 
-/* out [visible] = row i of the block, s_ij = Σ_r or max_r exp l_ijr, including the offset. */
+/*
+ * out [begin … visible − 1] = row i of the block, s_ij = Σ_r or max_r exp l_ijr, including the
+ * offset.
+ */
 static void row_scores(const mgk_mixture_head *head, size_t i, size_t visible, real *out)
 {
     real offset = (real)mgk_mixture_offset(head, i);
-    memset(out, 0, visible * sizeof(real));
+    memset(out + head->begin, 0, (visible - head->begin) * sizeof(real));
     for (size_t r = 0; r < (size_t)head->view->mixtures; r++) {
         const real *row = mgk_mixture_row(head, r, i);
         bool hard = head->mixture->hard;
-        for (size_t j = 0; j < visible; j++) {
+        for (size_t j = head->begin; j < visible; j++) {
             real score = mgk_exp(row[j] - offset);
             out[j] = !hard ? out[j] + score : score > out[j] ? score : out[j];
         }
@@ -31,7 +34,7 @@ static void row_attention(const mgk_mixture_head *head, size_t i, size_t visible
     const real *row = mgk_mixture_row(head, 0, i);
     real inverse = (real)(1 / *divisor);
 #pragma omp simd
-    for (size_t j = 0; j < visible; j++)
+    for (size_t j = head->begin; j < visible; j++)
         out[j] = row[j] * inverse;
 }
 
@@ -53,6 +56,7 @@ static void fill_rows(mgk_mixture_head *head, size_t first, size_t end, const re
         for (size_t i = 0; i < head->rows; i++) {
             real *row = out->matrix + (first + i) * tokens;
             size_t visible = mgk_mixture_visible(head, i);
+            memset(row, 0, head->begin * sizeof(real));
             if (out->content == MGK_MATRIX_SCORES)
                 row_scores(head, i, visible, row);
             else

@@ -3,6 +3,7 @@
 #include "kernels/activation.h"
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/operations.h"
+#include "kernels/cpu/tanh.h"
 
 /* Callers pass a constant `function`, so that the loop becomes vector code. */
 __attribute__((always_inline)) static inline void activate_all(mgk_activation function,
@@ -110,6 +111,16 @@ mgk_status MGK_CPU(activation_backward)(mgk_device *device, mgk_activation funct
     for (size_t i = 0; i < count; i += CHUNK)
         differentiate(function, count - i < CHUNK ? count - i : CHUNK, (const real *)x + i,
                       (const real *)dy + i, (real *)dx + i);
+    return STATUS_OK;
+}
+
+mgk_status MGK_CPU(soft_cap)(mgk_device *device, size_t count, double cap, void *x)
+{
+    const real most = (real)cap, inverse = (real)(1 / cap);
+#pragma omp parallel for simd schedule(static) \
+    num_threads(device->threads) if (count >= MGK_CPU_PARALLEL_ELEMENTS)
+    for (size_t i = 0; i < count; i++)
+        ((real *)x)[i] = most * mgk_tanh(((real *)x)[i] * inverse);
     return STATUS_OK;
 }
 

@@ -35,6 +35,23 @@ mgk_status MGK_CPU(embed)(mgk_device *device, size_t samples, size_t tokens, siz
     return STATUS_OK;
 }
 
+mgk_status MGK_CPU(add_rows)(mgk_device *device, size_t rows, size_t cols, const int32_t *index,
+                             const void *table, void *y)
+{
+#pragma omp parallel for schedule(static) \
+    num_threads(device->threads) if (rows * cols >= MGK_CPU_PARALLEL_ELEMENTS)
+    for (size_t i = 0; i < rows; i++) {
+        if (index[i] < 0)
+            continue;
+        const real *added = (const real *)table + (size_t)index[i] * cols;
+        real *row = (real *)y + i * cols;
+#pragma omp simd
+        for (size_t c = 0; c < cols; c++)
+            row[c] += added[c];
+    }
+    return STATUS_OK;
+}
+
 /* Threads divide the columns: a token may occur anywhere, but its sum stays in token order. */
 static void add_words(mgk_device *device, size_t rows, size_t cols, const int32_t *ids, real scale,
                       const real *dy, real *dtable)

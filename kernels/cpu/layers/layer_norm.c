@@ -7,6 +7,21 @@
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/operations.h"
 
+/* out = gain (x − centre) scale + shift; NULL: 1 and 0. out may be x. */
+static inline void scale_row(size_t cols, const real *x, real centre, real scale, const real *gain,
+                             const real *shift, real *out)
+{
+    if (gain && shift) {
+#pragma omp simd
+        for (size_t c = 0; c < cols; c++)
+            out[c] = gain[c] * ((x[c] - centre) * scale) + shift[c];
+        return;
+    }
+#pragma omp simd
+    for (size_t c = 0; c < cols; c++)
+        out[c] = (gain ? gain[c] : 1) * ((x[c] - centre) * scale) + (shift ? shift[c] : 0);
+}
+
 mgk_status MGK_CPU(layer_norm)(mgk_device *device, size_t rows, size_t cols, double epsilon,
                                const void *x, const void *gamma, const void *beta, void *y,
                                void *mean, void *deviation)
@@ -27,9 +42,7 @@ mgk_status MGK_CPU(layer_norm)(mgk_device *device, size_t rows, size_t cols, dou
         for (size_t c = 0; c < cols; c++)
             squares += (row[c] - centre) * (row[c] - centre);
         const real scale = 1 / sqrt(squares * inverse + (real)epsilon);
-#pragma omp simd
-        for (size_t c = 0; c < cols; c++)
-            out[c] = gain[c] * ((row[c] - centre) * scale) + shift[c];
+        scale_row(cols, row, centre, scale, gain, shift, out);
         ((real *)mean)[i] = centre;
         ((real *)deviation)[i] = scale;
     }
@@ -55,6 +68,33 @@ mgk_status MGK_CPU(rms_norm)(mgk_device *device, size_t rows, size_t cols, doubl
         for (size_t c = 0; c < cols; c++)
             out[c] = gain[c] * (row[c] * scale);
     }
+    return STATUS_OK;
+}
+
+/* A vector of a group, in place. */
+static void norm_group(bool centred, size_t cols, real epsilon, real *x, const real *gamma,
+                       const real *beta)
+{
+    real sum = 0, squares = 0;
+    for (size_t c = 0; centred && c < cols; c++)
+        sum += x[c];
+    const real centre = sum / (real)cols;
+#pragma omp simd reduction(+ : squares)
+    for (size_t c = 0; c < cols; c++)
+        squares += (x[c] - centre) * (x[c] - centre);
+    scale_row(cols, x, centre, 1 / sqrt(squares / (real)cols + epsilon), gamma, beta, x);
+}
+
+mgk_status MGK_CPU(group_norm)(mgk_device *device, bool centred, size_t rows, size_t groups,
+                               size_t cols, double epsilon, void *x, size_t stride,
+                               const void *gamma, const void *beta)
+{
+#pragma omp parallel for schedule(static) \
+    num_threads(device->threads) if (rows * groups * cols >= MGK_CPU_PARALLEL_ELEMENTS)
+    for (size_t i = 0; i < rows; i++)
+        for (size_t g = 0; g < groups; g++)
+            norm_group(centred, cols, (real)epsilon, (real *)x + i * stride + g * cols, gamma,
+                       beta);
     return STATUS_OK;
 }
 

@@ -3,7 +3,9 @@
  * The tokens task: sequences of token ids. An array, from a file of NumPy (recognised by content)
  * or in memory, is [samples, length], where -1 at the end of a row is padding; any other file is
  * text with one sequence of decimal ids per line, separated by spaces or tabs. Sequences longer
- * than N are cut to N. The targets are the next tokens of the row; its last token has none.
+ * than N are cut to N. The targets are the next tokens of the row; its last token has none. The id
+ * of padding is cut off at the end of a row; before, it is a token like others, as in transformers
+ * without an attention mask.
  *
  * An array [length] is one text and is cut into windows (tokenized.h): a rest shorter than N is
  * left out unless it is the only window, and the last target of a window is the first token of the
@@ -34,6 +36,7 @@ typedef struct tokens_dataset {
     mgk_buffer ids;       /* int32_t */
     mgk_buffer sequences; /* sequence */
     size_t longest, cut;  /* sequences: ids of the longest one; number of those longer than N */
+    size_t padded;        /* sequences with padding before their end */
     int32_t padding;
 } tokens_dataset;
 
@@ -100,6 +103,11 @@ static mgk_status finish_sequence(size_t start, tokens_dataset *set)
     sequence row = {.start = start};
     TRY(measure_row(set, start, &row.length));
     set->cut += set->base.shape.length > 0 && row.length > set->base.shape.length;
+    const int32_t *ids = (const int32_t *)(const void *)set->ids.data + start;
+    bool padded = false;
+    for (size_t i = 0; set->padding >= 0 && i < row.length; i++)
+        padded |= ids[i] == set->padding;
+    set->padded += padded;
     return add_sequence(row, set);
 }
 
@@ -247,6 +255,11 @@ mgk_status mgk_tokens_open(const mgk_dataset_options *options, mgk_dataset **out
                                MGK_NOUN(set->base.size, "sequence is", "sequences are"),
                                set->base.shape.length,
                                MGK_NOUN(set->base.shape.length, "token", "tokens"));
+    else if (set->padded > 0)
+        mgk_dataset_set_remark(
+            &set->base, "%zu of %llu %s padding, %d, before the end, read as tokens", set->padded,
+            (unsigned long long)set->base.size,
+            MGK_NOUN(set->base.size, "sequence has", "sequences have"), (int)set->padding);
     *out = &set->base;
 out:
     if (status != STATUS_OK)

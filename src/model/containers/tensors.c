@@ -162,6 +162,11 @@ const mgk_tensor_info *mgk_tensors_at(const mgk_tensors *tensors, size_t index)
     return &tensors->list[index].info;
 }
 
+size_t mgk_tensors_index(const mgk_tensors *tensors, const mgk_tensor_info *tensor)
+{
+    return (size_t)((const mgk_stored_tensor *)(const void *)tensor - tensors->list);
+}
+
 const mgk_tensor_info *mgk_tensors_find(const mgk_tensors *tensors, const char *name)
 {
     const mgk_stored_tensor **found =

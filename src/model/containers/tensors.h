@@ -55,6 +55,9 @@ const char *const *mgk_tensors_files(const mgk_tensors *tensors, size_t *count);
 size_t mgk_tensors_count(const mgk_tensors *tensors);
 const mgk_tensor_info *mgk_tensors_at(const mgk_tensors *tensors, size_t index);
 
+/* The place of a tensor of the checkpoint in that order. */
+size_t mgk_tensors_index(const mgk_tensors *tensors, const mgk_tensor_info *tensor);
+
 /* The tensor of this name, by binary search; NULL if there is none. */
 const mgk_tensor_info *mgk_tensors_find(const mgk_tensors *tensors, const char *name);
 

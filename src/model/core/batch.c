@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Uploads a batch: the only step of a pass that involves the host. */
+#include "base/memory.h"
 #include "model/core/pass_private.h"
 
 /* The first random stream of dropout, distinct from those of initial weights and of data. */
@@ -40,6 +41,36 @@ static mgk_status check_targets(const mgk_pass *pass, const int32_t *targets)
     return STATUS_OK;
 }
 
+/*
+ * Positions that skip padding: position N for padding, the number of other ids before for others,
+ * -1 behind the end (RoBERTa).
+ */
+static mgk_status load_places(mgk_pass *pass, const mgk_batch *batch)
+{
+    const mgk_config *config = &pass->model->config;
+    mgk_device *device = pass->model->device;
+    const size_t rows = mgk_pass_rows(pass);
+    int32_t *places, counted = 0;
+    pass->padded = false;
+    if (!pass->places)
+        return STATUS_OK;
+    TRY(mgk_alloc(rows, sizeof(*places), &places));
+    for (size_t i = 0; i < rows; i++) {
+        const bool padding = batch->ids[i] == config->padding;
+        counted = i % (size_t)batch->tokens ? counted : 0;
+        places[i] = padding ? config->length : batch->ids[i] < 0 ? -1 : counted++;
+        pass->padded |= padding;
+    }
+    mgk_status status = STATUS_OK;
+    if (pass->padded && !device->op->add_rows)
+        status = mgk_fail(STATUS_UNSUPPORTED,
+                          "padding inside of a sequence: only the CPU places the tokens after it");
+    else if (pass->padded)
+        status = device->op->upload(device, pass->places, places, rows * sizeof(*places));
+    mgk_free(places);
+    return status;
+}
+
 mgk_status mgk_pass_load(mgk_pass *pass, const mgk_batch *batch, const int32_t *targets,
                          uint64_t seed, uint64_t stream)
 {
@@ -50,6 +81,7 @@ mgk_status mgk_pass_load(mgk_pass *pass, const mgk_batch *batch, const int32_t *
     pass->sequences = batch->sequences;
     pass->tokens = batch->tokens;
     TRY(device->op->upload(device, pass->ids, batch->ids, mgk_pass_rows(pass) * sizeof(int32_t)));
+    TRY(load_places(pass, batch));
     TRY(device->op->upload(device, pass->lengths, batch->lengths,
                            (size_t)batch->sequences * sizeof(int32_t)));
     TRY(device->op->upload(device, pass->draw, &draw, sizeof(draw)));
@@ -57,6 +89,7 @@ mgk_status mgk_pass_load(mgk_pass *pass, const mgk_batch *batch, const int32_t *
         TRY(mgk_model_put(pass->model,
                           mgk_pass_rows(pass) * mgk_patch_size(&pass->model->config.picture),
                           batch->patches, pass->patches));
+    TRY(mgk_pass_update_angles(pass));
     if (!targets)
         return STATUS_OK;
     TRY(check_targets(pass, targets));

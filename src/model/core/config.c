@@ -64,7 +64,10 @@ void mgk_config_defaults(mgk_family family, mgk_config *config)
     config->rotary_factor = config->rotary_low = 1;
     config->rotary_high = 4;
     config->rotary_original = 8192;
+    config->rotary_whole = config->first_norm = config->final_norm = true;
+    config->rotary_amplitude = config->alibi_scale = config->logit_scale = 1;
     config->padding = -1;
+    config->picture.extra = 1;
 }
 
 mgk_status mgk_config_check_name(const char *key, const char *name)
@@ -127,6 +130,9 @@ static mgk_status check_picture(const mgk_config *config)
     if (picture->side == 0 || picture->side % picture->patch)
         return mgk_fail(STATUS_USAGE, "image is %d, expected a multiple of patch, %d",
                         picture->side, picture->patch);
+    if (picture->edge > 0 && picture->edge < picture->side)
+        return mgk_fail(STATUS_USAGE, "image_edge is %d, expected 0 or at least image, %d",
+                        picture->edge, picture->side);
     size_t tokens = mgk_picture_tokens(picture);
     if ((size_t)config->length != tokens || config->vocabulary != config->length)
         return mgk_fail(STATUS_USAGE,
@@ -149,6 +155,54 @@ static mgk_status check_picture(const mgk_config *config)
     return STATUS_OK;
 }
 
+/* Settings of norms and blocks that exclude each other. */
+static mgk_status check_blocks(const mgk_config *config)
+{
+    if (config->parallel != MGK_PARALLEL_NO && !config->pre_norm)
+        return mgk_fail(STATUS_USAGE, "parallel is not \"no\", expected that without pre_norm");
+    if (!config->first_norm && config->parallel == MGK_PARALLEL_SHARED)
+        return mgk_fail(STATUS_USAGE,
+                        "first_norm is false, expected true if both blocks share a norm");
+    if (config->norm == MGK_NORMALIZATION_RMS && config->norm_parameters == MGK_NORM_NONE)
+        return mgk_fail(STATUS_USAGE, "norm_parameters is \"none\", expected a gain of RMS norms");
+    if (config->cutoff_count > 0 && (config->logit_cap > 0 || config->logit_scale != 1))
+        return mgk_fail(STATUS_USAGE,
+                        "logit_cap and logit_scale are %g and %g, expected 0 and 1 with cutoffs",
+                        config->logit_cap, config->logit_scale);
+    for (int layer = config->layers; layer < MGK_MAX_LAYERS; layer++)
+        if (mgk_config_is_local(config, layer))
+            return mgk_fail(STATUS_USAGE, "local names layer %d, expected less than %d", layer,
+                            config->layers);
+    return STATUS_OK;
+}
+
+static mgk_status check_frequencies(const mgk_config *config)
+{
+    const int count = config->rotary_dim / 2;
+    if (config->positions != MGK_POSITIONS_ROTARY)
+        return STATUS_OK;
+    if (config->rotary_dim % 2 != 0 || config->rotary_dim > config->head_dim)
+        return mgk_fail(STATUS_USAGE,
+                        "rotary_dim is %d, expected an even number, at most head_dim, %d",
+                        config->rotary_dim, config->head_dim);
+    if (config->local_base != 0 && config->local_base < 1)
+        return mgk_fail(STATUS_USAGE, "local_base is %g, expected 0 or at least 1",
+                        config->local_base);
+    if (config->rotary_scaling != MGK_ROTARY_LONG)
+        return STATUS_OK;
+    if (count > MGK_MAX_FREQUENCIES)
+        return mgk_fail(STATUS_USAGE, "rotary_dim is %d, expected at most %d with \"long\"",
+                        config->rotary_dim, 2 * MGK_MAX_FREQUENCIES);
+    for (int i = 0; i < count; i++)
+        if (!(config->rotary_short[i] >= FLT_MIN && config->rotary_short[i] <= FLT_MAX &&
+              config->rotary_long[i] >= FLT_MIN && config->rotary_long[i] <= FLT_MAX))
+            return mgk_fail(STATUS_USAGE,
+                            "rotary_short[%d] and rotary_long[%d] are %g and %g, expected positive "
+                            "finite numbers",
+                            i, i, config->rotary_short[i], config->rotary_long[i]);
+    return STATUS_OK;
+}
+
 static mgk_status check_family(const mgk_config *config)
 {
     if (config->family == MGK_FAMILY_LM && config->classes != 0)
@@ -167,12 +221,9 @@ static mgk_status check_sizes(const mgk_config *config)
     if (config->heads % config->key_heads)
         return mgk_fail(STATUS_USAGE, "key_heads is %d, expected a divisor of heads, %d",
                         config->key_heads, config->heads);
-    if (config->positions == MGK_POSITIONS_SINUSOIDAL && config->dim % 2 != 0)
+    if (config->positions == MGK_POSITIONS_SINUSOIDAL && config->embedding % 2 != 0)
         return mgk_fail(STATUS_USAGE, "dim is %d, expected an even number (sinusoidal positions)",
-                        config->dim);
-    if (config->positions == MGK_POSITIONS_ROTARY && config->head_dim % 2 != 0)
-        return mgk_fail(STATUS_USAGE, "head_dim is %d, expected an even number (rotary positions)",
-                        config->head_dim);
+                        config->embedding);
     if (config->padding >= config->vocabulary)
         return mgk_fail(STATUS_USAGE, "padding is %d, expected less than %d", config->padding,
                         config->vocabulary);
@@ -187,18 +238,80 @@ static mgk_status check_sizes(const mgk_config *config)
     return STATUS_OK;
 }
 
+/* Checks what an embedding of another width and shared layers allow. */
+static mgk_status check_embedding(const mgk_config *config)
+{
+    if (config->layer_groups > config->layers)
+        return mgk_fail(STATUS_USAGE, "layer_groups is %d, expected at most layers, %d",
+                        config->layer_groups, config->layers);
+    if (!config->first_norm && config->layer_groups != config->layers)
+        return mgk_fail(STATUS_USAGE, "first_norm is false, expected true if layers share norms");
+    if (config->embedding != config->dim &&
+        (config->picture.patch > 0 || (config->family == MGK_FAMILY_LM && config->tied)))
+        return mgk_fail(STATUS_USAGE,
+                        "embedding is %d, expected dim, %d, in a model of pictures or with a tied "
+                        "output",
+                        config->embedding, config->dim);
+    if (config->distance_bias && config->positions == MGK_POSITIONS_ALIBI)
+        return mgk_fail(STATUS_USAGE, "distance_bias is true, expected false with \"alibi\"");
+    if (config->relative > 0 &&
+        (config->positions == MGK_POSITIONS_ROTARY || config->key_heads != config->heads))
+        return mgk_fail(STATUS_USAGE, "relative is %d, expected 0 with rotated or shared keys",
+                        config->relative);
+    if (config->relative_far > 0 &&
+        (config->relative < 2 || config->relative_far <= config->relative / 2 + 1))
+        return mgk_fail(STATUS_USAGE, "relative_far is %d, expected 0 or over relative / 2 + 1, %d",
+                        config->relative_far, config->relative / 2 + 1);
+    if (config->positions_skip_padding &&
+        (config->positions != MGK_POSITIONS_LEARNED || config->padding < 0))
+        return mgk_fail(STATUS_USAGE,
+                        "positions_skip_padding is true, expected false without learned positions "
+                        "and a padding id");
+    return STATUS_OK;
+}
+
+bool mgk_config_is_local(const mgk_config *config, int layer)
+{
+    return config->local[layer / 8] >> layer % 8 & 1;
+}
+
+void mgk_config_set_local(mgk_config *config, int layer)
+{
+    config->local[layer / 8] = (unsigned char)(config->local[layer / 8] | 1 << layer % 8);
+}
+
+bool mgk_config_has_final_norm(const mgk_config *config)
+{
+    return config->final_norm && (config->pre_norm || config->branch_norm);
+}
+
+bool mgk_config_has_attention_output_bias(const mgk_config *config)
+{
+    return config->attention_output_bias == MGK_OUTPUT_BIAS_OWN ||
+           (config->attention_output_bias == MGK_OUTPUT_BIAS_SAME && config->attention_bias);
+}
+
 mgk_status mgk_config_resolve(mgk_config *config)
 {
     for (const mgk_config_field *f = mgk_config_fields; f->name; f++)
         TRY(check_field(config, f));
     if (config->key_heads == 0)
         config->key_heads = config->heads;
+    if (config->layer_groups == 0)
+        config->layer_groups = config->layers;
+    if (config->embedding == 0)
+        config->embedding = config->dim;
     if (config->classifier == 0 && config->classes > 0)
         config->classifier = config->dim;
     if (config->embedding_scale == 0)
         config->embedding_scale = config->family == MGK_FAMILY_LM ? sqrt(config->dim) : 1;
+    if (config->rotary_dim == 0)
+        config->rotary_dim = config->head_dim;
     TRY(check_family(config));
     TRY(check_sizes(config));
+    TRY(check_embedding(config));
+    TRY(check_blocks(config));
+    TRY(check_frequencies(config));
     TRY(check_picture(config));
     if ((double)config->heads * config->head_dim * config->mixtures > MAX_KEY_WIDTH)
         return mgk_fail(STATUS_USAGE, "heads * head_dim * mixtures is over %d", MAX_KEY_WIDTH);
@@ -265,6 +378,16 @@ static bool add_reals(cJSON *object, const char *name, const double *values, int
     return filled;
 }
 
+static bool add_local(cJSON *object, const mgk_config *config)
+{
+    cJSON *array = cJSON_AddArrayToObject(object, "local");
+    bool filled = true;
+    for (int layer = 0; layer < config->layers; layer++)
+        if (mgk_config_is_local(config, layer))
+            filled &= mgk_json_append(array, cJSON_CreateNumber(layer));
+    return filled;
+}
+
 static bool fill_object(const mgk_config *config, cJSON *object)
 {
     bool filled = true;
@@ -275,6 +398,12 @@ static bool fill_object(const mgk_config *config, cJSON *object)
         filled &= add_reals(object, "image_mean", config->picture.mean, MGK_CHANNELS);
         filled &= add_reals(object, "image_std", config->picture.deviation, MGK_CHANNELS);
     }
+    if (config->rotary_scaling == MGK_ROTARY_LONG) {
+        filled &= add_reals(object, "rotary_short", config->rotary_short, config->rotary_dim / 2);
+        filled &= add_reals(object, "rotary_long", config->rotary_long, config->rotary_dim / 2);
+    }
+    if (config->window > 0 || config->local_base > 0)
+        filled &= add_local(object, config);
     if (config->cutoff_count > 0)
         filled &= mgk_json_add(object, "cutoffs",
                                cJSON_CreateIntArray(config->cutoffs, config->cutoff_count));
@@ -382,6 +511,31 @@ static mgk_status read_cutoffs(const cJSON *array, mgk_config *config)
     return STATUS_OK;
 }
 
+static mgk_status read_local(const cJSON *array, mgk_config *config)
+{
+    const cJSON *item;
+    if (!cJSON_IsArray(array))
+        return mgk_fail(STATUS_FORMAT, "local is not an array");
+    cJSON_ArrayForEach(item, array)
+    {
+        if (!cJSON_IsNumber(item) || item->valuedouble != item->valueint || item->valueint < 0 ||
+            item->valueint >= MGK_MAX_LAYERS)
+            return mgk_fail(STATUS_FORMAT, "local has an entry that is not the number of a layer");
+        mgk_config_set_local(config, item->valueint);
+    }
+    return STATUS_OK;
+}
+
+/* The factors of "long"; their number is checked before they are read. */
+static mgk_status read_factors(const cJSON *object, mgk_config *config)
+{
+    const int dim = config->rotary_dim ? config->rotary_dim : config->head_dim;
+    if (config->rotary_scaling != MGK_ROTARY_LONG || dim < 0 || dim > 2 * MGK_MAX_FREQUENCIES)
+        return STATUS_OK; /* mgk_config_resolve reports a wrong dim */
+    TRY(read_reals(object, "rotary_short", dim / 2, config->rotary_short));
+    return read_reals(object, "rotary_long", dim / 2, config->rotary_long);
+}
+
 static mgk_status read_object(const cJSON *object, mgk_config *config)
 {
     int family = 0;
@@ -401,6 +555,10 @@ static mgk_status read_object(const cJSON *object, mgk_config *config)
     TRY(read_reals(object, "variance", config->mixtures, config->variance));
     TRY(read_reals(object, "image_mean", MGK_CHANNELS, config->picture.mean));
     TRY(read_reals(object, "image_std", MGK_CHANNELS, config->picture.deviation));
+    TRY(read_factors(object, config));
+    item = cJSON_GetObjectItemCaseSensitive(object, "local");
+    if (item)
+        TRY(read_local(item, config));
     item = cJSON_GetObjectItemCaseSensitive(object, "cutoffs");
     if (item)
         TRY(read_cutoffs(item, config));

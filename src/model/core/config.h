@@ -27,7 +27,9 @@ typedef enum mgk_prior_shape {
 typedef enum mgk_positions {
     MGK_POSITIONS_LEARNED,    /* "learned": a [N, C] table */
     MGK_POSITIONS_SINUSOIDAL, /* "sinusoidal": computed, [sin | cos] halves; C is even */
-    MGK_POSITIONS_ROTARY /* "rotary": queries and keys are rotated (Su et al. 2021); D is even */
+    MGK_POSITIONS_ROTARY,     /* "rotary": queries and keys are rotated (Su et al. 2021) */
+    MGK_POSITIONS_ALIBI,      /* "alibi": scores + slope_h (j − i) (Press et al. 2022) */
+    MGK_POSITIONS_NONE        /* "none" */
 } mgk_positions;
 
 typedef enum mgk_normalization {
@@ -35,11 +37,47 @@ typedef enum mgk_normalization {
     MGK_NORMALIZATION_RMS    /* "rms": x / sqrt(mean x^2), no offset (Zhang and Sennrich 2019) */
 } mgk_normalization;
 
-/* Scaling of rotary frequencies for lengths beyond the training length. */
+/* The learned numbers of norms. RMS norms have no offset in any case. */
+typedef enum mgk_norm_parameters {
+    MGK_NORM_ALL,    /* "all": gain and offset */
+    MGK_NORM_WEIGHT, /* "weight": a gain */
+    MGK_NORM_NONE    /* "none" */
+} mgk_norm_parameters;
+
+/* Whether attention and feed-forward have the same input: x + attention(a x) + feed_forward(b x).
+ */
+typedef enum mgk_parallel {
+    MGK_PARALLEL_NO,     /* "no": one after the other */
+    MGK_PARALLEL_SHARED, /* "shared": a and b are one norm */
+    MGK_PARALLEL_OWN     /* "own": a norm each */
+} mgk_parallel;
+
+/* A norm of queries and of keys, before they are rotated. */
+typedef enum mgk_query_norm {
+    MGK_QUERY_NORM_NONE, /* "none" */
+    MGK_QUERY_NORM_HEAD, /* "head": of the D numbers of each head, all with the same gain */
+    MGK_QUERY_NORM_WIDTH /* "width": of the numbers of all heads together */
+} mgk_query_norm;
+
+/* The bias of the output projection of attention. */
+typedef enum mgk_output_bias {
+    MGK_OUTPUT_BIAS_SAME, /* "same": if attention_bias */
+    MGK_OUTPUT_BIAS_NONE, /* "none" */
+    MGK_OUTPUT_BIAS_OWN   /* "own": has one */
+} mgk_output_bias;
+
+/*
+ * Scaling of rotary frequencies for lengths beyond the original one. A frequency has so many turns
+ * within rotary_original tokens.
+ */
 typedef enum mgk_rotary_scaling {
     MGK_ROTARY_PLAIN,  /* "plain": none */
     MGK_ROTARY_LINEAR, /* "linear": all divided by rotary_factor */
-    MGK_ROTARY_LLAMA3  /* "llama3": divides slow ones, keeps fast ones, blends between */
+    MGK_ROTARY_LLAMA3, /* "llama3": divides slow ones, keeps fast ones, blends between */
+    MGK_ROTARY_YARN,   /* "yarn": the same, blended by number, not by turns (Peng et al. 2023) */
+    MGK_ROTARY_PROPORTIONAL, /* "proportional": base^(-2d/D) / rotary_factor in place of R */
+    MGK_ROTARY_LONG /* "long": each divided by its number in rotary_short, or rotary_long in
+                       passes of more than rotary_original tokens (Ding et al. 2024) */
 } mgk_rotary_scaling;
 
 /* Pooling of an encoder's hidden states into one vector. */
@@ -48,7 +86,7 @@ typedef enum mgk_sentence_pooling {
     MGK_POOLING_LENGTH  /* "length": their sum divided by N, as if padding were zeros */
 } mgk_sentence_pooling;
 
-enum { MGK_MAX_CUTOFFS = 8 };
+enum { MGK_MAX_CUTOFFS = 8, MGK_MAX_LAYERS = 4096, MGK_MAX_FREQUENCIES = 128 };
 
 /* Field names are also the keys of the JSON form. mgk_config_resolve checks ranges. */
 typedef struct mgk_config {
@@ -56,7 +94,7 @@ typedef struct mgk_config {
     char attention[MGK_NAME_SIZE]; /* kind: "softmax", "mgk", ...; not checked here */
     char task[MGK_NAME_SIZE];      /* trained for: "lm", "listops", ... */
 
-    int layers;     /* L, 1 to 4096 */
+    int layers;     /* L, 1 to MGK_MAX_LAYERS */
     int heads;      /* H, 1 to 4096 */
     int key_heads;  /* G, divides H: H / G query heads share keys and values (Ainslie et al. 2023);
                        0: H, once resolved */
@@ -79,34 +117,67 @@ typedef struct mgk_config {
     double norm_epsilon; /* of the norms, in (0, 1) */
     double dropout;      /* probability, in [0, 1) */
     bool causal;         /* a query sees no later key; always true for language models */
-    bool attention_bias; /* the query, key, value and output projections have biases */
-    bool dual;           /* two documents, encoded alike, classified as [x, y, x*y, x-y] */
-    bool pre_norm;       /* a norm before each block instead of after the residual sum */
+    bool attention_bias; /* the query, key and value projections have biases, the output's, too: */
+    mgk_output_bias attention_output_bias;
+    mgk_query_norm query_norm;
+    double attention_scale; /* of q·k, softmax; 0: 1/√D */
+    double attention_cap;   /* softmax: scores x become cap tanh(x / cap), in [0, 1e6); 0: none */
+    int window;             /* of local layers: |i − j| < window; 0: all keys */
+    /* Bit l % 8 of byte l / 8: layer l is local, see mgk_config_is_local. JSON: their numbers. */
+    unsigned char local[MGK_MAX_LAYERS / 8];
+    bool dual;        /* two documents, encoded alike, classified as [x, y, x*y, x-y] */
+    bool pre_norm;    /* a norm before each block instead of after the residual sum */
+    bool first_norm;  /* pre_norm: also before the attention of layer 0 */
+    bool final_norm;  /* after the last layer, but for models with a norm after each sum */
+    bool branch_norm; /* a norm after each block, before the sum; then there is none after it */
+    mgk_parallel parallel; /* "no" without pre_norm */
     mgk_normalization norm;
+    mgk_norm_parameters norm_parameters;
     mgk_activation activation; /* "gelu", "relu", "gelu_tanh" or "silu" */
     bool gated;             /* the feed-forward is W (activation(W_g x) * W_i x) (Shazeer 2020) */
     bool feed_forward_bias; /* its maps have biases */
     mgk_sentence_pooling pooling;
 
+    int layer_groups; /* 1 to L: layers share parameters, layer l those of group
+                         l layer_groups / L, rounded down (ALBERT); 0: L, once resolved */
+    int embedding; /* E, 1 to 2^20: tokens and positions are embedded in E numbers, and a map brings
+                      them to C if that differs; 0: C, once resolved */
     double embedding_scale; /* of tokens, > 0; 0: sqrt(C) (language models) or 1, once resolved */
     bool embedding_norm;    /* a norm before the first layer */
     mgk_positions positions;
-    bool positions_backward; /* sinusoidal: the last token of a sequence has position 0 */
-    double rotary_base;      /* angles are t base^(-2d/D) */
+    bool positions_backward;     /* sinusoidal: the last token of a sequence has position 0 */
+    bool positions_skip_padding; /* learned: tokens are counted without padding, the id `padding`,
+                                    which has position N wherever it stands */
+    bool distance_bias; /* a learned number for each head and distance is added to scores, in
+                           all layers alike */
+    int relative; /* S, up to 2^15: scores depend on content and distance together, with rows for
+                     the distances -S to S - 1, see relative.c; 0: no */
+    int relative_far; /* distances over S / 2 share rows, up to this one; over S / 2 + 1; 0: none */
+    double alibi_scale; /* of the slopes, > 0 */
+    int rotary_dim;     /* R: so many numbers of a head are rotated, even; 0: D, once resolved */
+    double rotary_base; /* angles are t base^(-2d/R) */
+    double local_base;  /* the same of local layers, without scaling; 0: as the other layers */
     mgk_rotary_scaling rotary_scaling;
     double rotary_factor;           /* of the scaling, at least 1 */
-    double rotary_low, rotary_high; /* llama3: fewer turns: divided; more turns: kept */
-    int rotary_original;            /* llama3: the original length; turns are counted within it */
+    double rotary_low, rotary_high; /* fewer turns: divided; more turns: kept */
+    int rotary_original;            /* the original length */
+    bool rotary_whole;              /* yarn: blends between whole numbers of frequencies */
+    double rotary_amplitude;        /* of the cosines and sines of scaled angles, > 0 */
+    double rotary_short[MGK_MAX_FREQUENCIES]; /* [R / 2], long: > 0 */
+    double rotary_long[MGK_MAX_FREQUENCIES];
 
     bool tied;                    /* language models: the output layer is the token embedding */
     bool output_bias;             /* language models: the output layer has a bias */
+    double logit_scale;           /* language models: of logits without bias, > 0 */
+    double logit_cap;             /* language models: logits x become cap tanh(x / cap); 0: none */
     int cutoffs[MGK_MAX_CUTOFFS]; /* adaptive softmax: first words of clusters, ascending, < V */
     int cutoff_count;             /* of `cutoffs` (Grave et al. 2017); 0: ordinary softmax */
     int padding;                  /* id of padding in files of tokens; -1: none */
 
     /*
      * For encoders of pictures: N is the number of its tokens. Keys "patch", "image" (the side),
-     * "resampling", "image_scale", and with patches "image_mean" and "image_std".
+     * "resampling", "image_scale", "image_extra", "image_edge", "image_shortest", and with patches
+     * "image_mean" and "image_std".
      */
     mgk_picture_form picture;
 } mgk_config;
@@ -125,6 +196,16 @@ void mgk_config_defaults(mgk_family family, mgk_config *config);
  * * M fits an int.
  */
 mgk_status mgk_config_resolve(mgk_config *config);
+
+/* Whether layer `layer` is local: it has the window, and local_base. */
+bool mgk_config_is_local(const mgk_config *config, int layer);
+void mgk_config_set_local(mgk_config *config, int layer);
+
+/* A norm after the last layer: in all models but those that normalise the residual sums. */
+bool mgk_config_has_final_norm(const mgk_config *config);
+
+/* Whether the output projection of attention has a bias. */
+bool mgk_config_has_attention_output_bias(const mgk_config *config);
 
 /*
  * The configuration as one line of JSON, with exact numbers; release *text with mgk_free. Expects a

@@ -5,15 +5,22 @@
 
 #define MAX_SIZE (1 << 20)
 #define MAX_COUNT (1 << 12)
+_Static_assert(MAX_COUNT == MGK_MAX_LAYERS, "the same limit");
 #define MAX_SIDE (1 << 14)
 
 static const char *const families[] = {"encoder", "lm", NULL};
 static const char *const priors[] = {"learned", "em", "hard", NULL};
 static const char *const prior_shapes[] = {"layer", "head", "position", NULL};
 static const char *const activations[] = {"gelu", "relu", "gelu_tanh", "silu", NULL};
-static const char *const position_kinds[] = {"learned", "sinusoidal", "rotary", NULL};
+static const char *const position_kinds[] = {"learned", "sinusoidal", "rotary",
+                                             "alibi",   "none",       NULL};
+static const char *const norm_parameters[] = {"all", "weight", "none", NULL};
+static const char *const parallels[] = {"no", "shared", "own", NULL};
+static const char *const query_norms[] = {"none", "head", "width", NULL};
+static const char *const output_biases[] = {"same", "none", "own", NULL};
 static const char *const normalizations[] = {"layer", "rms", NULL};
-static const char *const rotary_scalings[] = {"plain", "linear", "llama3", NULL};
+static const char *const rotary_scalings[] = {"plain",        "linear", "llama3", "yarn",
+                                              "proportional", "long",   NULL};
 static const char *const poolings[] = {"mean", "length", NULL};
 static const char *const resamplings[] = {"nearest", "lanczos", "bilinear", "bicubic",
                                           "box",     "hamming", "none",     NULL};
@@ -25,6 +32,9 @@ _Static_assert(sizeof(mgk_family) == sizeof(int) && sizeof(mgk_prior_mode) == si
                    sizeof(mgk_prior_shape) == sizeof(int) &&
                    sizeof(mgk_activation) == sizeof(int) && sizeof(mgk_positions) == sizeof(int) &&
                    sizeof(mgk_normalization) == sizeof(int) &&
+                   sizeof(mgk_norm_parameters) == sizeof(int) &&
+                   sizeof(mgk_parallel) == sizeof(int) && sizeof(mgk_query_norm) == sizeof(int) &&
+                   sizeof(mgk_output_bias) == sizeof(int) &&
                    sizeof(mgk_rotary_scaling) == sizeof(int) &&
                    sizeof(mgk_sentence_pooling) == sizeof(int) &&
                    sizeof(mgk_resampling) == sizeof(int),
@@ -35,9 +45,11 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(attention), .kind = MGK_FIELD_NAME},
     {AT(task), .kind = MGK_FIELD_NAME},
     {AT(layers), .kind = MGK_FIELD_SIZE, .low = 1, .high = MAX_COUNT},
+    {AT(layer_groups), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_COUNT},
     {AT(heads), .kind = MGK_FIELD_SIZE, .low = 1, .high = MAX_COUNT},
     {AT(key_heads), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_COUNT},
     {AT(dim), .kind = MGK_FIELD_SIZE, .low = 1, .high = MAX_SIZE},
+    {AT(embedding), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE},
     {AT(head_dim), .kind = MGK_FIELD_SIZE, .low = 1, .high = MAX_SIZE},
     {AT(hidden), .kind = MGK_FIELD_SIZE, .low = 1, .high = MAX_SIZE},
     {AT(length), .kind = MGK_FIELD_SIZE, .low = 1, .high = MAX_SIZE},
@@ -54,9 +66,19 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(dropout), .kind = MGK_FIELD_REAL, .low = 0, .high = 1},
     {AT(causal), .kind = MGK_FIELD_FLAG},
     {AT(attention_bias), .kind = MGK_FIELD_FLAG},
+    {AT(attention_output_bias), .kind = MGK_FIELD_CHOICE, .choices = output_biases},
+    {AT(query_norm), .kind = MGK_FIELD_CHOICE, .choices = query_norms},
+    {AT(attention_scale), .kind = MGK_FIELD_REAL, .low = 0, .high = 1e6},
+    {AT(attention_cap), .kind = MGK_FIELD_REAL, .low = 0, .high = 1e6},
+    {AT(window), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE},
     {AT(dual), .kind = MGK_FIELD_FLAG},
     {AT(pre_norm), .kind = MGK_FIELD_FLAG},
+    {AT(first_norm), .kind = MGK_FIELD_FLAG},
+    {AT(final_norm), .kind = MGK_FIELD_FLAG},
+    {AT(branch_norm), .kind = MGK_FIELD_FLAG},
+    {AT(parallel), .kind = MGK_FIELD_CHOICE, .choices = parallels},
     {AT(norm), .kind = MGK_FIELD_CHOICE, .choices = normalizations},
+    {AT(norm_parameters), .kind = MGK_FIELD_CHOICE, .choices = norm_parameters},
     {AT(activation), .kind = MGK_FIELD_CHOICE, .choices = activations},
     {AT(gated), .kind = MGK_FIELD_FLAG},
     {AT(feed_forward_bias), .kind = MGK_FIELD_FLAG},
@@ -65,16 +87,30 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(embedding_norm), .kind = MGK_FIELD_FLAG},
     {AT(positions), .kind = MGK_FIELD_CHOICE, .choices = position_kinds},
     {AT(positions_backward), .kind = MGK_FIELD_FLAG},
+    {AT(positions_skip_padding), .kind = MGK_FIELD_FLAG},
+    {AT(distance_bias), .kind = MGK_FIELD_FLAG},
+    {AT(relative), .kind = MGK_FIELD_SIZE, .low = 0, .high = 1 << 15},
+    {AT(relative_far), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE},
+    {AT(alibi_scale), .kind = MGK_FIELD_REAL, .low = FLT_MIN, .high = 1e6},
+    {AT(rotary_dim), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE},
     {AT(rotary_base), .kind = MGK_FIELD_REAL, .low = 1, .high = 1e12},
+    {AT(local_base), .kind = MGK_FIELD_REAL, .low = 0, .high = 1e12},
     {AT(rotary_scaling), .kind = MGK_FIELD_CHOICE, .choices = rotary_scalings},
     {AT(rotary_factor), .kind = MGK_FIELD_REAL, .low = 1, .high = 1e6},
     {AT(rotary_low), .kind = MGK_FIELD_REAL, .low = FLT_MIN, .high = 1e6},
     {AT(rotary_high), .kind = MGK_FIELD_REAL, .low = FLT_MIN, .high = 1e6},
     {AT(rotary_original), .kind = MGK_FIELD_SIZE, .low = 1, .high = MAX_SIZE},
+    {AT(rotary_whole), .kind = MGK_FIELD_FLAG},
+    {AT(rotary_amplitude), .kind = MGK_FIELD_REAL, .low = FLT_MIN, .high = 1e6},
     {AT(tied), .kind = MGK_FIELD_FLAG},
     {AT(output_bias), .kind = MGK_FIELD_FLAG},
+    {AT(logit_scale), .kind = MGK_FIELD_REAL, .low = FLT_MIN, .high = 1e6},
+    {AT(logit_cap), .kind = MGK_FIELD_REAL, .low = 0, .high = 1e6},
     {AT(padding), .kind = MGK_FIELD_SIZE, .low = -1, .high = MAX_SIZE},
     {NAMED("patch", picture.patch), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_COUNT},
+    {NAMED("image_extra", picture.extra), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_COUNT},
+    {NAMED("image_edge", picture.edge), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIDE},
+    {NAMED("image_shortest", picture.shortest), .kind = MGK_FIELD_FLAG},
     {NAMED("image", picture.side), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIDE},
     {NAMED("resampling", picture.resampling), .kind = MGK_FIELD_CHOICE, .choices = resamplings},
     {NAMED("image_scale", picture.scale), .kind = MGK_FIELD_REAL, .low = 0, .high = 1e6},

@@ -21,7 +21,8 @@ typedef struct mgk_config_field {
     const char *const *choices; /* NULL-terminated; the position is the value of the enumeration */
 } mgk_config_field;
 
-/* All fields except the arrays: variance, cutoffs, and those of pictures; the family is first. */
+/* All fields except the arrays: variance, cutoffs, local layers, and those of rotary frequencies
+ * and of pictures; the family is first. */
 extern const mgk_config_field mgk_config_fields[];
 
 /*

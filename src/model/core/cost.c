@@ -35,23 +35,49 @@ static double projections(const mgk_config *config, const mgk_attention_kind *ki
     double shared = (double)config->key_heads * config->head_dim;
     double maps = kind->keys == MGK_KEYS_PROJECTED ? 1 + config->mixtures : 2;
     /* two products and a sum rotate each number of a query or key */
-    double turns = config->positions == MGK_POSITIONS_ROTARY ? 2 * 3 * width : 0;
+    double turns = config->positions == MGK_POSITIONS_ROTARY
+                       ? 2 * 3 * width * config->rotary_dim / config->head_dim
+                       : 0;
     return linear(config->dim, width, config->attention_bias) +
            maps * linear(config->dim, shared, config->attention_bias) +
-           linear(width, config->dim, config->attention_bias) + turns;
+           linear(width, config->dim, mgk_config_has_attention_output_bias(config)) + turns;
 }
 
-/* A layer's attention on a sequence; shifted keys cost one addition per number. */
+/*
+ * Scores of content and distance in a layer: the maps of the rows, both products of all tokens with
+ * all rows, and two sums a pair.
+ */
+static double relative(const mgk_config *config, const mgk_attention_size *size)
+{
+    const double rows = 2.0 * config->relative, width = (double)config->heads * config->head_dim;
+    if (config->relative == 0)
+        return 0;
+    return rows * linear(config->dim, 2 * width, config->attention_bias) +
+           2 * 2 * size->tokens * rows * width + 2 * config->heads * mgk_attention_pairs(size);
+}
+
+/* The attention of all layers on a sequence; shifted keys cost one addition per number. */
 static double attention(const mgk_config *config, const mgk_attention_kind *kind, int tokens)
 {
-    const mgk_attention_size size = {.heads = config->heads,
-                                     .tokens = tokens,
-                                     .dim = config->head_dim,
-                                     .mixtures = config->mixtures,
-                                     .causal = config->causal};
+    mgk_attention_size size = {
+        .heads = config->heads,
+        .tokens = tokens,
+        .dim = config->head_dim,
+        .mixtures = config->mixtures,
+        .causal = config->causal,
+        .terms = {.cap = config->attention_cap,
+                  .bias = config->positions == MGK_POSITIONS_ALIBI || config->distance_bias
+                              ? config
+                              : NULL}};
     double width = (double)config->heads * config->head_dim;
     double shifts = kind->keys == MGK_KEYS_SHIFTED ? config->mixtures * width * tokens : 0;
-    return kind->flops(&size) + shifts;
+    int local = 0;
+    for (int layer = 0; layer < config->layers; layer++)
+        local += mgk_config_is_local(config, layer);
+    double flops = (config->layers - local) * kind->flops(&size);
+    flops += config->layers * relative(config, &size);
+    size.terms.window = config->window;
+    return flops + local * kind->flops(&size) + config->layers * shifts;
 }
 
 /*
@@ -87,7 +113,24 @@ static double feed_forward(const mgk_config *config)
  */
 static double norm(const mgk_config *config)
 {
-    return (config->norm == MGK_NORMALIZATION_RMS ? 4.0 : 7.0) * config->dim;
+    const double absent = config->norm_parameters == MGK_NORM_ALL      ? 0
+                          : config->norm_parameters == MGK_NORM_WEIGHT ? 1
+                                                                       : 2;
+    return config->norm == MGK_NORMALIZATION_RMS ? 4.0 : 7.0 - absent;
+}
+
+/* The numbers of a token that norms see, in all layers. */
+static double normed(const mgk_config *config)
+{
+    const bool own = config->pre_norm || !config->branch_norm;
+    const int sites =
+        (own ? config->parallel == MGK_PARALLEL_SHARED ? 1 : 2 : 0) + (config->branch_norm ? 2 : 0);
+    const double final = mgk_config_has_final_norm(config);
+    const double embedded = config->embedding_norm ? config->embedding : 0;
+    const double queries = config->query_norm == MGK_QUERY_NORM_NONE
+                               ? 0
+                               : (double)(config->heads + config->key_heads) * config->head_dim;
+    return (config->layers * sites + final) * config->dim + embedded + config->layers * queries;
 }
 
 /* Logits of a token; an adaptive softmax computes the head and, for rarer words, one cluster. */
@@ -101,7 +144,8 @@ static double logits(const mgk_config *config)
         flops += share * linear(config->dim, end - first, config->output_bias);
     }
     int head = clusters > 0 ? config->cutoffs[0] + clusters : words;
-    return flops + linear(config->dim, head, config->output_bias);
+    double scaled = (config->logit_scale != 1 ? 1 : 0) + (config->logit_cap > 0 ? 6 : 0);
+    return flops + linear(config->dim, head, config->output_bias) + scaled * head;
 }
 
 /* Logits of a sample. */
@@ -124,18 +168,22 @@ static void count_flops(const mgk_config *config, const mgk_attention_kind *kind
                         mgk_cost *cost)
 {
     double sequences = config->dual ? 2 : 1, rows = sequences * tokens, layers = config->layers;
-    double placed = config->positions == MGK_POSITIONS_ROTARY ? 0 : 1;
+    double placed =
+        config->positions == MGK_POSITIONS_LEARNED || config->positions == MGK_POSITIONS_SINUSOIDAL
+            ? 1
+            : 0;
     double embedded = placed + (config->embedding_scale != 1 ? 1 : 0);
     double patch = 2.0 * (double)mgk_patch_size(&config->picture); /* per number of a token */
-    double norms = layers * 2 + (config->pre_norm ? 1 : 0) + (config->embedding_norm ? 1 : 0);
+    double map =
+        config->embedding != config->dim ? linear(config->embedding, config->dim, true) : 0;
     double residuals = layers * 2;
-    double layer_attention = attention(config, kind, tokens);
-    cost->layer_flops = sequences * (tokens * projections(config, kind) + layer_attention);
-    cost->flops[MGK_COST_EMBEDDING] = rows * (patch + embedded) * config->dim;
+    double all_attention = attention(config, kind, tokens);
+    cost->layer_flops = sequences * (tokens * projections(config, kind) + all_attention / layers);
+    cost->flops[MGK_COST_EMBEDDING] = rows * ((patch + embedded) * config->embedding + map);
     cost->flops[MGK_COST_PROJECTIONS] = layers * rows * projections(config, kind);
-    cost->flops[MGK_COST_ATTENTION] = layers * sequences * layer_attention;
+    cost->flops[MGK_COST_ATTENTION] = sequences * all_attention;
     cost->flops[MGK_COST_FEED_FORWARD] = layers * rows * feed_forward(config);
-    cost->flops[MGK_COST_NORMS] = rows * (norms * norm(config) + residuals * config->dim);
+    cost->flops[MGK_COST_NORMS] = rows * (norm(config) * normed(config) + residuals * config->dim);
     cost->flops[MGK_COST_OUTPUT] = output(config, tokens);
 }
 
@@ -148,8 +196,10 @@ static mgk_cost_part part_of(const char *name)
         const char *word;
         mgk_cost_part part;
     } rows[] = {
-        {"embedding.", MGK_COST_EMBEDDING},       {"attention.key_shift", MGK_COST_ATTENTION},
-        {"attention.prior", MGK_COST_ATTENTION},  {"attention.", MGK_COST_PROJECTIONS},
+        {"embedding.", MGK_COST_EMBEDDING},       {"distance.", MGK_COST_ATTENTION},
+        {"relative.", MGK_COST_ATTENTION},        {"attention.key_shift", MGK_COST_ATTENTION},
+        {"attention.prior", MGK_COST_ATTENTION},  {"attention.query_norm", MGK_COST_NORMS},
+        {"attention.key_norm", MGK_COST_NORMS},   {"attention.", MGK_COST_PROJECTIONS},
         {"feed_forward.", MGK_COST_FEED_FORWARD}, {"norm", MGK_COST_NORMS},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -171,7 +221,7 @@ mgk_status mgk_cost_of(const mgk_config *config, int tokens, mgk_cost *out)
     mgk_parameters_free(&parameters);
     out->layer_parameters =
         (out->parameters[MGK_COST_PROJECTIONS] + out->parameters[MGK_COST_ATTENTION]) /
-        config->layers;
+        config->layer_groups;
     count_flops(config, mgk_attention_find(config->attention), tokens, out);
     return STATUS_OK;
 }

@@ -39,7 +39,8 @@ enum { MGK_COST_TRAINING = 3 };
 typedef struct mgk_cost {
     double flops[MGK_COST_PARTS];      /* of one forward pass, all layers */
     double parameters[MGK_COST_PARTS]; /* of the model */
-    double layer_flops;                /* of one layer's attention: projections and attention */
+    double layer_flops;                /* of a layer's attention: projections and attention; the
+                                          mean if windows differ */
     double layer_parameters;           /* the same, parameters */
 } mgk_cost;
 

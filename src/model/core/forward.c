@@ -22,17 +22,31 @@ mgk_status mgk_pass_linear(const mgk_pass *pass, mgk_linear_map map, size_t rows
     return add_bias(pass, map, rows, out, y);
 }
 
-static mgk_status norm(const mgk_pass *pass, mgk_norm map, const void *x, void *y, void *mean,
-                       void *deviation)
+static mgk_status norm_of(const mgk_pass *pass, mgk_norm map, int dim, const void *x, void *y,
+                          void *mean, void *deviation)
 {
     mgk_device *device = pass->model->device;
     const mgk_config *config = &pass->model->config;
     if (config->norm == MGK_NORMALIZATION_RMS)
-        return device->op->rms_norm(device, mgk_pass_rows(pass), (size_t)config->dim,
-                                    config->norm_epsilon, x, mgk_pass_weight(pass, map.weight), y);
-    return device->op->layer_norm(device, mgk_pass_rows(pass), (size_t)config->dim,
-                                  config->norm_epsilon, x, mgk_pass_weight(pass, map.weight),
+        return device->op->rms_norm(device, mgk_pass_rows(pass), (size_t)dim, config->norm_epsilon,
+                                    x, mgk_pass_weight(pass, map.weight), y);
+    return device->op->layer_norm(device, mgk_pass_rows(pass), (size_t)dim, config->norm_epsilon, x,
+                                  mgk_pass_weight(pass, map.weight),
                                   mgk_pass_weight(pass, map.bias), y, mean, deviation);
+}
+
+static mgk_status norm(const mgk_pass *pass, mgk_norm map, const void *x, void *y, void *mean,
+                       void *deviation)
+{
+    return norm_of(pass, map, pass->model->config.dim, x, y, mean, deviation);
+}
+
+/* Has its own room for means and deviations, which gradients do not need. */
+static mgk_status norm_branch(const mgk_pass *pass, mgk_norm map)
+{
+    return pass->model->config.branch_norm
+               ? norm(pass, map, pass->branch, pass->branch, pass->mean, pass->deviation)
+               : STATUS_OK;
 }
 
 mgk_attention_view mgk_pass_view(const mgk_pass *pass, const mgk_layer_activations *layer)
@@ -71,17 +85,20 @@ mgk_attention_view mgk_pass_view(const mgk_pass *pass, const mgk_layer_activatio
  * layer->turned: rotates queries and keys by their positions, and copies shared keys and values to
  * every head.
  */
-static mgk_status turn(const mgk_pass *pass, const mgk_layer_activations *layer)
+static mgk_status turn(const mgk_pass *pass, int index)
 {
     mgk_device *device = pass->model->device;
     const mgk_config *config = &pass->model->config;
+    const mgk_layer_activations *layer = &pass->layers[index];
+    const bool local = pass->local_angles && mgk_config_is_local(config, index);
+    const void *angles = local ? pass->local_angles : pass->angles;
     size_t heads = (size_t)config->heads, shared = (size_t)config->key_heads;
     const struct {
         size_t heads;
         const void *angles;
         size_t from;
-    } parts[] = {{heads, pass->angles, 0},
-                 {shared, pass->angles, pass->width},
+    } parts[] = {{heads, angles, 0},
+                 {shared, angles, pass->width},
                  {shared, NULL, pass->width + pass->keys}};
     for (size_t i = 0; i < 3; i++)
         TRY(device->op->rotary_embedding(
@@ -102,6 +119,29 @@ mgk_status mgk_pass_dropout_add(const mgk_pass *pass, uint64_t site, const void 
                                    pass->draw, site, x, residual, y);
 }
 
+/* Normalises the queries and keys of a layer, which are not rotated yet. */
+static mgk_status norm_queries(const mgk_pass *pass, int index)
+{
+    mgk_device *device = pass->model->device;
+    const mgk_config *config = &pass->model->config;
+    const mgk_layer_offsets *weights = &pass->model->parameters.layers[index];
+    const bool whole = config->query_norm == MGK_QUERY_NORM_WIDTH;
+    const size_t dim = (size_t)config->head_dim;
+    const struct {
+        size_t heads, from;
+        mgk_norm norm;
+    } parts[] = {{(size_t)config->heads, 0, weights->query_norm},
+                 {(size_t)config->key_heads, pass->width, weights->key_norm}};
+    for (size_t i = 0; i < 2; i++)
+        TRY(device->op->group_norm(device, config->norm == MGK_NORMALIZATION_LAYER,
+                                   mgk_pass_rows(pass), whole ? 1 : parts[i].heads,
+                                   whole ? parts[i].heads * dim : dim, config->norm_epsilon,
+                                   mgk_at(device, pass->layers[index].qkv, parts[i].from),
+                                   pass->qkv_width, mgk_pass_weight(pass, parts[i].norm.weight),
+                                   mgk_pass_weight(pass, parts[i].norm.bias)));
+    return STATUS_OK;
+}
+
 /* Queries, keys and values of a layer from `input` [T, C]. */
 static mgk_status project(mgk_pass *pass, int index, const void *input)
 {
@@ -116,7 +156,11 @@ static mgk_status project(mgk_pass *pass, int index, const void *input)
         TRY(device->op->shift_keys(device, rows, (size_t)model->config.mixtures, pass->width,
                                    mgk_at(device, layer->qkv, pass->width), pass->qkv_width,
                                    mgk_pass_weight(pass, weights->key_shift), layer->keys));
-    return pass->turning ? turn(pass, layer) : STATUS_OK;
+    if (model->config.query_norm != MGK_QUERY_NORM_NONE)
+        TRY(norm_queries(pass, index));
+    if (pass->relative)
+        TRY(mgk_pass_relative(pass, index));
+    return pass->turning ? turn(pass, index) : STATUS_OK;
 }
 
 /* Whether the pass ends with this layer, whose output nobody needs. */
@@ -160,6 +204,16 @@ static mgk_status attend(mgk_pass *pass, int index, const mgk_observer *observer
                              .kind = model->kind,
                              .output = last || keeps ? NULL : layer->attended,
                              .output_stride = pass->width};
+    const mgk_offset distance = model->parameters.distance;
+    observed.attention.terms.bias =
+        distance == MGK_ABSENT ? pass->distances : mgk_pass_weight(pass, distance);
+    observed.attention.terms.bias_tokens =
+        distance == MGK_ABSENT ? pass->capacity_tokens : (size_t)model->config.length;
+    observed.attention.terms.query_side = pass->relative_sides[0];
+    observed.attention.terms.key_side = pass->relative_sides[1];
+    observed.attention.terms.places = pass->relative_places;
+    observed.attention.terms.place_tokens = pass->capacity_tokens;
+    observed.attention.terms.sides = 2 * (size_t)model->config.relative;
     if (observer && observer->layer)
         TRY(observer->layer(observer->context, &observed));
     if (last || observed.attended == observed.view.samples)
@@ -230,39 +284,52 @@ static mgk_status run_layer(mgk_pass *pass, int index, const mgk_observer *obser
     mgk_layer_activations *layer = &pass->layers[index];
     const mgk_layer_offsets *weights = &pass->model->parameters.layers[index];
     uint64_t site = 2 * (uint64_t)index + 1;
-    bool pre = config->pre_norm;
-    if (pre)
+    const bool pre = config->pre_norm, post = !pre && !config->branch_norm;
+    const void *middle = post ? layer->norm1 : layer->sum1; /* between the blocks */
+    const void *second = pre ? layer->norm2 : middle;       /* what the feed-forward reads */
+    const bool first = pre && (index > 0 || config->first_norm);
+    if (first)
         TRY(norm(pass, weights->norm1, layer->input, layer->norm1, layer->mean1,
                  layer->deviation1));
-    TRY(project(pass, index, pre ? layer->norm1 : layer->input));
+    TRY(project(pass, index, first ? layer->norm1 : layer->input));
     TRY(attend(pass, index, observer));
     if (is_last(observer, index))
         return STATUS_OK;
     TRY(project_output(pass, index));
+    TRY(norm_branch(pass, weights->branch_norm1));
     TRY(mgk_pass_dropout_add(pass, site, pass->branch, layer->input, layer->sum1));
-    if (pre)
-        TRY(norm(pass, weights->norm2, layer->sum1, layer->norm2, layer->mean2, layer->deviation2));
-    else
+    if (config->parallel == MGK_PARALLEL_SHARED)
+        second = layer->norm1;
+    else if (pre)
+        TRY(norm(pass, weights->norm2,
+                 config->parallel == MGK_PARALLEL_OWN ? layer->input : layer->sum1, layer->norm2,
+                 layer->mean2, layer->deviation2));
+    else if (post)
         TRY(norm(pass, weights->norm1, layer->sum1, layer->norm1, layer->mean1, layer->deviation1));
-    TRY(feed_forward(pass, index, pre ? layer->norm2 : layer->norm1));
-    TRY(mgk_pass_dropout_add(pass, site + 1, pass->branch, pre ? layer->sum1 : layer->norm1,
-                             layer->sum2));
-    if (!pre)
+    TRY(feed_forward(pass, index, second));
+    TRY(norm_branch(pass, weights->branch_norm2));
+    TRY(mgk_pass_dropout_add(pass, site + 1, pass->branch, middle, layer->sum2));
+    if (post)
         TRY(norm(pass, weights->norm2, layer->sum2, layer->norm2, layer->mean2, layer->deviation2));
     return STATUS_OK;
 }
 
-static mgk_status embed_tokens(mgk_pass *pass)
+/* Tokens and their positions, to y [T, E]. */
+static mgk_status embed_tokens(const mgk_pass *pass, void *y)
 {
     mgk_device *device = pass->model->device;
     const mgk_parameters *parameters = &pass->model->parameters;
     const mgk_config *config = &pass->model->config;
+    const size_t width = (size_t)config->embedding;
     const void *positions =
         pass->positions ? pass->positions : mgk_pass_weight(pass, parameters->position);
-    return device->op->embed(
-        device, (size_t)pass->sequences, (size_t)pass->tokens, (size_t)config->dim, pass->ids,
-        config->positions_backward ? pass->lengths : NULL, config->embedding_scale,
-        mgk_pass_weight(pass, parameters->token), positions, pass->embedded);
+    TRY(device->op->embed(device, (size_t)pass->sequences, (size_t)pass->tokens, width, pass->ids,
+                          config->positions_backward ? pass->lengths : NULL,
+                          config->embedding_scale, mgk_pass_weight(pass, parameters->token),
+                          pass->padded ? NULL : positions, y));
+    return pass->padded ? device->op->add_rows(device, mgk_pass_rows(pass), width, pass->places,
+                                               positions, y)
+                        : STATUS_OK;
 }
 
 /* A picture's rows are adjacent, so that its positions are the bias of one long row. */
@@ -284,10 +351,14 @@ static mgk_status embed(mgk_pass *pass)
 {
     const mgk_parameters *parameters = &pass->model->parameters;
     const mgk_config *config = &pass->model->config;
-    TRY(config->picture.patch > 0 ? embed_patches(pass) : embed_tokens(pass));
+    void *first = pass->narrow ? pass->narrow : pass->embedded;
+    TRY(config->picture.patch > 0 ? embed_patches(pass) : embed_tokens(pass, first));
     if (config->embedding_norm)
-        TRY(norm(pass, parameters->embedding_norm, pass->embedded, pass->embedded, pass->mean,
-                 pass->deviation));
+        TRY(norm_of(pass, parameters->embedding_norm, config->embedding, first, first, pass->mean,
+                    pass->deviation));
+    if (pass->narrow)
+        TRY(mgk_pass_linear(pass, parameters->projection, mgk_pass_rows(pass),
+                            (size_t)config->embedding, (size_t)config->dim, first, pass->embedded));
     return mgk_pass_dropout_add(pass, 0, pass->embedded, NULL, pass->embedded);
 }
 
@@ -295,17 +366,18 @@ static mgk_status embed(mgk_pass *pass)
 static mgk_status run_layers(mgk_pass *pass, int first, void *input, const mgk_observer *observer)
 {
     const mgk_config *config = &pass->model->config;
+    const bool post = !config->pre_norm && !config->branch_norm;
     void *stream_state = input;
     int layers = observer && observer->layers ? observer->layers : config->layers;
     for (int l = first; l < layers; l++) {
         pass->layers[l].input = stream_state;
         TRY(run_layer(pass, l, observer));
-        stream_state = config->pre_norm ? pass->layers[l].sum2 : pass->layers[l].norm2;
+        stream_state = post ? pass->layers[l].norm2 : pass->layers[l].sum2;
         if (observer && observer->output)
             TRY(observer->output(observer->context, l, stream_state));
     }
     pass->output = stream_state;
-    if (!config->pre_norm || (observer && observer->layers))
+    if (!mgk_config_has_final_norm(config) || (observer && observer->layers))
         return STATUS_OK;
     pass->output = pass->final;
     return norm(pass, pass->model->parameters.norm, stream_state, pass->final, pass->mean,

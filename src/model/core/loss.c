@@ -8,9 +8,18 @@
 static mgk_status word_logits(mgk_pass *pass, const void *hidden, size_t first, size_t count)
 {
     mgk_device *device = pass->model->device;
-    const size_t dim = (size_t)pass->model->config.dim;
-    return mgk_pass_linear(pass, pass->model->parameters.head, count, dim, mgk_pass_classes(pass),
-                           mgk_at(device, hidden, first * dim), pass->logits);
+    const mgk_config *config = &pass->model->config;
+    const mgk_linear_map head = pass->model->parameters.head;
+    const size_t dim = (size_t)config->dim, words = mgk_pass_classes(pass);
+    TRY(device->op->multiply(device, false, true, count, words, dim, config->logit_scale,
+                             mgk_at(device, hidden, first * dim), dim,
+                             mgk_pass_weight(pass, head.weight), dim, 0, pass->logits, words));
+    if (head.bias != MGK_ABSENT)
+        TRY(device->op->bias_activation(device, MGK_ACTIVATION_NONE, count, words,
+                                        mgk_pass_weight(pass, head.bias), pass->logits, NULL));
+    return config->logit_cap > 0
+               ? device->op->soft_cap(device, count * words, config->logit_cap, pass->logits)
+               : STATUS_OK;
 }
 
 static mgk_status classifier_logits(mgk_pass *pass, const void *hidden)

@@ -128,7 +128,11 @@ mgk_attention_layer mgk_model_attention(const mgk_model *model, int layer)
                                      .fixed_normalizer =
                                          config->row_normalized ? 0 : sqrt(config->length),
                                      .mix_keys = config->mix_keys,
+                                     .scale = config->attention_scale,
+                                     .terms = {.cap = config->attention_cap},
                                      .prior_mode = config->prior};
+    if (mgk_config_is_local(config, layer))
+        attention.terms.window = config->window;
     for (int r = 0; r < config->mixtures; r++)
         attention.variance[r] = config->variance[r];
     if (prior != MGK_ABSENT)

@@ -52,7 +52,7 @@ mgk_status mgk_model_read(const mgk_model *model, mgk_offset offset, size_t coun
 
 /*
  * The parameters of a layer's attention, without queries, keys and values; priors point into the
- * weights.
+ * weights. A bias by distance belongs to a pass, whose observers see it.
  */
 mgk_attention_layer mgk_model_attention(const mgk_model *model, int layer);
 

@@ -61,13 +61,19 @@ static mgk_linear_map append_linear(builder *b, const char *weight, const char *
     return map;
 }
 
-static mgk_norm append_norm(builder *b, const mgk_config *config, const char *weight,
-                            const char *bias)
+static const mgk_linear_map absent = {MGK_ABSENT, MGK_ABSENT};
+
+/* `name` is "norm1", for example, of "norm1.weight" and "norm1.bias". */
+static mgk_norm append_norm(builder *b, const mgk_config *config, const char *name, size_t size)
 {
-    mgk_norm norm = {MGK_ABSENT, MGK_ABSENT};
-    norm.weight = append(b, weight, MGK_INITIAL_CONSTANT, 1, 1, (size_t)config->dim);
-    if (config->norm == MGK_NORMALIZATION_LAYER)
-        norm.bias = append_bias(b, bias, (size_t)config->dim);
+    char full[MGK_PARAMETER_NAME];
+    mgk_norm norm = absent;
+    snprintf(full, sizeof(full), "%s.weight", name);
+    if (config->norm_parameters != MGK_NORM_NONE)
+        norm.weight = append(b, full, MGK_INITIAL_CONSTANT, 1, 1, size);
+    snprintf(full, sizeof(full), "%s.bias", name);
+    if (config->norm == MGK_NORMALIZATION_LAYER && config->norm_parameters == MGK_NORM_ALL)
+        norm.bias = append_bias(b, full, size);
     return norm;
 }
 
@@ -90,7 +96,7 @@ static mgk_linear_map append_projections(builder *b, const mgk_config *config,
     size_t dim = (size_t)config->dim, head_dim = (size_t)config->head_dim;
     size_t width = (size_t)config->heads * head_dim, shared = (size_t)config->key_heads * head_dim;
     size_t keys = kind->keys == MGK_KEYS_PROJECTED ? (size_t)config->mixtures * shared : shared;
-    mgk_linear_map query = {MGK_ABSENT, MGK_ABSENT};
+    mgk_linear_map query = absent;
     query.weight = append_weight(b, "attention.query.weight", width, dim);
     append_weight(b, "attention.key.weight", keys, dim);
     append_weight(b, "attention.value.weight", shared, dim);
@@ -106,7 +112,7 @@ static mgk_linear_map append_projections(builder *b, const mgk_config *config,
 static mgk_linear_map append_in(builder *b, const mgk_config *config)
 {
     size_t dim = (size_t)config->dim, hidden = (size_t)config->hidden;
-    mgk_linear_map in = {MGK_ABSENT, MGK_ABSENT};
+    mgk_linear_map in = absent;
     if (config->gated)
         in.weight = append_weight(b, "feed_forward.gate.weight", hidden, dim);
     mgk_offset own = append_weight(b, "feed_forward.in.weight", hidden, dim);
@@ -120,12 +126,42 @@ static mgk_linear_map append_in(builder *b, const mgk_config *config)
     return in;
 }
 
+static void append_query_norms(builder *b, const mgk_config *config, mgk_layer_offsets *layer)
+{
+    const bool whole = config->query_norm == MGK_QUERY_NORM_WIDTH;
+    const size_t dim = (size_t)config->head_dim;
+    if (config->query_norm == MGK_QUERY_NORM_NONE)
+        return;
+    layer->query_norm =
+        append_norm(b, config, "attention.query_norm", whole ? (size_t)config->heads * dim : dim);
+    layer->key_norm =
+        append_norm(b, config, "attention.key_norm", whole ? (size_t)config->key_heads * dim : dim);
+}
+
+/* Norms of inputs or of sums, before the feed-forward's weights (which = 1) and after (2). */
+static mgk_norm append_own_norm(builder *b, const mgk_config *config, int which, bool first)
+{
+    const bool both = config->parallel != MGK_PARALLEL_SHARED;
+    const bool has = config->pre_norm ? which == 1 || both : !config->branch_norm;
+    if (which == 1 && first && !config->first_norm)
+        return absent;
+    return has ? append_norm(b, config, which == 1 ? "norm1" : "norm2", (size_t)config->dim)
+               : absent;
+}
+
+static mgk_norm append_branch_norm(builder *b, const mgk_config *config, int which)
+{
+    const char *name = which == 1 ? "branch_norm1" : "branch_norm2";
+    return config->branch_norm ? append_norm(b, config, name, (size_t)config->dim) : absent;
+}
+
 static mgk_layer_offsets append_layer(builder *b, const mgk_config *config,
-                                      const mgk_attention_kind *kind)
+                                      const mgk_attention_kind *kind, bool first)
 {
     size_t dim = (size_t)config->dim;
     size_t width = (size_t)config->heads * (size_t)config->head_dim;
-    mgk_layer_offsets layer = {.key_shift = MGK_ABSENT, .prior = MGK_ABSENT};
+    mgk_layer_offsets layer = {
+        .key_shift = MGK_ABSENT, .prior = MGK_ABSENT, .query_norm = absent, .key_norm = absent};
     layer.query = append_projections(b, config, kind);
     if (kind->keys == MGK_KEYS_SHIFTED)
         layer.key_shift =
@@ -133,16 +169,26 @@ static mgk_layer_offsets append_layer(builder *b, const mgk_config *config,
                    (size_t)config->heads, (size_t)config->head_dim);
     if (kind->mixture && config->prior != MGK_PRIOR_HARD)
         layer.prior = append_prior(b, config);
-    layer.output =
-        append_linear(b, "attention.output.weight",
-                      config->attention_bias ? "attention.output.bias" : NULL, dim, width);
-    layer.norm1 = append_norm(b, config, "norm1.weight", "norm1.bias");
+    append_query_norms(b, config, &layer);
+    const char *bias =
+        mgk_config_has_attention_output_bias(config) ? "attention.output.bias" : NULL;
+    layer.output = append_linear(b, "attention.output.weight", bias, dim, width);
+    layer.branch_norm1 = append_branch_norm(b, config, 1);
+    layer.norm1 = append_own_norm(b, config, 1, first);
     layer.in = append_in(b, config);
     layer.out = append_linear(b, "feed_forward.out.weight",
                               config->feed_forward_bias ? "feed_forward.out.bias" : NULL, dim,
                               (size_t)config->hidden);
-    layer.norm2 = append_norm(b, config, "norm2.weight", "norm2.bias");
+    layer.branch_norm2 = append_branch_norm(b, config, 2);
+    layer.norm2 = append_own_norm(b, config, 2, first);
     return layer;
+}
+
+static bool has_score_terms(const mgk_config *config)
+{
+    return config->attention_scale > 0 || config->attention_cap > 0 || config->window > 0 ||
+           config->positions == MGK_POSITIONS_ALIBI || config->distance_bias ||
+           config->relative > 0;
 }
 
 static mgk_status check_kind(const mgk_config *config, const mgk_attention_kind *kind)
@@ -155,7 +201,17 @@ static mgk_status check_kind(const mgk_config *config, const mgk_attention_kind 
                         kind->name, config->mixtures);
     if (!kind->gaussian && kind->mixture && config->prior == MGK_PRIOR_HARD)
         return mgk_fail(STATUS_USAGE, "attention \"%s\" has no hard-E prior", kind->name);
+    if (!kind->terms && has_score_terms(config))
+        return mgk_fail(STATUS_USAGE,
+                        "attention \"%s\" has no scale, cap, window or bias of its scores",
+                        kind->name);
+    if (config->relative > 0 && config->mixtures > 1)
+        return mgk_fail(STATUS_USAGE, "relative is %d, expected 0 with several keys",
+                        config->relative);
     if (kind->keys == MGK_KEYS_SHIFTED || config->mixtures > 1) {
+        if (config->query_norm != MGK_QUERY_NORM_NONE)
+            return mgk_fail(STATUS_USAGE, "attention \"%s\" of several keys has no query_norm",
+                            kind->name);
         if (config->key_heads != config->heads || config->positions == MGK_POSITIONS_ROTARY)
             return mgk_fail(STATUS_USAGE,
                             "attention \"%s\" of several keys has neither shared nor rotated keys",
@@ -167,19 +223,23 @@ static mgk_status check_kind(const mgk_config *config, const mgk_attention_kind 
 static void append_embedding(builder *b, const mgk_config *config)
 {
     mgk_parameters *out = b->out;
-    double spread = 1 / sqrt((double)config->dim);
+    const size_t width = (size_t)config->embedding;
+    const size_t places = (size_t)config->length + (config->positions_skip_padding ? 1 : 0);
+    double spread = 1 / sqrt((double)width);
     if (config->picture.patch > 0)
         out->patch = append_weight(b, "embedding.patch.weight", (size_t)config->dim,
                                    mgk_patch_size(&config->picture));
     else
         out->token = append(b, "embedding.token.weight", MGK_INITIAL_NORMAL, spread, 2,
-                            (size_t)config->vocabulary, (size_t)config->dim);
+                            (size_t)config->vocabulary, width);
     if (config->positions == MGK_POSITIONS_LEARNED)
-        out->position = append(b, "embedding.position.weight", MGK_INITIAL_NORMAL, spread, 2,
-                               (size_t)config->length, (size_t)config->dim);
+        out->position =
+            append(b, "embedding.position.weight", MGK_INITIAL_NORMAL, spread, 2, places, width);
     if (config->embedding_norm)
-        out->embedding_norm =
-            append_norm(b, config, "embedding.norm.weight", "embedding.norm.bias");
+        out->embedding_norm = append_norm(b, config, "embedding.norm", width);
+    if (config->embedding != config->dim)
+        out->projection = append_linear(b, "embedding.projection.weight",
+                                        "embedding.projection.bias", (size_t)config->dim, width);
 }
 
 static void append_output(builder *b, const mgk_config *config)
@@ -211,32 +271,51 @@ static void append_classifier(builder *b, const mgk_config *config)
     out->head.bias = append_bias(b, "classifier.output.bias", (size_t)config->classes);
 }
 
+/* The first layer of each group has new parameters, named by the group. */
+static void append_layers(builder *b, const mgk_config *config, const mgk_attention_kind *kind)
+{
+    int last = -1;
+    for (int l = 0; l < config->layers; l++) {
+        const int group = (int)((int64_t)l * config->layer_groups / config->layers);
+        snprintf(b->prefix, sizeof(b->prefix), "layers.%d.", group);
+        b->out->layers[l] =
+            group == last ? b->out->layers[l - 1] : append_layer(b, config, kind, l == 0);
+        last = group;
+    }
+    b->prefix[0] = '\0';
+}
+
 mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
 {
     const mgk_attention_kind *kind = mgk_attention_find(config->attention);
-    const mgk_linear_map none = {MGK_ABSENT, MGK_ABSENT};
     size_t layers = (size_t)config->layers;
     mgk_status status;
     *out = (mgk_parameters){.token = MGK_ABSENT,
                             .patch = MGK_ABSENT,
                             .position = MGK_ABSENT,
-                            .embedding_norm = none,
-                            .norm = none,
-                            .classifier = none,
-                            .head = none,
-                            .clusters = none};
+                            .distance = MGK_ABSENT,
+                            .relative = MGK_ABSENT,
+                            .embedding_norm = absent,
+                            .projection = absent,
+                            .norm = absent,
+                            .classifier = absent,
+                            .head = absent,
+                            .clusters = absent};
     CHECK(check_kind(config, kind));
     CHECK(mgk_alloc(layers, sizeof(*out->layers), &out->layers));
 
     builder b = {.out = out};
     append_embedding(&b, config);
-    for (size_t l = 0; l < layers; l++) {
-        snprintf(b.prefix, sizeof(b.prefix), "layers.%zu.", l);
-        out->layers[l] = append_layer(&b, config, kind);
-    }
-    b.prefix[0] = '\0';
-    if (config->pre_norm)
-        out->norm = append_norm(&b, config, "norm.weight", "norm.bias");
+    if (config->relative > 0)
+        out->relative =
+            append(&b, "relative.weight", MGK_INITIAL_NORMAL, 1 / sqrt((double)config->dim), 2,
+                   2 * (size_t)config->relative, (size_t)config->dim);
+    if (config->distance_bias)
+        out->distance = append(&b, "distance.bias", MGK_INITIAL_CONSTANT, 0, 2,
+                               (size_t)config->heads, 2 * (size_t)config->length - 1);
+    append_layers(&b, config, kind);
+    if (mgk_config_has_final_norm(config))
+        out->norm = append_norm(&b, config, "norm", (size_t)config->dim);
     if (config->family == MGK_FAMILY_LM)
         append_output(&b, config);
     else if (config->classes > 0)

@@ -21,15 +21,17 @@ typedef struct mgk_linear_map {
     mgk_offset weight, bias;
 } mgk_linear_map;
 
-/* Layer norm: gamma (weight) and beta (bias), [C] each; RMS norm has no beta. */
+/* A norm: gamma (weight) and beta (bias), [C] or [E] each, or absent; RMS norm has no beta. */
 typedef mgk_linear_map mgk_norm;
 
 typedef struct mgk_layer_offsets {
-    mgk_linear_map query;  /* [H·D, C], followed by key [M·G·D or G·D, C] and value [G·D, C] */
-    mgk_offset key_shift;  /* [M, H, D], shifted designs only */
-    mgk_offset prior;      /* [M], [H, M] or [H, M, N]; mixtures except hard-E */
-    mgk_linear_map output; /* [C, H·D] */
-    mgk_norm norm1, norm2;
+    mgk_linear_map query; /* [H·D, C], followed by key [M·G·D or G·D, C] and value [G·D, C] */
+    mgk_offset key_shift; /* [M, H, D], shifted designs only */
+    mgk_offset prior;     /* [M], [H, M] or [H, M, N]; mixtures except hard-E */
+    mgk_norm query_norm, key_norm; /* [D], or [H·D] and [G·D] */
+    mgk_linear_map output;         /* [C, H·D] */
+    mgk_norm norm1, norm2;         /* of inputs or of sums, or absent */
+    mgk_norm branch_norm1, branch_norm2;
     mgk_linear_map in, out; /* feed-forward: [F, C], or [2 F, C] with the gate first; [C, F] */
 } mgk_layer_offsets;
 
@@ -57,12 +59,16 @@ typedef struct mgk_parameters {
     mgk_parameter *list; /* [count], by offset */
     size_t count;
     size_t total;        /* length of the flat array */
-    mgk_offset token;    /* [V, C] token embeddings; with patches instead: */
+    mgk_offset token;    /* [V, E] token embeddings; with patches instead: */
     mgk_offset patch;    /* [C, 3 P²], columns: channel, row, column of a patch */
-    mgk_offset position; /* [N, C] learned positions; with patches plus class and biases */
-    mgk_norm embedding_norm;
-    mgk_layer_offsets *layers; /* [L] */
-    mgk_norm norm;             /* final norm of pre-norm models */
+    mgk_offset position; /* [N, E] learned positions, with that of padding [N + 1, E]; with patches
+                            plus class and biases */
+    mgk_offset relative; /* [2 S, C], see relative.c */
+    mgk_offset distance; /* [H, 2 N - 1], of key j and query i at column j - i + N - 1 */
+    mgk_norm embedding_norm;   /* [E] */
+    mgk_linear_map projection; /* [C, E] of embeddings, if E is not C */
+    mgk_layer_offsets *layers; /* [L]; those of a group are equal */
+    mgk_norm norm;             /* final norm, see mgk_config_has_final_norm */
     mgk_linear_map classifier; /* [K, C or 4C], followed by ReLU; K is config.classifier */
     mgk_linear_map head; /* [classes, K]; language models: [V, C], the token embeddings if tied */
     mgk_linear_map clusters; /* adaptive softmax: [cutoff_count, C] */

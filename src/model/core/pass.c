@@ -80,12 +80,25 @@ static void plan_rest(mgk_pass *pass, plan *p)
     bool sinusoidal = config->positions == MGK_POSITIONS_SINUSOIDAL;
     bool rotary = config->positions == MGK_POSITIONS_ROTARY;
     size_t tokens = pass->capacity_tokens;
-    size_t pooled = classifies ? sequences : 0, final = config->pre_norm ? rows : 0;
-    size_t normed = config->pre_norm || config->embedding_norm ? rows : 0;
+    size_t pooled = classifies ? sequences : 0,
+           final = mgk_config_has_final_norm(config) ? rows : 0;
+    bool alibi = config->positions == MGK_POSITIONS_ALIBI;
+    size_t normed = mgk_config_has_final_norm(config) || config->embedding_norm ? rows : 0;
     size_t shifted = pass->shifted ? (size_t)config->mixtures * pass->width : 0;
     size_t hidden = (size_t)config->classifier;
-    add(p, &pass->positions, sinusoidal ? tokens : 0, dim, real);
+    add(p, &pass->positions, sinusoidal ? tokens : 0, (size_t)config->embedding, real);
+    const size_t places = 2 * (size_t)config->relative;
+    add(p, &pass->relative, places, 2 * pass->width, real);
+    for (size_t side = 0; side < 2; side++)
+        add(p, &pass->relative_sides[side], places > 0 ? rows : 0, (size_t)config->heads * places,
+            real);
+    add(p, &pass->relative_places, places > 0 ? 2 * tokens - 1 : 0, 1, sizeof(int32_t));
+    add(p, &pass->narrow, config->embedding != config->dim ? rows : 0, (size_t)config->embedding,
+        real);
     add(p, &pass->angles, rotary ? tokens : 0, (size_t)config->head_dim, real);
+    add(p, &pass->local_angles, rotary && config->local_base > 0 ? tokens : 0,
+        (size_t)config->head_dim, real);
+    add(p, &pass->distances, alibi ? (size_t)config->heads : 0, 2 * tokens - 1, real);
     add(p, &pass->embedded, rows, dim, real);
     add(p, &pass->branch, rows, dim, real);
     add(p, &pass->final, final, dim, real);
@@ -107,6 +120,7 @@ static void plan_rest(mgk_pass *pass, plan *p)
     add(p, &pass->dhidden, trained, (size_t)config->hidden, real);
     add(p, &pass->dpooled, pass->training ? pooled : 0, 4 * dim, real);
     add(p, &pass->ids, rows, 1, sizeof(int32_t));
+    add(p, &pass->places, config->positions_skip_padding ? rows : 0, 1, sizeof(int32_t));
     add(p, &pass->patches, config->picture.patch > 0 ? rows : 0, mgk_patch_size(&config->picture),
         real);
     add(p, &pass->lengths, sequences, 1, sizeof(int32_t));
@@ -140,9 +154,39 @@ static void carve(const plan *p, void *memory)
     }
 }
 
+/* The first part of a model that runs only on devices with all_parts; NULL: none. */
+static const char *special_part(const mgk_config *config, int tokens)
+{
+    if (config->window > 0 && config->window < tokens)
+        return "a sliding window";
+    if (config->attention_cap > 0 || config->logit_cap > 0)
+        return "a cap of its scores or logits";
+    if (config->positions == MGK_POSITIONS_ALIBI)
+        return "ALiBi";
+    if (config->distance_bias)
+        return "a bias by distance";
+    if (config->relative > 0)
+        return "scores of content and distance";
+    if (config->query_norm != MGK_QUERY_NORM_NONE)
+        return "norms of its queries and keys";
+    if (config->norm == MGK_NORMALIZATION_LAYER && config->norm_parameters != MGK_NORM_ALL)
+        return "norms without gain or offset";
+    return NULL;
+}
+
+static mgk_status check_device(const mgk_model *model, int tokens)
+{
+    const char *part = special_part(&model->config, tokens);
+    if (!model->device || model->device->all_parts || !part)
+        return STATUS_OK;
+    return mgk_fail(STATUS_UNSUPPORTED, "%s does not run a model with %s; the CPU does",
+                    model->device->name, part);
+}
+
 static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int tokens)
 {
     const mgk_config *config = &model->config;
+    TRY(check_device(model, tokens));
     if (sequences < 1 || tokens < 1 || tokens > config->length)
         return mgk_fail(STATUS_SHAPE,
                         "a batch of %d sequences of %d tokens: expected at least 1 "
@@ -213,12 +257,27 @@ out:
     return status;
 }
 
+/* Parts of other software's models, which no backward pass has. */
+static bool is_foreign(const mgk_config *config)
+{
+    return config->branch_norm || config->parallel != MGK_PARALLEL_NO ||
+           config->norm_parameters != MGK_NORM_ALL || config->query_norm != MGK_QUERY_NORM_NONE ||
+           config->attention_output_bias != MGK_OUTPUT_BIAS_SAME || config->attention_scale > 0 ||
+           config->attention_cap > 0 || config->window > 0 || config->logit_cap > 0 ||
+           config->logit_scale != 1 || config->positions == MGK_POSITIONS_ALIBI ||
+           config->positions == MGK_POSITIONS_NONE || config->distance_bias ||
+           config->relative > 0 || config->layer_groups != config->layers ||
+           config->embedding != config->dim || config->positions_skip_padding ||
+           !config->first_norm || !config->final_norm;
+}
+
 bool mgk_model_has_gradients(const mgk_model *model)
 {
     const mgk_config *config = &model->config;
-    return config->picture.patch == 0 && config->norm == MGK_NORMALIZATION_LAYER &&
-           !config->gated && config->tied && !config->embedding_norm && config->cutoff_count == 0 &&
-           config->output_bias && config->feed_forward_bias && config->key_heads == config->heads &&
+    return !is_foreign(config) && config->picture.patch == 0 &&
+           config->norm == MGK_NORMALIZATION_LAYER && !config->gated && config->tied &&
+           !config->embedding_norm && config->cutoff_count == 0 && config->output_bias &&
+           config->feed_forward_bias && config->key_heads == config->heads &&
            config->positions != MGK_POSITIONS_ROTARY && !config->positions_backward &&
            config->pooling == MGK_POOLING_TOKENS && config->row_normalized && !config->mix_keys &&
            (config->family == MGK_FAMILY_LM || config->classes > 0);

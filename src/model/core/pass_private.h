@@ -12,6 +12,10 @@
  *         norm2 = LN(sum1)    sum2 = sum1 + feed_forward(norm2)   output = sum2
  *   post  sum1 = input + attention(input)      norm1 = LN(sum1)
  *         sum2 = norm1 + feed_forward(norm1)   norm2 = LN(sum2)   output = norm2
+ * Without gradients there are two more. With parallel blocks the feed-forward reads norm1, or
+ * norm2 = LN(input), in place of LN(sum1). With branch norms, attention and feed-forward stand for
+ * LN(attention) and LN(feed_forward); without pre_norm both read the sums as they are, and the
+ * output is sum2.
  */
 typedef struct mgk_layer_activations {
     void *input;      /* [T, C]; output of the layer below, not owned */
@@ -44,12 +48,18 @@ struct mgk_pass {
 
     mgk_layer_activations *layers; /* [L] */
     void *memory;                  /* one allocation for all arrays */
-    void *positions;               /* [N, C] sinusoids of the pass's N; NULL: none */
-    void *angles;                  /* [N, D] of rotary positions */
+    void *positions;               /* [N, E] sinusoids of the pass's N; NULL: none */
+    void *angles, *local_angles;   /* [N, D] of rotary positions; NULL: none, or all alike */
+    void *distances;               /* [H, 2 N − 1] added to scores; NULL: nothing */
+    bool far;                      /* `angles` are those for more than rotary_original tokens */
+    void *relative;                /* [2 S, 2 H·D] queries and keys of the rows of relative.c */
+    void *relative_sides[2];       /* [T, H, 2 S] */
+    int32_t *relative_places;      /* [2 N − 1], rows of distances j − i from 1 − N on */
+    void *narrow;                  /* [T, E] before the map to C; NULL: E is C */
     void *embedded;                /* [T, C] */
     void *branch;                  /* [T, C] a block's output before the residual sum */
     void *final;                   /* [T, C] after the final norm; pre-norm models */
-    void *mean, *deviation;        /* [T] of the final norm, or of the embedding norm */
+    void *mean, *deviation;        /* [T] of norms outside of the layer's, such as the final one */
     void *pooled, *features, *classified,
         *rectified;                   /* encoders: [B, C], [B/2, 4C], [·, K], at least [B, C] */
     void *logits;                     /* [·, V] or [B, classes]; NULL for an adaptive softmax */
@@ -58,13 +68,15 @@ struct mgk_pass {
     void *dqkv, *dkeys, *dattended, *dhidden; /* [T, qkv_width], [T, M, H, D], [T, H·D], [T, F] */
     void *dpooled;                            /* [B, 4C] */
     int32_t *ids, *lengths, *targets;         /* [T], [B], [T] or [B] */
-    void *patches;                            /* [T, 3 P²] of pictures; else NULL */
-    mgk_draw *draw;                           /* of dropout */
+    int32_t *places; /* [T] positions that skip padding; NULL: the model has none */
+    void *patches;   /* [T, 3 P²] of pictures; else NULL */
+    mgk_draw *draw;  /* of dropout */
 
     const bool *removed; /* [L, H], heads without output; NULL: none */
     bool frozen;         /* a training pass leaves dropout and soft-E priors out */
 
     int sequences, tokens; /* of the loaded batch */
+    bool padded;           /* it has padding ids, so that `places` are needed */
     void *output;          /* final hidden states [T, C] */
 };
 
@@ -83,7 +95,15 @@ static inline size_t mgk_pass_classes(const mgk_pass *pass)
 }
 
 /* Fills the tables of computed positions that the pass has. */
-mgk_status mgk_pass_upload_positions(const mgk_pass *pass);
+mgk_status mgk_pass_upload_positions(mgk_pass *pass);
+
+/* Computes the angles anew if those of the loaded batch's number of tokens differ. */
+mgk_status mgk_pass_update_angles(mgk_pass *pass);
+
+/* relative.c: fills pass->relative_places; the sides of a layer whose queries and keys are known.
+ */
+mgk_status mgk_pass_upload_places(const mgk_pass *pass);
+mgk_status mgk_pass_relative(const mgk_pass *pass, int index);
 
 /* Whether the output is an adaptive softmax, whose loss computes its own logits. */
 static inline bool mgk_pass_has_clusters(const mgk_pass *pass)

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hugging Face's bert, roberta and distilbert: post-norm encoders whose embeddings are words,
- * learned positions and, except for distilbert, token types. The first type is added to the
- * positions: all tokens have it unless a second sentence follows. sentence-transformers saves such
- * models.
+ * Hugging Face's bert and its relatives: post-norm encoders whose embeddings are words, learned
+ * positions and often types of tokens. The first type is added to the positions: all tokens have it
+ * unless a second sentence follows. roberta's positions begin after the id of padding, and padding
+ * is not counted. electra and albert embed words in fewer numbers; albert's layers share their
+ * parameters. mpnet adds a bias to scores, which depends on the distance of query and key.
+ * sentence-transformers saves such models.
  */
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "model/formats/format.h"
 #include "model/formats/hugging_face.h"
 
@@ -16,6 +21,18 @@ static const mgk_tensor_row embedding_rows[] = {
     {.ours = "embedding.position.weight", .theirs = "embeddings.position_embeddings.weight"},
     {.ours = "embedding.norm.weight", .theirs = "embeddings.LayerNorm.weight"},
     {.ours = "embedding.norm.bias", .theirs = "embeddings.LayerNorm.bias"},
+    {.ours = "embedding.projection.weight", .theirs = "embeddings_project.weight"},
+    {.ours = "embedding.projection.bias", .theirs = "embeddings_project.bias"},
+    {.ours = NULL},
+};
+
+static const mgk_tensor_row albert_embedding_rows[] = {
+    {.ours = "embedding.token.weight", .theirs = "embeddings.word_embeddings.weight"},
+    {.ours = "embedding.position.weight", .theirs = "embeddings.position_embeddings.weight"},
+    {.ours = "embedding.norm.weight", .theirs = "embeddings.LayerNorm.weight"},
+    {.ours = "embedding.norm.bias", .theirs = "embeddings.LayerNorm.bias"},
+    {.ours = "embedding.projection.weight", .theirs = "encoder.embedding_hidden_mapping_in.weight"},
+    {.ours = "embedding.projection.bias", .theirs = "encoder.embedding_hidden_mapping_in.bias"},
     {.ours = NULL},
 };
 
@@ -59,64 +76,217 @@ static const mgk_tensor_row distilbert_rows[] = {
     {.ours = NULL},
 };
 
+#define ALBERT "albert_layers.0."
+
+static const mgk_tensor_row albert_rows[] = {
+    {.ours = "attention.query.weight", .theirs = ALBERT "attention.query.weight"},
+    {.ours = "attention.query.bias", .theirs = ALBERT "attention.query.bias"},
+    {.ours = "attention.key.weight", .theirs = ALBERT "attention.key.weight"},
+    {.ours = "attention.key.bias", .theirs = ALBERT "attention.key.bias"},
+    {.ours = "attention.value.weight", .theirs = ALBERT "attention.value.weight"},
+    {.ours = "attention.value.bias", .theirs = ALBERT "attention.value.bias"},
+    {.ours = "attention.output.weight", .theirs = ALBERT "attention.dense.weight"},
+    {.ours = "attention.output.bias", .theirs = ALBERT "attention.dense.bias"},
+    {.ours = "norm1.weight", .theirs = ALBERT "attention.LayerNorm.weight"},
+    {.ours = "norm1.bias", .theirs = ALBERT "attention.LayerNorm.bias"},
+    {.ours = "feed_forward.in.weight", .theirs = ALBERT "ffn.weight"},
+    {.ours = "feed_forward.in.bias", .theirs = ALBERT "ffn.bias"},
+    {.ours = "feed_forward.out.weight", .theirs = ALBERT "ffn_output.weight"},
+    {.ours = "feed_forward.out.bias", .theirs = ALBERT "ffn_output.bias"},
+    {.ours = "norm2.weight", .theirs = ALBERT "full_layer_layer_norm.weight"},
+    {.ours = "norm2.bias", .theirs = ALBERT "full_layer_layer_norm.bias"},
+    {.ours = NULL},
+};
+
+#undef ALBERT
+
+static const mgk_tensor_row mpnet_embedding_rows[] = {
+    {.ours = "embedding.token.weight", .theirs = "embeddings.word_embeddings.weight"},
+    {.ours = "embedding.position.weight", .theirs = "embeddings.position_embeddings.weight"},
+    {.ours = "embedding.norm.weight", .theirs = "embeddings.LayerNorm.weight"},
+    {.ours = "embedding.norm.bias", .theirs = "embeddings.LayerNorm.bias"},
+    {.ours = "distance.bias", .theirs = "encoder.relative_attention_bias.weight"},
+    {.ours = NULL},
+};
+
+static const mgk_tensor_row mpnet_rows[] = {
+    {.ours = "attention.query.weight", .theirs = "attention.attn.q.weight"},
+    {.ours = "attention.query.bias", .theirs = "attention.attn.q.bias"},
+    {.ours = "attention.key.weight", .theirs = "attention.attn.k.weight"},
+    {.ours = "attention.key.bias", .theirs = "attention.attn.k.bias"},
+    {.ours = "attention.value.weight", .theirs = "attention.attn.v.weight"},
+    {.ours = "attention.value.bias", .theirs = "attention.attn.v.bias"},
+    {.ours = "attention.output.weight", .theirs = "attention.attn.o.weight"},
+    {.ours = "attention.output.bias", .theirs = "attention.attn.o.bias"},
+    {.ours = "norm1.weight", .theirs = "attention.LayerNorm.weight"},
+    {.ours = "norm1.bias", .theirs = "attention.LayerNorm.bias"},
+    {.ours = "feed_forward.in.weight", .theirs = "intermediate.dense.weight"},
+    {.ours = "feed_forward.in.bias", .theirs = "intermediate.dense.bias"},
+    {.ours = "feed_forward.out.weight", .theirs = "output.dense.weight"},
+    {.ours = "feed_forward.out.bias", .theirs = "output.dense.bias"},
+    {.ours = "norm2.weight", .theirs = "output.LayerNorm.weight"},
+    {.ours = "norm2.bias", .theirs = "output.LayerNorm.bias"},
+    {.ours = NULL},
+};
+
 static const char anchor[] = "embeddings.word_embeddings.weight";
 static const mgk_tensor_names bert_names = {anchor, "encoder.layer.", bert_rows, embedding_rows};
 static const mgk_tensor_names distilbert_names = {anchor, "transformer.layer.", distilbert_rows,
                                                   embedding_rows};
+static const mgk_tensor_names albert_names = {anchor, "encoder.albert_layer_groups.", albert_rows,
+                                              albert_embedding_rows};
 
-static bool is_type(const mgk_checkpoint *checkpoint, const char *type)
+static const mgk_tensor_names mpnet_names = {anchor, "encoder.layer.", mpnet_rows,
+                                             mpnet_embedding_rows};
+
+/* The keys of a configuration's sizes. */
+typedef struct size_keys {
+    const char *layers, *heads, *dim, *hidden, *activation;
+} size_keys;
+
+static const size_keys bert_keys = {"num_hidden_layers", "num_attention_heads", "hidden_size",
+                                    "intermediate_size", "hidden_act"};
+static const size_keys distilbert_keys = {"n_layers", "n_heads", "dim", "hidden_dim", "activation"};
+
+typedef struct encoder_type {
+    const char *type;
+    const mgk_tensor_names *names;
+    const size_keys *keys;
+    const char *activation; /* default */
+    int padding;            /* default id */
+    bool after_padding;     /* positions begin after the id of padding, and skip padding */
+    int token_types;        /* default number; 0: the family has none */
+    int embedding;          /* default width of the embedding; 0: that of the model */
+} encoder_type;
+
+static const encoder_type encoder_types[] = {
+    {"bert", &bert_names, &bert_keys, "gelu", 0, false, 2, 0},
+    {"roberta", &bert_names, &bert_keys, "gelu", 1, true, 2, 0},
+    {"xlm-roberta", &bert_names, &bert_keys, "gelu", 1, true, 2, 0},
+    {"camembert", &bert_names, &bert_keys, "gelu", 1, true, 2, 0},
+    {"distilbert", &distilbert_names, &distilbert_keys, "gelu", 0, false, 0, 0},
+    {"electra", &bert_names, &bert_keys, "gelu", 0, false, 2, 128},
+    {"albert", &albert_names, &bert_keys, "gelu_new", 0, false, 2, 128},
+    {"mpnet", &mpnet_names, &bert_keys, "gelu", 1, true, 0, 0},
+};
+
+/* The row of config.json's model_type, which has been recognised. */
+static const encoder_type *type_of(const mgk_checkpoint *checkpoint)
 {
-    const char *own;
-    return mgk_checkpoint_string(checkpoint, "model_type", "", &own) == STATUS_OK &&
-           strcmp(own, type) == 0;
+    const char *own = "";
+    if (mgk_checkpoint_string(checkpoint, "model_type", "", &own) == STATUS_OK)
+        for (size_t i = 0; i < sizeof(encoder_types) / sizeof(encoder_types[0]); i++)
+            if (strcmp(encoder_types[i].type, own) == 0)
+                return &encoder_types[i];
+    return &encoder_types[0];
 }
 
-/*
- * Rows of position_embeddings before the first token's: RoBERTa's positions follow the id of
- * padding.
- */
-static mgk_status first_position(const mgk_checkpoint *checkpoint, int *out)
-{
-    *out = 0;
-    if (!is_type(checkpoint, "roberta"))
-        return STATUS_OK;
-    TRY(mgk_checkpoint_integer(checkpoint, "pad_token_id", 1, out));
-    if (*out < 0 || *out > 1 << 20)
-        return mgk_fail(STATUS_FORMAT, "%s: pad_token_id %d: expected 0 or more",
-                        checkpoint->config_path, *out);
-    (*out)++;
-    return STATUS_OK;
-}
-
-static mgk_status configure_bert(const mgk_checkpoint *checkpoint, mgk_config *config)
+/* Refuses what would change numbers. */
+static mgk_status refuse_variants(const mgk_checkpoint *checkpoint)
 {
     const char *positions;
-    TRY(mgk_hugging_face_heads(checkpoint, "num_attention_heads", "hidden_size", config));
-    TRY(mgk_checkpoint_needed(checkpoint, "num_hidden_layers", &config->layers));
-    TRY(mgk_checkpoint_needed(checkpoint, "intermediate_size", &config->hidden));
-    TRY(mgk_hugging_face_activation(checkpoint, "hidden_act", "gelu", &config->activation));
-    TRY(mgk_checkpoint_real(checkpoint, "layer_norm_eps", 1e-12, &config->norm_epsilon));
-    TRY(mgk_checkpoint_flag(checkpoint, "is_decoder", false, &config->causal));
+    int inner;
     TRY(mgk_checkpoint_string(checkpoint, "position_embedding_type", "absolute", &positions));
     if (strcmp(positions, "absolute") != 0)
         return mgk_fail(STATUS_UNSUPPORTED, "%s: position_embedding_type \"%.64s\" is not known",
                         checkpoint->config_path, positions);
+    TRY(mgk_checkpoint_integer(checkpoint, "inner_group_num", 1, &inner));
+    if (inner != 1)
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: inner_group_num %d is not known, 1 is",
+                        checkpoint->config_path, inner);
     return STATUS_OK;
 }
 
-static mgk_status configure_distilbert(const mgk_checkpoint *checkpoint, mgk_config *config)
+/* Learned positions, of which the first follows the id of padding in some families. */
+static mgk_status configure_positions(const mgk_checkpoint *checkpoint, const encoder_type *type,
+                                      mgk_config *config)
 {
-    config->norm_epsilon = 1e-12;
-    TRY(mgk_hugging_face_heads(checkpoint, "n_heads", "dim", config));
-    TRY(mgk_checkpoint_needed(checkpoint, "n_layers", &config->layers));
-    TRY(mgk_checkpoint_needed(checkpoint, "hidden_dim", &config->hidden));
-    return mgk_hugging_face_activation(checkpoint, "activation", "gelu", &config->activation);
+    TRY(mgk_checkpoint_needed(checkpoint, "max_position_embeddings", &config->length));
+    TRY(mgk_checkpoint_integer(checkpoint, "pad_token_id", type->padding, &config->padding));
+    config->positions_skip_padding = type->after_padding;
+    if (type->after_padding) {
+        if (config->padding < 0 || config->padding >= config->vocabulary)
+            return mgk_fail(STATUS_FORMAT, "%s: pad_token_id %d: expected 0 to %d",
+                            checkpoint->config_path, config->padding, config->vocabulary - 1);
+        config->length -= config->padding + 1;
+    } else if (config->padding < 0 || config->padding >= config->vocabulary) {
+        config->padding = -1;
+    }
+    return STATUS_OK;
+}
+
+/* Embeddings in fewer numbers, and layers that share parameters. */
+static mgk_status configure_sharing(const mgk_checkpoint *checkpoint, const encoder_type *type,
+                                    mgk_config *config)
+{
+    if (type->embedding > 0)
+        TRY(mgk_checkpoint_integer(checkpoint, "embedding_size", type->embedding,
+                                   &config->embedding));
+    if (type->names == &albert_names)
+        TRY(mgk_checkpoint_integer(checkpoint, "num_hidden_groups", 1, &config->layer_groups));
+    return STATUS_OK;
+}
+
+enum { BUCKETS = 32, FARTHEST = 128 }; /* of distances */
+
+/* A bias by distance; transformers has 32 numbers of it whatever the configuration says. */
+static mgk_status configure_distances(const mgk_checkpoint *checkpoint, const encoder_type *type,
+                                      mgk_config *config)
+{
+    int buckets;
+    config->distance_bias = type->names == &mpnet_names;
+    if (!config->distance_bias)
+        return STATUS_OK;
+    TRY(mgk_checkpoint_integer(checkpoint, "relative_attention_num_buckets", BUCKETS, &buckets));
+    return buckets == BUCKETS
+               ? STATUS_OK
+               : mgk_fail(STATUS_UNSUPPORTED,
+                          "%s: relative_attention_num_buckets %d is not known, %d is",
+                          checkpoint->config_path, buckets, BUCKETS);
+}
+
+/*
+ * The number that a distance j - i has: those after the query have the second half. Of each half,
+ * half belongs to one distance each, and the others to ranges that grow up to FARTHEST and beyond.
+ */
+static size_t bucket_of(long distance)
+{
+    const size_t half = BUCKETS / 2, exact = half / 2;
+    const size_t first = distance > 0 ? half : 0, far = (size_t)labs(distance);
+    if (far < exact)
+        return first + far;
+    const double share = log((double)far / (double)exact) / log((double)FARTHEST / (double)exact);
+    const size_t grown = exact + (size_t)(share * (double)(half - exact));
+    return first + (grown < half ? grown : half - 1);
+}
+
+/* values [H, 2 N - 1] from the numbers of all distances [32, H]. */
+static mgk_status compute_distances(const mgk_checkpoint *checkpoint, const mgk_config *config,
+                                    const mgk_recipe *recipe, const mgk_parameter *parameter,
+                                    double *values)
+{
+    const size_t heads = (size_t)config->heads, columns = parameter->shape[1];
+    const size_t shape[] = {BUCKETS, heads};
+    const mgk_tensor_info *tensor;
+    double *table;
+    TRY(mgk_checkpoint_expect(checkpoint, recipe->name, 2, shape, &tensor));
+    if (!values)
+        return STATUS_OK;
+    TRY(mgk_alloc(BUCKETS * heads, sizeof(*table), &table));
+    mgk_status status =
+        mgk_tensors_read(checkpoint->tensors, tensor, 0, BUCKETS * heads, MGK_DTYPE_F64, table);
+    for (size_t i = 0; status == STATUS_OK && i < parameter->count; i++)
+        values[i] =
+            table[bucket_of((long)(i % columns) - config->length + 1) * heads + i / columns];
+    mgk_free(table);
+    return status;
 }
 
 static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
                             mgk_config *config)
 {
-    int skipped;
+    const encoder_type *type = type_of(checkpoint);
+    const size_keys *keys = type->keys;
     (void)options;
     mgk_config_defaults(MGK_FAMILY_ENCODER, config);
     strcpy(config->attention, "softmax");
@@ -125,40 +295,81 @@ static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_op
     config->pre_norm = false;
     config->embedding_norm = true;
     config->dropout = 0;
+    TRY(refuse_variants(checkpoint));
     TRY(mgk_checkpoint_needed(checkpoint, "vocab_size", &config->vocabulary));
-    TRY(mgk_checkpoint_needed(checkpoint, "max_position_embeddings", &config->length));
-    TRY(first_position(checkpoint, &skipped));
-    config->length -= skipped;
-    TRY(mgk_hugging_face_padding(checkpoint, config));
-    return is_type(checkpoint, "distilbert") ? configure_distilbert(checkpoint, config)
-                                             : configure_bert(checkpoint, config);
+    TRY(mgk_hugging_face_heads(checkpoint, keys->heads, keys->dim, config));
+    TRY(mgk_checkpoint_needed(checkpoint, keys->layers, &config->layers));
+    TRY(mgk_checkpoint_needed(checkpoint, keys->hidden, &config->hidden));
+    TRY(mgk_hugging_face_activation(checkpoint, keys->activation, type->activation,
+                                    &config->activation));
+    TRY(mgk_checkpoint_real(checkpoint, "layer_norm_eps", 1e-12, &config->norm_epsilon));
+    TRY(mgk_checkpoint_flag(checkpoint, "is_decoder", false, &config->causal));
+    TRY(configure_sharing(checkpoint, type, config));
+    TRY(configure_distances(checkpoint, type, config));
+    return configure_positions(checkpoint, type, config);
+}
+
+/*
+ * values [N + 1, E]: the positions after the id of padding, then that of padding, each with the
+ * first type of tokens.
+ */
+static mgk_status compute_places(const mgk_checkpoint *checkpoint, const mgk_config *config,
+                                 const mgk_recipe *recipe, const mgk_parameter *parameter,
+                                 double *values)
+{
+    const size_t width = parameter->shape[1], length = (size_t)config->length;
+    const size_t padding = (size_t)config->padding;
+    const size_t table[] = {padding + 1 + length, width}, types[] = {recipe->plus_rows, width};
+    const mgk_tensor_info *places, *kinds = NULL;
+    double *kind = NULL;
+    mgk_status status = STATUS_OK;
+    TRY(mgk_checkpoint_expect(checkpoint, recipe->name, 2, table, &places));
+    if (recipe->plus[0])
+        TRY(mgk_checkpoint_expect(checkpoint, recipe->plus, 2, types, &kinds));
+    if (!values)
+        return STATUS_OK;
+    CHECK(mgk_tensors_read(checkpoint->tensors, places, (padding + 1) * width, length * width,
+                           MGK_DTYPE_F64, values));
+    CHECK(mgk_tensors_read(checkpoint->tensors, places, padding * width, width, MGK_DTYPE_F64,
+                           values + length * width));
+    CHECK(mgk_alloc(width, sizeof(*kind), &kind));
+    if (kinds)
+        CHECK(mgk_tensors_read(checkpoint->tensors, kinds, 0, width, MGK_DTYPE_F64, kind));
+    for (size_t i = 0; i < parameter->count; i++)
+        values[i] += kind[i % width];
+out:
+    mgk_free(kind);
+    return status;
 }
 
 static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *config,
                          const mgk_parameter *parameter, mgk_recipe *out)
 {
-    bool types = !is_type(checkpoint, "distilbert");
-    int skipped, kinds;
-    TRY(mgk_recipe_by_names(checkpoint, types ? &bert_names : &distilbert_names, parameter, out));
+    const encoder_type *type = type_of(checkpoint);
+    char prefix[MGK_TENSOR_NAME] = "";
+    int kinds;
+    TRY(mgk_recipe_by_names(checkpoint, type->names, parameter, out));
+    if (strcmp(parameter->name, "distance.bias") == 0)
+        out->compute = compute_distances;
     if (strcmp(parameter->name, "embedding.position.weight") != 0)
         return STATUS_OK;
-    TRY(first_position(checkpoint, &skipped));
-    out->first = (size_t)skipped;
-    out->rows = (size_t)config->length + out->first;
-    if (!types)
+    if (config->positions_skip_padding)
+        out->compute = compute_places;
+    if (type->token_types == 0)
         return STATUS_OK;
-    TRY(mgk_checkpoint_integer(checkpoint, "type_vocab_size", 2, &kinds));
-    char prefix[MGK_TENSOR_NAME] = "";
+    TRY(mgk_checkpoint_integer(checkpoint, "type_vocab_size", type->token_types, &kinds));
     mgk_checkpoint_prefix(checkpoint, anchor, prefix);
     snprintf(out->plus, sizeof(out->plus), "%.100sembeddings.token_type_embeddings.weight", prefix);
     out->plus_rows = kinds < 0 ? 0 : (size_t)kinds;
     return STATUS_OK;
 }
 
-static const char *const types[] = {"bert", "roberta", "distilbert", NULL};
+static const char *const types[] = {"bert",    "roberta", "xlm-roberta", "camembert", "distilbert",
+                                    "electra", "albert",  "mpnet",       NULL};
 
-const mgk_model_format mgk_format_bert = {.name = "Hugging Face's bert, roberta, distilbert",
+const mgk_model_format mgk_format_bert = {.name = "Hugging Face's bert and its relatives",
                                           .model_types = types,
+                                          .root = anchor,
                                           .anchor = "encoder.layer.0.attention.self.query.weight",
                                           .configure = configure,
                                           .recipe = recipe};

@@ -54,6 +54,7 @@ mgk_status mgk_checkpoint_open(const char *path, mgk_checkpoint *out)
     CHECK(mgk_is_folder(path) ? mgk_copy_string(path, &out->folder)
                               : mgk_folder_of(path, &out->folder));
     CHECK(mgk_alloc(KNOWN_PREFIXES, sizeof(*out->prefixes), &out->prefixes));
+    CHECK(mgk_alloc(mgk_tensors_count(out->tensors), sizeof(*out->used), &out->used));
     /*
      * Reads any config.json, but does not let a broken one prevent loading files that do not need
      * it.
@@ -72,6 +73,7 @@ void mgk_checkpoint_close(mgk_checkpoint *checkpoint)
     mgk_free(checkpoint->config_path);
     mgk_free(checkpoint->folder);
     mgk_free(checkpoint->prefixes);
+    mgk_free(checkpoint->used);
     mgk_tensors_close(checkpoint->tensors);
     *checkpoint = (mgk_checkpoint){0};
 }

@@ -15,9 +15,11 @@ typedef struct mgk_checkpoint {
     const char *path; /* as given: a file or a folder */
     char *folder;     /* of the checkpoint, with configuration and vocabulary */
     mgk_tensors *tensors;
-    char *config_path;                 /* folder/config.json; NULL if there is none */
-    cJSON *config;                     /* its object; NULL */
+    char *config_path; /* folder/config.json; NULL if there is none */
+    cJSON *config;     /* its object; NULL */
+    const char *told;  /* model_type, if config.json lacks it and tensors' names tell it; or NULL */
     struct mgk_known_prefix *prefixes; /* cache: recipes repeat requests */
+    bool *used; /* of each tensor in the order of the file: a recipe expected it */
 } mgk_checkpoint;
 
 /*
@@ -78,10 +80,17 @@ const char *mgk_layer_of_name(const char *name, int *layer);
 /* The source of a parameter. With all fields 0 except `name`: that tensor, of the same shape. */
 typedef struct mgk_recipe {
     char name[MGK_TENSOR_NAME];
-    size_t rows;     /* rows of the tensor; 0: as many as the parameter */
-    size_t first;    /* the parameter's first row in the tensor */
-    bool transposed; /* the tensor is [in, out] */
-    int axes;        /* not 0: the tensor has this shape instead, with as many elements */
+    size_t rows;        /* rows of the tensor; 0: as many as the parameter */
+    size_t first;       /* the parameter's first row in the tensor */
+    size_t block;       /* not 0: so many rows of the parameter are adjacent in the tensor; */
+    size_t stride;      /* the next ones are so many rows further */
+    size_t head;        /* not 0: such parts of the parameter's rows are permuted, so that pairs of
+                           rows, which `turned` first rows of the tensor make, lie head / 2 apart: */
+    size_t turned;      /* row i is paired with row i + turned / 2, or, */
+    bool interleaved;   /* if set, row 2 i with row 2 i + 1 */
+    double times, more; /* not 0: numbers are multiplied by `times`; then `more` is added */
+    bool transposed;    /* the tensor is [in, out] */
+    int axes;           /* not 0: the tensor has this shape instead, with as many elements */
     size_t shape[MGK_MAX_AXES];
     char plus[MGK_TENSOR_NAME]; /* not "": row 0 of this tensor is added to every row; */
     size_t plus_rows;           /* its number of rows */
@@ -98,7 +107,8 @@ __attribute__((format(printf, 2, 3))) const mgk_tensor_info *
 mgk_checkpoint_find(const mgk_checkpoint *checkpoint, const char *format, ...);
 
 /*
- * Finds a tensor of this name and shape. STATUS_SHAPE, with a message that names it: "tensor "x" is
+ * Finds a tensor of this name and shape, and marks it as used. STATUS_UNSUPPORTED: its numbers are
+ * not real. STATUS_SHAPE, with a message that names it: "tensor "x" is
  * missing, expected [2,3]", or "is [3,2], expected [2,3]".
  */
 mgk_status mgk_checkpoint_expect(const mgk_checkpoint *checkpoint, const char *name, int axes,

@@ -7,10 +7,13 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "model/formats/hugging_face.h"
+#include "model/formats/unused.h"
 
 static const mgk_model_format *const registry[] = {
-    &mgk_format_native, &mgk_format_lra,   &mgk_format_lm,  &mgk_format_bert,
-    &mgk_format_gpt2,   &mgk_format_llama, &mgk_format_vit,
+    &mgk_format_native,  &mgk_format_lra,         &mgk_format_lm,        &mgk_format_bert,
+    &mgk_format_gpt2,    &mgk_format_llama,       &mgk_format_vit,       &mgk_format_modernbert,
+    &mgk_format_deberta, &mgk_format_clip_vision, &mgk_format_clip_text,
 };
 
 enum { FORMATS = sizeof(registry) / sizeof(registry[0]), TEXT = 512 };
@@ -81,12 +84,36 @@ static mgk_status refuse(const mgk_checkpoint *checkpoint)
                         "%s: looks like Hugging Face's %s, but there is no config.json in \"%s\", "
                         "which says its shape",
                         checkpoint->path, type, checkpoint->folder);
+    if (type)
+        return mgk_fail(STATUS_FORMAT,
+                        "%s: has no \"model_type\", and other families, too, have tensors like "
+                        "those of %s: add \"model_type\": \"%s\" if it is one",
+                        checkpoint->config_path, type, type);
     return mgk_fail(STATUS_FORMAT, "%s: %s of %zu %s (%s ...), but no known model; known are: %s",
                     checkpoint->path, mgk_tensors_container(tensors), count,
                     MGK_NOUN(count, "tensor", "tensors"), first, known);
 }
 
-static mgk_status find_format(const mgk_checkpoint *checkpoint, const mgk_model_format **out)
+/* Quantised weights are numbers only together with scales, which each method keeps elsewhere. */
+static mgk_status refuse_quantised(const mgk_checkpoint *checkpoint)
+{
+    static const char *const keys[] = {"quantization_config", "compression_config"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        const cJSON *object;
+        const char *method = "unnamed";
+        TRY(mgk_checkpoint_object(checkpoint, keys[i], &object));
+        TRY(mgk_checkpoint_string_of(checkpoint, object, "quant_method", &method));
+        if (object)
+            return mgk_fail(STATUS_UNSUPPORTED,
+                            "%s: \"%s\": weights quantised by the method %.64s are not known; "
+                            "real ones of 16, 32 or 64 bits are",
+                            checkpoint->config_path, keys[i], method);
+    }
+    return STATUS_OK;
+}
+
+static mgk_status find_format(mgk_checkpoint *checkpoint, const mgk_model_options *options,
+                              const mgk_model_format **out)
 {
     const char *type;
     for (size_t i = 0; i < FORMATS; i++) {
@@ -94,6 +121,8 @@ static mgk_status find_format(const mgk_checkpoint *checkpoint, const mgk_model_
         if (registry[i]->matches && registry[i]->matches(checkpoint))
             return STATUS_OK;
     }
+    TRY(mgk_hugging_face_tell_type(checkpoint));
+    TRY(mgk_hugging_face_enter_part(checkpoint, options->part, options->usual_part));
     TRY(mgk_checkpoint_string(checkpoint, "model_type", NULL, &type));
     for (size_t i = 0; type && i < FORMATS; i++) {
         *out = registry[i];
@@ -103,71 +132,39 @@ static mgk_status find_format(const mgk_checkpoint *checkpoint, const mgk_model_
     return type ? refuse_type(checkpoint, type) : refuse(checkpoint);
 }
 
-/* The names of the tensors that the model uses. */
-typedef struct used_names {
-    char (*list)[MGK_TENSOR_NAME];
-    size_t count;
-} used_names;
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(a, b);
-}
-
 /*
  * Checks every recipe before allocating memory, so that a few bytes of configuration cannot request
  * terabytes.
  */
 static mgk_status check_recipes(const mgk_checkpoint *checkpoint, const mgk_model_format *format,
-                                const mgk_config *config, used_names *used)
+                                const mgk_config *config)
 {
     mgk_parameters parameters;
     mgk_status status = mgk_parameters_build(config, &parameters);
     if (status != STATUS_OK) /* a file with an invalid configuration is malformed */
         return mgk_fail_prefix(status == STATUS_USAGE ? STATUS_FORMAT : status, checkpoint->path);
-    CHECK(mgk_alloc(2 * parameters.count, sizeof(*used->list), &used->list));
     for (size_t i = 0; i < parameters.count; i++) {
         mgk_recipe recipe = {.name = ""};
         CHECK(format->recipe(checkpoint, config, &parameters.list[i], &recipe));
         CHECK(mgk_recipe_check(checkpoint, config, &recipe, &parameters.list[i]));
-        memcpy(used->list[used->count++], recipe.name, sizeof(recipe.name));
-        if (recipe.plus[0])
-            memcpy(used->list[used->count++], recipe.plus, sizeof(recipe.plus));
     }
-    qsort(used->list, used->count, sizeof(*used->list), compare_names);
 out:
     mgk_parameters_free(&parameters);
     return status;
 }
 
-static bool is_beside(const mgk_model_format *format, const char *name)
-{
-    for (size_t i = 0; format->beside && format->beside[i]; i++)
-        if (strstr(name, format->beside[i]))
-            return true;
-    return false;
-}
-
 /* Describes unused tensors and assumptions in one line, for people. */
 static mgk_status describe_rest(const mgk_checkpoint *checkpoint, const mgk_model_format *format,
-                                const used_names *used, const char *assumed, char **remark)
+                                const mgk_config *config, const char *assumed, char **remark)
 {
-    char text[TEXT], first[TEXT] = "";
-    size_t unused = 0;
-    for (size_t i = 0; i < mgk_tensors_count(checkpoint->tensors); i++) {
-        const char *name = mgk_tensors_at(checkpoint->tensors, i)->name;
-        if (bsearch(name, used->list, used->count, sizeof(*used->list), compare_names) ||
-            is_beside(format, name))
-            continue;
-        if (unused++ < 3)
-            append(first, ", ", name);
-    }
-    text[0] = '\0';
-    if (unused > 0)
-        snprintf(text, sizeof(text), "%zu %s not used: %.300s%s", unused,
-                 MGK_NOUN(unused, "tensor is", "tensors are"), first, unused > 3 ? ", ..." : "");
+    char text[TEXT];
+    TRY(mgk_unused_check(checkpoint, format, config, text, sizeof(text)));
     if (*assumed)
         append(text, "; ", assumed);
+    if (checkpoint->told) {
+        append(text, "; ", "config.json has no model_type; its tensors' names tell ");
+        append(text, "", checkpoint->told);
+    }
     return *text ? mgk_copy_string(text, remark) : STATUS_OK;
 }
 
@@ -189,20 +186,22 @@ static mgk_status make_model(const mgk_checkpoint *checkpoint, const mgk_model_f
 {
     mgk_status status;
     mgk_model *model = NULL;
-    used_names used = {0};
-    CHECK(check_recipes(checkpoint, format, config, &used));
+    char *remark = NULL;
+    const char *assumed = format->assumed ? format->assumed(options, config) : "";
+    CHECK(check_recipes(checkpoint, format, config));
+    CHECK(describe_rest(checkpoint, format, config, assumed, &remark));
     CHECK(mgk_model_create_empty(config, device, &model));
     if (device)
         CHECK(read_weights(checkpoint, format, model));
     if (format->step)
         CHECK(format->step(checkpoint, &model->step));
     CHECK(mgk_copy_string(checkpoint->folder, &model->folder));
-    const char *assumed = format->assumed ? format->assumed(options, config) : "";
-    CHECK(describe_rest(checkpoint, format, &used, assumed, &model->remark));
+    model->remark = remark;
+    remark = NULL;
     *out = model;
     model = NULL;
 out:
-    mgk_free(used.list);
+    mgk_free(remark);
     mgk_model_free(model);
     return status;
 }
@@ -217,8 +216,9 @@ mgk_status mgk_model_load(const char *path, const mgk_model_options *options, mg
     mgk_status status;
     *out = NULL;
     TRY(mgk_checkpoint_open(path, &checkpoint));
-    CHECK(find_format(&checkpoint, &format));
     options = options ? options : &usual;
+    CHECK(refuse_quantised(&checkpoint));
+    CHECK(find_format(&checkpoint, options, &format));
     if (!format->asks && (options->head_dim || options->attention)) {
         status = mgk_fail(STATUS_USAGE, "%s: says its head dimension and attention itself", path);
         goto out;

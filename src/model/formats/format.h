@@ -14,14 +14,17 @@
 typedef struct mgk_model_options {
     int head_dim;          /* D, if the number of heads is not stored; 0: the format's usual D */
     const char *attention; /* kind, if the tensors do not determine it; NULL: the usual kind */
+    const char *part; /* "text" or "vision", if the folder has both models; NULL: usual_part; */
+    const char *usual_part; /* NULL: a folder with both is refused */
 } mgk_model_options;
 
 typedef struct mgk_model_format {
     const char *name;               /* for people */
     const char *const *model_types; /* [·, NULL]: of config.json; NULL: `matches` decides */
-    const char *const
-        *beside; /* [·, NULL]: name parts of indirectly used or redundant tensors; or NULL */
-    bool asks;   /* uses the options; other formats refuse them */
+    const char *const *beside;      /* [·, NULL]: name parts of redundant tensors; or NULL */
+    const char *const *apart; /* [·, NULL]: words in the names of heads, see unused.h; or NULL */
+    const char *root; /* a tensor of all models, under the name of the model's module; or NULL */
+    bool asks;        /* uses the options; other formats refuse them */
     /* The assumptions about the model, for people; "": none. NULL: never any. */
     const char *(*assumed)(const mgk_model_options *, const mgk_config *);
     const char *anchor; /* a tensor of all models in model_types */
@@ -72,13 +75,17 @@ mgk_status mgk_model_save(const mgk_model *model, const char *path, bool force,
                           const mgk_model_note *notes, size_t note_count,
                           const mgk_model_extra *extras, size_t extra_count);
 
-extern const mgk_model_format mgk_format_native; /* the toolkit's own */
-extern const mgk_model_format mgk_format_lra;    /* the paper's code: encoders */
-extern const mgk_model_format mgk_format_lm;     /* and language models */
-extern const mgk_model_format mgk_format_bert;   /* Hugging Face: bert, roberta, distilbert, */
-extern const mgk_model_format mgk_format_gpt2;   /* gpt2, */
-extern const mgk_model_format mgk_format_llama;  /* llama, */
-extern const mgk_model_format mgk_format_vit;    /* vit */
+extern const mgk_model_format mgk_format_native;      /* the toolkit's own */
+extern const mgk_model_format mgk_format_lra;         /* the paper's code: encoders */
+extern const mgk_model_format mgk_format_lm;          /* and language models */
+extern const mgk_model_format mgk_format_bert;        /* Hugging Face: bert, roberta, distilbert, */
+extern const mgk_model_format mgk_format_gpt2;        /* gpt2, */
+extern const mgk_model_format mgk_format_llama;       /* llama, */
+extern const mgk_model_format mgk_format_vit;         /* vit, deit, dinov2, */
+extern const mgk_model_format mgk_format_modernbert;  /* modernbert, */
+extern const mgk_model_format mgk_format_deberta;     /* deberta-v2, */
+extern const mgk_model_format mgk_format_clip_vision; /* clip: its model of pictures */
+extern const mgk_model_format mgk_format_clip_text;   /* and of text */
 
 /*
  * Reads the tensors prefix + name of a file of mgk_model_save to host float64 [parameters.total].

@@ -4,6 +4,76 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
+
+/*
+ * A bert that was saved without the module "bert.". RoBERTa's tensors have the same names, but it
+ * has one type of tokens, not two.
+ */
+static bool is_bare_bert(const mgk_checkpoint *checkpoint)
+{
+    const mgk_tensor_info *types =
+        mgk_checkpoint_find(checkpoint, "embeddings.token_type_embeddings.weight");
+    return types && types->axes == 2 && types->shape[0] == 2 &&
+           mgk_checkpoint_find(checkpoint, "encoder.layer.0.attention.self.query.weight");
+}
+
+static mgk_status tell(mgk_checkpoint *checkpoint, const char *type)
+{
+    checkpoint->told = type;
+    return mgk_json_add(checkpoint->config, "model_type", cJSON_CreateString(type))
+               ? STATUS_OK
+               : mgk_fail(STATUS_MEMORY, "no memory for config.json");
+}
+
+mgk_status mgk_hugging_face_tell_type(mgk_checkpoint *checkpoint)
+{
+    static const struct {
+        const char *tensor, *type;
+    } rows[] = {
+        {"bert.encoder.layer.0.attention.self.query.weight", "bert"},
+        {"roberta.encoder.layer.0.attention.self.query.weight", "roberta"},
+        {"distilbert.transformer.layer.0.attention.q_lin.weight", "distilbert"},
+        {"transformer.h.0.attn.c_attn.weight", "gpt2"},
+        {"albert.encoder.albert_layer_groups.0.albert_layers.0.attention.query.weight", "albert"},
+    };
+    if (!checkpoint->config || cJSON_GetObjectItemCaseSensitive(checkpoint->config, "model_type"))
+        return STATUS_OK;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (mgk_tensors_find(checkpoint->tensors, rows[i].tensor))
+            return tell(checkpoint, rows[i].type);
+    return is_bare_bert(checkpoint) ? tell(checkpoint, "bert") : STATUS_OK;
+}
+
+mgk_status mgk_hugging_face_enter_part(mgk_checkpoint *checkpoint, const char *part,
+                                       const char *usual)
+{
+    const char *type, *chosen = part ? part : usual;
+    char key[32], own[64];
+    TRY(mgk_checkpoint_string(checkpoint, "model_type", "", &type));
+    if (strcmp(type, "clip") != 0 && strcmp(type, "siglip") != 0)
+        return part ? mgk_fail(STATUS_USAGE, "`part`: %s has one model", checkpoint->path)
+                    : STATUS_OK;
+    if (!chosen || (strcmp(chosen, "text") != 0 && strcmp(chosen, "vision") != 0))
+        return mgk_fail(STATUS_USAGE,
+                        "%s has a model of text and one of pictures: expected \"text\" or "
+                        "\"vision\" for `part`",
+                        checkpoint->path);
+    snprintf(key, sizeof(key), "%s_config", chosen);
+    snprintf(own, sizeof(own), "%.10s_%s_model", type, chosen);
+    cJSON *config = cJSON_DetachItemFromObjectCaseSensitive(checkpoint->config, key);
+    cJSON_DeleteItemFromObjectCaseSensitive(config, "model_type");
+    if (!cJSON_IsObject(config)) {
+        cJSON_Delete(config);
+        return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is not an object", checkpoint->config_path, key);
+    }
+    cJSON_Delete(checkpoint->config);
+    checkpoint->config = config;
+    return mgk_json_add(config, "model_type", cJSON_CreateString(own))
+               ? STATUS_OK
+               : mgk_fail(STATUS_MEMORY, "no memory for config.json");
+}
+
 mgk_status mgk_hugging_face_activation(const mgk_checkpoint *checkpoint, const char *key,
                                        const char *fallback, mgk_activation *out)
 {
@@ -50,20 +120,21 @@ mgk_status mgk_hugging_face_padding(const mgk_checkpoint *checkpoint, mgk_config
  * The output layer is not below the model's prefix: "lm_head.weight" next to
  * "model.embed_tokens.weight".
  */
-static void output_name(const mgk_checkpoint *checkpoint, char name[MGK_TENSOR_NAME])
+static void output_name(const mgk_checkpoint *checkpoint, const char *output,
+                        char name[MGK_TENSOR_NAME])
 {
-    static const char output[] = "lm_head.weight";
     char prefix[MGK_TENSOR_NAME] = "";
+    output = output ? output : "lm_head.weight";
     mgk_checkpoint_prefix(checkpoint, output, prefix);
-    snprintf(name, MGK_TENSOR_NAME, "%.100s%s", prefix, output);
+    snprintf(name, MGK_TENSOR_NAME, "%.100s%.100s", prefix, output);
 }
 
-mgk_status mgk_hugging_face_output(const mgk_checkpoint *checkpoint, bool tied, mgk_config *config)
+mgk_status mgk_hugging_face_output(const mgk_checkpoint *checkpoint, const char *output, bool tied,
+                                   mgk_config *config)
 {
     char name[MGK_TENSOR_NAME];
     TRY(mgk_checkpoint_flag(checkpoint, "tie_word_embeddings", tied, &config->tied));
-    config->output_bias = false;
-    output_name(checkpoint, name);
+    output_name(checkpoint, output, name);
     if (!config->tied && !mgk_tensors_find(checkpoint->tensors, name)) {
         config->family = MGK_FAMILY_ENCODER;
         config->classes = 0;
@@ -73,11 +144,15 @@ mgk_status mgk_hugging_face_output(const mgk_checkpoint *checkpoint, bool tied, 
 }
 
 mgk_status mgk_hugging_face_language_model(const mgk_checkpoint *checkpoint,
-                                           const mgk_tensor_names *names,
+                                           const mgk_tensor_names *names, const char *output,
                                            const mgk_parameter *parameter, mgk_recipe *out)
 {
-    if (strcmp(parameter->name, "output.weight") != 0)
+    static const char weight[] = "weight";
+    const bool bias = strcmp(parameter->name, "output.bias") == 0;
+    if (!bias && strcmp(parameter->name, "output.weight") != 0)
         return mgk_recipe_by_names(checkpoint, names, parameter, out);
-    output_name(checkpoint, out->name);
+    output_name(checkpoint, output, out->name);
+    if (bias)
+        strcpy(out->name + strlen(out->name) - (sizeof(weight) - 1), "bias");
     return STATUS_OK;
 }

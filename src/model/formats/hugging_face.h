@@ -5,6 +5,21 @@
 
 #include "model/formats/tensor_names.h"
 
+/*
+ * Adds "model_type" to a config.json without one, if the tensors' names tell it: those of 2019
+ * begin with the module of the family, "bert.". Of models that were saved without this module only
+ * bert is told.
+ */
+mgk_status mgk_hugging_face_tell_type(mgk_checkpoint *checkpoint);
+
+/*
+ * Of a folder with a model of text and one of pictures (clip, siglip), makes config.json that of
+ * one of them: the part, or, if that is NULL, the usual one. STATUS_USAGE: both are NULL, or `part`
+ * is given and the folder has no such part.
+ */
+mgk_status mgk_hugging_face_enter_part(mgk_checkpoint *checkpoint, const char *part,
+                                       const char *usual);
+
 /* The activation under `key` of config.json; STATUS_UNSUPPORTED names an unknown one. */
 mgk_status mgk_hugging_face_activation(const mgk_checkpoint *checkpoint, const char *key,
                                        const char *fallback, mgk_activation *out);
@@ -17,15 +32,17 @@ mgk_status mgk_hugging_face_heads(const mgk_checkpoint *checkpoint, const char *
 mgk_status mgk_hugging_face_padding(const mgk_checkpoint *checkpoint, mgk_config *config);
 
 /*
- * Sets the output layer of a language model: tied to the embedding, or a separate "lm_head.weight".
- * `tied` is the default of config.json. A model that was saved without its separate layer has
- * hidden states and attention, but no loss: it becomes a causal encoder.
+ * Sets the output layer of a language model: tied to the embedding, or a separate tensor, `output`,
+ * a constant (NULL: "lm_head.weight"). `tied` is the default of config.json. A model that was saved
+ * without its separate layer has hidden states and attention, but no loss: it becomes a causal
+ * encoder.
  */
-mgk_status mgk_hugging_face_output(const mgk_checkpoint *checkpoint, bool tied, mgk_config *config);
+mgk_status mgk_hugging_face_output(const mgk_checkpoint *checkpoint, const char *output, bool tied,
+                                   mgk_config *config);
 
 /* Like mgk_recipe_by_names, for a model that may have such an output layer. */
 mgk_status mgk_hugging_face_language_model(const mgk_checkpoint *checkpoint,
-                                           const mgk_tensor_names *names,
+                                           const mgk_tensor_names *names, const char *output,
                                            const mgk_parameter *parameter, mgk_recipe *out);
 
 #endif

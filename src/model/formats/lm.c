@@ -232,6 +232,7 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
 static const char *const beside[] = {"pos_emb.inv_freq", "word_emb.emb_", "crit.out_", NULL};
 
 const mgk_model_format mgk_format_lm = {.name = "language models of the paper's code",
+                                        .root = mgk_lm_tables_anchor,
                                         .asks = true,
                                         .beside = beside,
                                         .matches = matches,

@@ -50,6 +50,7 @@ static mgk_status fold(const mgk_checkpoint *checkpoint, const mgk_tensor_info *
         return mgk_tensors_read(checkpoint->tensors, table, first * dim, rows * dim, MGK_DTYPE_F64,
                                 values);
     }
+    TRY(mgk_checkpoint_expect(checkpoint, table->name, 2, table->shape, &table));
     TRY(mgk_checkpoint_expect(checkpoint, projection->name, 2, across, &projection));
     TRY(check_width(checkpoint, table, dim));
     if (!values)

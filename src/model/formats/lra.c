@@ -300,6 +300,7 @@ static const char *assumed(const mgk_model_options *options, const mgk_config *c
 }
 
 const mgk_model_format mgk_format_lra = {.name = "encoders of the paper's code",
+                                         .root = first_query,
                                          .asks = true,
                                          .assumed = assumed,
                                          .beside = beside,

@@ -47,7 +47,11 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
     return STATUS_OK;
 }
 
+/* The states of mgk-train hold moments and the best weights so far, too. */
+static const char *const apart[] = {"m", "v", "best", NULL};
+
 const mgk_model_format mgk_format_native = {.name = "models of mgk-train",
+                                            .apart = apart,
                                             .matches = matches,
                                             .configure = configure,
                                             .step = read_step,

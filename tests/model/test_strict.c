@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* Each tensor of a checkpoint is used, known to be harmless, or refused by name. */
+#include "test.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "model/containers/safetensors.h"
+#include "model/formats/format.h"
+
+static const char top[] = MGK_TEST_GOLDEN "/hugging_face/";
+static const char weights[] = "model.safetensors";
+
+static mgk_device *cpu;
+
+static int open_cpu(void **state)
+{
+    (void)state;
+    return mgk_device_open("cpu", MGK_SINGLE, 1, &cpu) == STATUS_OK ? 0 : -1;
+}
+
+static int close_cpu(void **state)
+{
+    (void)state;
+    mgk_device_close(cpu);
+    unlink(weights);
+    unlink("config.json");
+    return 0;
+}
+
+static void copy_config(const char *family)
+{
+    char path[512];
+    mgk_mapping file;
+    snprintf(path, sizeof(path), "%s%s/config.json", top, family);
+    assert_ok(mgk_map_file(path, &file));
+    assert_ok(mgk_write_file("config.json", true, file.data, file.size));
+    mgk_unmap_file(&file);
+}
+
+enum { MOST_TENSORS = 64, MOST_NUMBERS = 512 };
+
+static const double zeros[MOST_NUMBERS];
+
+/*
+ * Writes the golden checkpoint of a family without tensor `dropped`, if it is less than their
+ * number, and with a tensor `added`, or NULL, of `axes` axes. Returns the number of tensors, and
+ * the name of the dropped one.
+ */
+static size_t rewrite(const char *family, size_t dropped, const char *added, int axes,
+                      char name[256])
+{
+    char path[512];
+    mgk_tensors *source;
+    mgk_tensor_view views[MOST_TENSORS + 1];
+    double *values[MOST_TENSORS];
+    size_t written = 0, count;
+    copy_config(family);
+    snprintf(path, sizeof(path), "%s%s", top, family);
+    assert_ok(mgk_tensors_open(path, &source));
+    count = mgk_tensors_count(source);
+    assert_in_range(count, 1, MOST_TENSORS);
+    for (size_t i = 0; i < count; i++) {
+        const mgk_tensor_info *info = mgk_tensors_at(source, i);
+        assert_ok(mgk_alloc(info->count, sizeof(double), &values[i]));
+        assert_ok(mgk_tensors_read(source, info, 0, info->count, MGK_DTYPE_F64, values[i]));
+        mgk_tensor_view view = {.name = info->name,
+                                .storage = MGK_DTYPE_F32,
+                                .axes = info->axes,
+                                .source = MGK_DTYPE_F64,
+                                .data = values[i]};
+        memcpy(view.shape, info->shape, sizeof(view.shape));
+        if (i != dropped)
+            views[written++] = view;
+        else
+            snprintf(name, 256, "%s", info->name);
+    }
+    if (added)
+        views[written++] = (mgk_tensor_view){.name = added,
+                                             .storage = MGK_DTYPE_F32,
+                                             .axes = axes,
+                                             .shape = {2, 2, 2, 2},
+                                             .source = MGK_DTYPE_F64,
+                                             .data = zeros};
+    assert_ok(mgk_safetensors_write(weights, true, views, written, NULL, 0));
+    for (size_t i = 0; i < count; i++)
+        mgk_free(values[i]);
+    mgk_tensors_close(source);
+    return count;
+}
+
+static void assert_says(const char *text, const char *says)
+{
+    if (!text || !strstr(text, says))
+        fail_msg("\"%s\" does not say \"%s\"", text ? text : "nothing", says);
+}
+
+/* Loads the model with its weights, and without them: both say the same. */
+static void check_load(mgk_status status, const char *says)
+{
+    for (int i = 0; i < 2; i++) {
+        mgk_model *model;
+        mgk_status found = mgk_model_load(weights, NULL, i ? cpu : NULL, &model);
+        if (found != status)
+            fail_msg("%s, expected %s: %s", mgk_status_text(found), mgk_status_text(status), says);
+        if (status != STATUS_OK)
+            assert_says(mgk_fail_message(), says);
+        else if (says)
+            assert_says(model->remark, says);
+        else
+            assert_null(model->remark);
+        mgk_model_free(model);
+    }
+}
+
+static const char refused[] = "has no place in a model of type \"";
+
+/* NULL: read without a word. A remark says that a tensor is not used. */
+static const struct {
+    const char *family, *added;
+    int axes;
+    mgk_status status;
+    const char *says;
+} additions[] = {
+    /* Qwen2's biases and Qwen3's norms, in a folder that says it is a llama. */
+    {"llama", "model.layers.0.self_attn.q_proj.bias", 1, STATUS_UNSUPPORTED, refused},
+    {"llama", "model.layers.1.self_attn.q_norm.weight", 1, STATUS_UNSUPPORTED, refused},
+    {"llama", "lm_head.bias", 1, STATUS_UNSUPPORTED, refused},
+    {"llama", "model.layers.2.mlp.up_proj.weight", 2, STATUS_UNSUPPORTED, refused},
+    {"llama", "model.layers.0.self_attn.rotary_emb.inv_freq", 1, STATUS_OK, NULL},
+    {"llama", "model.layers.0.self_attn.rotary_emb.inv_freq", 2, STATUS_UNSUPPORTED, refused},
+    {"llama", "score.weight", 2, STATUS_OK, "1 tensor is not used: score.weight"},
+    {"llama-tied", "lm_head.weight", 2, STATUS_OK, "1 tensor is not used: lm_head.weight"},
+    {"llama", "other.embed_tokens.weight", 2, STATUS_FORMAT, "belongs to a second model"},
+    {"gpt2", "transformer.h.0.attn.bias", 4, STATUS_OK, NULL},
+    {"gpt2", "transformer.h.0.attn.bias", 1, STATUS_UNSUPPORTED, refused},
+    {"gpt2", "transformer.h.0.ln_cross_attn.weight", 1, STATUS_UNSUPPORTED, refused},
+    {"roberta", "roberta.embeddings.position_ids", 2, STATUS_OK, "not used: lm_head."},
+    {"roberta", "roberta.embeddings.position_ids", 1, STATUS_UNSUPPORTED, refused},
+    {"roberta", "a_head_of_ones_own.weight", 2, STATUS_OK, "not used: "},
+    {"roberta", "roberta.encoder.layer.0.attention.self.query.lora_A.weight", 2, STATUS_UNSUPPORTED,
+     refused},
+    {"roberta", "roberta.encoder.layer.0.crossattention.self.query.weight", 2, STATUS_UNSUPPORTED,
+     refused},
+    {"roberta", "passages.embeddings.word_embeddings.weight", 2, STATUS_FORMAT,
+     "belongs to a second model"},
+    {"vit", "vit.embeddings.mask_token", 3, STATUS_OK, "not used: classifier."},
+    {"vit", "vit.embeddings.distillation_token", 3, STATUS_UNSUPPORTED, refused},
+};
+
+static void test_added(void **state)
+{
+    (void)state;
+    char name[256];
+    for (size_t i = 0; i < sizeof(additions) / sizeof(additions[0]); i++) {
+        rewrite(additions[i].family, MOST_TENSORS, additions[i].added, additions[i].axes, name);
+        check_load(additions[i].status, additions[i].says);
+        if (additions[i].status != STATUS_OK)
+            assert_says(mgk_fail_message(), additions[i].added);
+    }
+}
+
+/* A missing tensor is named; a model without its output layer is an encoder. */
+static void test_removed(void **state)
+{
+    (void)state;
+    static const char *const families[] = {"llama-tied", "gpt2", "distilbert", "vit-bare"};
+    for (size_t f = 0; f < sizeof(families) / sizeof(families[0]); f++) {
+        size_t count = 1;
+        for (size_t i = 0; i < count; i++) {
+            char name[256], says[300];
+            count = rewrite(families[f], i, NULL, 0, name);
+            if (strstr(name, "mask_token"))
+                continue;
+            const char *bare = strchr(name, '.') + 1; /* the anchor alone has no known prefix */
+            snprintf(says, sizeof(says), "%s\" is missing", bare);
+            check_load(STATUS_SHAPE, says);
+        }
+    }
+}
+
+static void test_whole_numbers(void **state)
+{
+    (void)state;
+    static const char real[] = "\"F32\"", whole[] = "\"I32\"";
+    char name[256];
+    mgk_mapping file;
+    char *bytes;
+    rewrite("llama", MOST_TENSORS, NULL, 0, name);
+    assert_ok(mgk_map_file(weights, &file));
+    assert_ok(mgk_alloc(file.size + 1, 1, &bytes));
+    memcpy(bytes, file.data, file.size);
+    char *at = strstr(bytes + 8, real); /* after the length of the header */
+    assert_non_null(at);
+    memcpy(at, whole, strlen(whole));
+    assert_ok(mgk_write_file(weights, true, bytes, file.size));
+    mgk_unmap_file(&file);
+    mgk_free(bytes);
+    check_load(STATUS_UNSUPPORTED, "holds I32, expected real numbers");
+}
+
+static void test_quantised(void **state)
+{
+    (void)state;
+    static const char config[] =
+        "{\"model_type\": \"llama\", \"quantization_config\": {\"quant_method\": \"gptq\"}}";
+    char name[256];
+    rewrite("llama", MOST_TENSORS, NULL, 0, name);
+    assert_ok(mgk_write_file("config.json", true, config, strlen(config)));
+    check_load(STATUS_UNSUPPORTED, "\"quantization_config\": weights quantised by the method gptq");
+}
+
+/* Removes "model_type" from the copied config.json. */
+static void forget_type(void)
+{
+    mgk_mapping file;
+    char *text, *at;
+    assert_ok(mgk_map_file("config.json", &file));
+    assert_ok(mgk_alloc(file.size + 1, 1, &text));
+    memcpy(text, file.data, file.size);
+    mgk_unmap_file(&file);
+    at = strstr(text, "\"model_type\"");
+    assert_non_null(at);
+    memcpy(at, "\"other_type\"", strlen("\"other_type\""));
+    assert_ok(mgk_write_file("config.json", true, text, strlen(text)));
+    mgk_free(text);
+}
+
+/* Files of 2019 have no model_type: the names of the tensors tell it where they can. */
+static void test_type_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *family;
+        mgk_status status;
+        const char *says;
+    } cases[] = {
+        {"bert", STATUS_OK, "its tensors' names tell bert"}, /* saved without the module "bert." */
+        {"roberta", STATUS_OK, "its tensors' names tell roberta"},
+        {"gpt2", STATUS_OK, "its tensors' names tell gpt2"},
+        {"albert", STATUS_OK, "its tensors' names tell albert"},
+        {"xlm-roberta-padded", STATUS_FORMAT, "has no \"model_type\", and other families"},
+        {"llama", STATUS_FORMAT, "has no \"model_type\""},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char name[256];
+        rewrite(cases[i].family, MOST_TENSORS, NULL, 0, name);
+        forget_type();
+        check_load(cases[i].status, cases[i].says);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_added),         cmocka_unit_test(test_removed),
+        cmocka_unit_test(test_whole_numbers), cmocka_unit_test(test_quantised),
+        cmocka_unit_test(test_type_told),
+    };
+    return cmocka_run_group_tests(tests, open_cpu, close_cpu);
+}
