@@ -37,6 +37,16 @@ int main(void)
         "stablelm",
         "stablelm-serial",
         "starcoder2",
+        "gpt_neox",
+        "gpt_neox-serial",
+        "bloom",
+        "falcon",
+        "falcon-new",
+        "falcon-new-one-norm",
+        "falcon-alibi",
+        "opt",
+        "opt-post",
+        "opt-bare-norms",
         "gptj",
     };
     enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
