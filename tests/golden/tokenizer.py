@@ -80,6 +80,9 @@ def hard_strings():
     s += ["newtoken", "a newtoken b", "anewtokenb", "NewToken NEWTOKEN", " newtoken ", "xx lefty yy", "xx   lefty   yy", "xx righty yy",
           "xx   righty   yy", "lefty righty lefty", "righty  lefty", "single", "a single b", "singles", "asingle", "single,single.", "single_", "é single é", "singleé",
           "WÖRD wörd Wörd", "w\u00f6rd wo\u0308rd", "aawordbb", "word words wor", "word wordy wordyx", "both", "  both  both  ", "a both, b", "multi word token here", "multi  word token"]
+    s += ["\u2581", "\u2581\u2581a", "a\u2581b \u2581c", " \u2581", "<0x41>", "<0xE2><0x82>", "a<unk>b", "<extra_id_0> a <extra_id_3>b", "``quoted''", "(a)-b", "<bos>x",
+          "\uff76\uff9e \uff8a\uff9f \uff76", "\ufdfa\ufdfa", "\u1100\u1161\u11a8", "<|startoftext|>Walk <|ENDOFTEXT|>", "a\xb2\xb3b \xbc", "12345 1 22 333", "!!..,,", "a\u200b b\ufeff",
+          "x\u2026y", "<|user|>  walk", "</s>  walk </s>", "<start_of_turn>user\n\n\nwalk<end_of_turn>", "<b>bold<b>", "      six     five", "\t\t\tx", "[MASK] [MASK]", "!\u0301 (\u0301"]
     draw = random.Random(2)
     parts = ["walk", "Talking", " ", "  ", "\n", "é", "e\u0301", "日", "😀", "'s", "'LL", "12", ".", "!?", "[MASK]", "<mask>", "newtoken", "single", "\xa0",
              "ß", "İ", "Σ", "<|endoftext|>", "of the", "\u200d", "ไ", "ש", "\t", "_", "Ω"]

@@ -189,7 +189,8 @@ mgk_status mgk_tokenizer_read_bpe(const cJSON *vocabulary, mgk_span merges,
                                   const mgk_tokenizer_notes *notes, mgk_tokenizer *tokenizer)
 {
     size_t lines = 0;
-    tokenizer->model = &mgk_bpe;
+    tokenizer->model = &mgk_bpe_model;
+    tokenizer->bpe.of_bytes = tokenizer->byte_alphabet = true;
     TRY(mgk_json_vocabulary(vocabulary, &tokenizer->vocabulary));
     for (size_t i = 0; i < merges.size; i++)
         lines += merges.data[i] == '\n';
