@@ -40,14 +40,21 @@ static const struct {
     {"whisper", "tokenizer.json", true},
     {"clip", "tokenizer.json", false},
     {"llama", "tokenizer.json", true},
+    {"llama", "tokenizer.model", true},
     {"llama-legacy", "tokenizer.json", false},
     {"gemma", "tokenizer.json", true},
+    {"gemma", "tokenizer.model", true},
     {"t5", "tokenizer.json", true},
+    {"t5", "spiece.model", true},
     {"flan-t5", "tokenizer.json", true},
     {"albert", "tokenizer.json", true},
+    {"albert", "spiece.model", true},
     {"xlm-roberta", "tokenizer.json", true},
+    {"xlm-roberta", "sentencepiece.bpe.model", true},
     {"camembert", "tokenizer.json", true},
+    {"camembert", "sentencepiece.bpe.model", true},
     {"deberta-v2", "tokenizer.json", false},
+    {"deberta-v2", "spm.model", false},
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };

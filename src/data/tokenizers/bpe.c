@@ -74,17 +74,32 @@ static int32_t find_symbol(const mgk_tokenizer *tokenizer, mgk_span letter, bool
     return find_character(tokenizer, letter, first, last);
 }
 
-mgk_status mgk_bpe_prepare(mgk_tokenizer *tokenizer, size_t merges)
+/* Makes room for another merge. */
+static mgk_status grow(mgk_bpe *bpe)
+{
+    enum { FIRST_ROWS = 1024 };
+    mgk_buffer old = bpe->merges;
+    size_t rows = table_rows(bpe), more = rows ? 2 * rows : FIRST_ROWS;
+    mgk_buffer fresh = {0};
+    if (2 * (bpe->merge_count + 1) <= rows)
+        return STATUS_OK;
+    TRY(mgk_buffer_reserve(&fresh, more * sizeof(merge)));
+    fresh.size = more * sizeof(merge);
+    memset(fresh.data, -1, fresh.size);
+    bpe->merges = fresh;
+    const merge *row = (const merge *)(const void *)old.data;
+    for (size_t i = 0; i < rows; i++)
+        if (row[i].rank >= 0)
+            *find_row(bpe, row[i].left, row[i].right) = row[i];
+    mgk_buffer_free(&old);
+    return STATUS_OK;
+}
+
+mgk_status mgk_bpe_prepare(mgk_tokenizer *tokenizer)
 {
     mgk_bpe *bpe = &tokenizer->bpe;
-    size_t rows = 1024;
     char letter[4];
-    while (rows < 2 * merges + 2)
-        rows *= 2;
-    TRY(mgk_buffer_reserve(&bpe->merges, rows * sizeof(merge)));
-    bpe->merges.size = rows * sizeof(merge);
     bpe->seed = mgk_hash_seed();
-    memset(bpe->merges.data, -1, bpe->merges.size);
     for (int byte = 0; byte < 256; byte++) {
         mgk_span spelled = {letter,
                             mgk_utf8_write(mgk_byte_character((unsigned char)byte), letter)};
@@ -92,7 +107,7 @@ mgk_status mgk_bpe_prepare(mgk_tokenizer *tokenizer, size_t merges)
             bpe->bytes[place][byte] = find_character(tokenizer, spelled, place & 1, place & 2);
     }
     mgk_tokenizer_find_bytes(tokenizer);
-    return STATUS_OK;
+    return grow(bpe);
 }
 
 /* Finds a token, or one in two pieces. */
@@ -122,6 +137,7 @@ mgk_status mgk_bpe_add_merge(mgk_tokenizer *tokenizer, mgk_span left, mgk_span r
                         bpe->merge_count + 1);
     right = (mgk_span){right.data + bpe->prefix.size, right.size - bpe->prefix.size};
     TRY(find_token(tokenizer, left, right, &found.id));
+    TRY(grow(bpe));
     found.rank = (int32_t)bpe->merge_count++;
     /* If a pair is listed twice, its last place counts. */
     *find_row(bpe, found.left, found.right) = found;

@@ -188,13 +188,10 @@ static mgk_status configure_bpe(const mgk_notes *notes, mgk_tokenizer *tokenizer
 mgk_status mgk_tokenizer_read_bpe(const cJSON *vocabulary, mgk_span merges,
                                   const mgk_tokenizer_notes *notes, mgk_tokenizer *tokenizer)
 {
-    size_t lines = 0;
     tokenizer->model = &mgk_bpe_model;
     tokenizer->bpe.of_bytes = tokenizer->byte_alphabet = true;
     TRY(mgk_json_vocabulary(vocabulary, &tokenizer->vocabulary));
-    for (size_t i = 0; i < merges.size; i++)
-        lines += merges.data[i] == '\n';
-    TRY(mgk_bpe_prepare(tokenizer, lines + 1));
+    TRY(mgk_bpe_prepare(tokenizer));
     TRY(read_merge_lines(merges, tokenizer));
     return read_notes(notes, configure_bpe, tokenizer);
 }

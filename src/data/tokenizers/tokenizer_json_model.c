@@ -74,7 +74,7 @@ static mgk_status read_bpe(const cJSON *model, mgk_tokenizer *tokenizer)
                                             "a prefix or a suffix: give ids with `tokens`");
     if (!cJSON_IsArray(merges))
         return mgk_fail(STATUS_FORMAT, "\"merges\" is not a list");
-    TRY(mgk_bpe_prepare(tokenizer, (size_t)cJSON_GetArraySize(merges)));
+    TRY(mgk_bpe_prepare(tokenizer));
     cJSON_ArrayForEach(pair, merges) TRY(read_merge(pair, tokenizer));
     return STATUS_OK;
 }

@@ -8,17 +8,22 @@
 #include "base/download.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "data/tokenizers/piece_model.h"
 #include "data/tokenizers/tokenizer_json.h"
 
 static const char vocabulary_name[] = "vocab.json", merges_name[] = "merges.txt";
 
-/* The files to look for in a folder, in order of preference. */
-static const char *const candidates[] = {"tokenizer.json", "vocab.txt", vocabulary_name};
+/* The files to look for in a folder, in order of preference. Those of SentencePiece have a name for
+ * each class of tokenizers. */
+static const char *const candidates[] = {
+    "tokenizer.json",          "vocab.txt", vocabulary_name, "tokenizer.model", "spiece.model",
+    "sentencepiece.bpe.model", "spm.model",
+};
 
 /* The files that accompany a plain vocabulary. */
-enum { CONFIG, ADDED, SPECIALS, NOTES };
+enum { CONFIG, ADDED, SPECIALS, MODEL, NOTES };
 static const char *const note_names[NOTES] = {"tokenizer_config.json", "added_tokens.json",
-                                              "special_tokens_map.json"};
+                                              "special_tokens_map.json", "config.json"};
 
 const char *mgk_tokenizer_file(size_t index)
 {
@@ -111,7 +116,7 @@ static mgk_status map_notes(const char *path, mgk_mapping files[NOTES], mgk_toke
     for (int i = 0; i < NOTES && status == STATUS_OK; i++)
         status = map_beside(path, note_names[i], false, &files[i]);
     *notes = (mgk_tokenizer_notes){span_of(&files[CONFIG]), span_of(&files[ADDED]),
-                                   span_of(&files[SPECIALS])};
+                                   span_of(&files[SPECIALS]), span_of(&files[MODEL])};
     return status;
 }
 
@@ -195,9 +200,10 @@ static mgk_status read_file(const char *path, mgk_tokenizer *tokenizer)
     size_t start = 0;
     while (start < text.size && strchr(" \t\r\n", text.data[start]) && text.data[start])
         start++;
-    mgk_status status = start < text.size && text.data[start] == '{'
-                            ? read_json(path, text, tokenizer)
-                            : read_list(path, text, tokenizer);
+    mgk_status status =
+        mgk_piece_model_begins(text) ? read_noted(path, text, mgk_tokenizer_read_pieces, tokenizer)
+        : start < text.size && text.data[start] == '{' ? read_json(path, text, tokenizer)
+                                                       : read_list(path, text, tokenizer);
     if (status == STATUS_OK)
         status = mgk_tokenizer_finish(tokenizer);
     if (status != STATUS_OK && strncmp(mgk_fail_message(), path, strlen(path)) != 0)
@@ -247,9 +253,11 @@ mgk_status mgk_tokenizer_open(const char *path, mgk_tokenizer **out)
         return open_file(path, out);
     const char *name = best_of(path);
     if (!name)
-        return mgk_fail(STATUS_IO,
-                        "%s: no tokenizer.json, vocab.txt, or vocab.json with merges.txt in it",
-                        path);
+        return mgk_fail(
+            STATUS_IO,
+            "%s: no tokenizer.json, vocab.txt, vocab.json with merges.txt, or .model of "
+            "SentencePiece in it",
+            path);
     TRY(mgk_join_path(path, name, &file));
     mgk_status status = open_file(file, out);
     mgk_free(file);

@@ -128,7 +128,7 @@ mgk_status mgk_tokenizer_add_token(mgk_tokenizer *tokenizer, mgk_span content,
  * mgk_bpe_add_merge then adds each merge, in order of priority. STATUS_FORMAT: a token is not in
  * the vocabulary.
  */
-mgk_status mgk_bpe_prepare(mgk_tokenizer *tokenizer, size_t merges);
+mgk_status mgk_bpe_prepare(mgk_tokenizer *tokenizer);
 mgk_status mgk_bpe_add_merge(mgk_tokenizer *tokenizer, mgk_span left, mgk_span right);
 
 /* Whether words can be split before each sign (a character) that follows another character: no
@@ -154,6 +154,7 @@ typedef struct mgk_tokenizer_notes {
     mgk_span config;   /* tokenizer_config.json */
     mgk_span added;    /* added_tokens.json */
     mgk_span specials; /* special_tokens_map.json */
+    mgk_span model;    /* config.json */
 } mgk_tokenizer_notes;
 
 /* Read the other kinds of files into an empty tokenizer. */
@@ -161,6 +162,9 @@ mgk_status mgk_tokenizer_read_wordpiece(mgk_span vocabulary, const mgk_tokenizer
                                         mgk_tokenizer *tokenizer);
 mgk_status mgk_tokenizer_read_word_list(mgk_span list, const mgk_tokenizer_notes *notes,
                                         mgk_tokenizer *tokenizer);
+
+mgk_status mgk_tokenizer_read_pieces(mgk_span model, const mgk_tokenizer_notes *notes,
+                                     mgk_tokenizer *tokenizer);
 
 /* Reads the words of a list only. */
 mgk_status mgk_tokenizer_read_words(mgk_span list, mgk_tokenizer *tokenizer);
