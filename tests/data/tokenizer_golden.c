@@ -55,6 +55,10 @@ static const struct {
     {"camembert", "sentencepiece.bpe.model", true},
     {"deberta-v2", "tokenizer.json", false},
     {"deberta-v2", "spm.model", false},
+    {"pieces-unigram", "", false},
+    {"pieces-bpe", "", false},
+    {"marian", "", false},
+    {"llama2c", "tokenizer.bin", false},
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };

@@ -12,9 +12,12 @@ as tokenizer.json. So both files must give the ids.
   FOLDER/FAMILY/ids.txt   as in tokenizer.py
   FOLDER/FAMILY/...       tokenizer.json, the .model, and tokenizer_config.json
 """
+import collections
+import contextlib
 import io
 import json
 import os
+import struct
 import sys
 import tempfile
 
@@ -35,12 +38,13 @@ RULES = {"\ufb01": "fi", "\ufb02": "fl", "\ufb00": "ff", "\u2460": "1", "\u2461"
 def train(path, lines, **options):
     """Writes a SentencePiece model."""
     model = io.BytesIO()
-    with tempfile.NamedTemporaryFile("w", suffix=".tsv") as rules:
-        for old, new in sorted(RULES.items()):
-            rules.write(" ".join(f"{ord(c):X}" for c in old) + "\t" + " ".join(f"{ord(c):X}" for c in new) + "\n")
-        rules.flush()
+    path = os.path.abspath(path)
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        with open("rules.tsv", "w") as rules:  # the model contains this name
+            for old, new in sorted(RULES.items()):
+                rules.write(" ".join(f"{ord(c):X}" for c in old) + "\t" + " ".join(f"{ord(c):X}" for c in new) + "\n")
         if options.get("model_type") == "unigram":
-            options = {"normalization_rule_tsv": rules.name, **options}
+            options = {"normalization_rule_tsv": "rules.tsv", **options}
         sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines), model_writer=model, num_threads=1, minloglevel=2,
                                                  hard_vocab_limit=False, **{"vocab_size": 450, "character_coverage": 0.998, **options})
     with open(path, "wb") as file:
@@ -139,14 +143,42 @@ def byte_families(lines):
 def clip(lines):
     normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Lowercase()])
     words = r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
-    t = Tokenizer(plain.models.BPE(unk_token="<|endoftext|>", end_of_word_suffix="</w>", continuing_subword_prefix="", fuse_unk=False))
+    split = pre_tokenizers.Sequence([plain.split(words, "removed", True), pre_tokenizers.ByteLevel(add_prefix_space=False)])
+    count = collections.Counter(word for line in lines for word, _ in split.pre_tokenize_str(normalizer.normalize_str(line)))
+    # The library's trainer orders tokens with a suffix differently every time.
+    parts = {word: list(word[:-1]) + [word[-1] + "</w>"] for word in count}
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    tokens = ["<|startoftext|>", "<|endoftext|>"] + alphabet + [letter + "</w>" for letter in alphabet]
+    merges = []
+    for _ in range(250):
+        pairs = collections.Counter()
+        for word, symbols in parts.items():
+            for pair in zip(symbols, symbols[1:]):
+                pairs[pair] += count[word]
+        best = max(pairs, key=lambda pair: (pairs[pair], pair))
+        merges.append(best)
+        tokens.append("".join(best))
+        for symbols in parts.values():
+            for i in range(len(symbols) - 1):
+                if tuple(symbols[i:i + 2]) == best:
+                    symbols[i:i + 2] = ["".join(best)]
+    unknown = [token for i, token in enumerate(tokens) if i % 37 == 36]  # so that some bytes are
+    kept = [token for token in tokens if token not in unknown]
+    merges = [pair for pair in merges if not {*pair, "".join(pair)} & set(unknown)]
+    vocabulary = {token: i for i, token in enumerate(dict.fromkeys(kept))}
+    t = Tokenizer(plain.models.BPE(vocabulary, merges, unk_token="<|endoftext|>", end_of_word_suffix="</w>", continuing_subword_prefix="", fuse_unk=False))
     t.normalizer = normalizer
-    t.pre_tokenizer = pre_tokenizers.Sequence([plain.split(words, "removed", True), pre_tokenizers.ByteLevel(add_prefix_space=False)])
-    trainer = plain.trainers.BpeTrainer(vocab_size=800, show_progress=False, end_of_word_suffix="</w>", special_tokens=["<|startoftext|>", "<|endoftext|>"],
-                                        initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
-    t.train_from_iterator(lines, trainer)
+    t.pre_tokenizer = split
+    t.add_special_tokens(["<|startoftext|>", "<|endoftext|>"])
     t.post_processor = processors.RobertaProcessing(("<|endoftext|>", 1), ("<|startoftext|>", 0), trim_offsets=False, add_prefix_space=False)
     return t
+
+
+def write_ids(place, encode, before, after, strings):
+    with open(os.path.join(place, "ids.txt"), "w") as file:
+        file.write(" ".join(map(str, before)) + " | " + " ".join(map(str, after)) + "\n")
+        for string in strings:
+            file.write(" ".join(map(str, encode(string.decode("utf-8", errors="replace")))) + "\n")
 
 
 def write(place, tokenizer, strings):
@@ -154,12 +186,67 @@ def write(place, tokenizer, strings):
     with open(os.path.join(place, "tokenizer.json"), "w", encoding="utf-8") as file:
         json.dump(json.loads(tokenizer.to_str()), file, ensure_ascii=False, separators=(",", ":"))
         file.write("\n")
-    with open(os.path.join(place, "ids.txt"), "w") as file:
-        before, after = plain.frame(tokenizer)
-        file.write(" ".join(map(str, before)) + " | " + " ".join(map(str, after)) + "\n")
-        for string in strings:
-            text = string.decode("utf-8", errors="replace")
-            file.write(" ".join(map(str, tokenizer.encode(text, add_special_tokens=False).ids)) + "\n")
+    write_ids(place, lambda text: tokenizer.encode(text, add_special_tokens=False).ids, *plain.frame(tokenizer), strings)
+
+
+def write_json(place, name, tree):
+    with open(os.path.join(place, name), "w", encoding="utf-8") as file:
+        json.dump(tree, file, ensure_ascii=False, separators=(",", ":"))
+        file.write("\n")
+
+
+def write_alone(top, lines, strings):
+    """Models without a class, which SentencePiece itself reads."""
+    bpe = dict(model_type="bpe", vocab_size=600, byte_fallback=True, normalization_rule_name="identity", character_coverage=0.99)
+    for name, options in (("pieces-unigram", UNIGRAM), ("pieces-bpe", bpe)):
+        place = os.path.join(top, name)
+        os.makedirs(place, exist_ok=True)
+        train(os.path.join(place, "tokenizer.model"), lines, **options)
+        theirs = sentencepiece.SentencePieceProcessor(model_file=os.path.join(place, "tokenizer.model"))
+        write_ids(place, theirs.encode, [], [], strings)
+
+
+def write_marian(top, lines, strings):
+    place = os.path.join(top, "marian")
+    os.makedirs(place, exist_ok=True)
+    source = os.path.join(place, "source.spm")
+    train(source, lines, **dict(UNIGRAM, eos_id=0, unk_id=1, bos_id=-1, pad_id=-1))
+    pieces = sentencepiece.SentencePieceProcessor(model_file=source)
+    names = [pieces.id_to_piece(i) for i in range(pieces.get_piece_size())]
+    # The order differs, a piece has no id, and a run of unknown characters has one.
+    words = ["</s>", "<unk>"] + sorted(names[2:-1]) + [">>fr<<", "\u65e5\u672c", "<pad>"]
+    write_json(place, "vocab.json", {word: i for i, word in enumerate(words)})
+    write_json(place, "tokenizer_config.json", {"tokenizer_class": "MarianTokenizer"})
+    theirs = transformers.MarianTokenizer(source_spm=source, target_spm=source, vocab=os.path.join(place, "vocab.json"))
+    write_ids(place, lambda text: theirs(text, add_special_tokens=False)["input_ids"], [], [0], strings)
+
+
+def write_llama2c(top, strings):
+    """The tokenizer of llama2.c: its export of a model, and its encoding, transcribed."""
+    place = os.path.join(top, "llama2c")
+    os.makedirs(place, exist_ok=True)
+    pieces = sentencepiece.SentencePieceProcessor(model_file=os.path.join(top, "llama", "tokenizer.model"))
+    tokens = [pieces.id_to_piece(i).replace("\u2581", " ").encode() for i in range(pieces.get_piece_size())]
+    tokens[1], tokens[2] = b"\n<s>\n", b"\n</s>\n"
+    scores = [pieces.get_score(i) for i in range(len(tokens))]
+    with open(os.path.join(place, "tokenizer.bin"), "wb") as file:
+        file.write(struct.pack("<I", max(map(len, tokens))))
+        for token, score in zip(tokens, scores):
+            file.write(struct.pack("<fI", score, len(token)) + token)
+    number = {token: i for i, token in reversed(list(enumerate(tokens)))}
+
+    def encode(text):
+        ids = [number[b" "]] if text else []
+        for character in text:
+            letter = character.encode()
+            ids += [number[letter]] if letter in number else [byte + 3 for byte in letter]
+        while True:
+            pairs = [(number[tokens[a] + tokens[b]], i) for i, (a, b) in enumerate(zip(ids, ids[1:])) if tokens[a] + tokens[b] in number]
+            if not pairs:
+                return ids
+            best, i = max(pairs, key=lambda pair: (scores[pair[0]], -pair[1]))
+            ids[i:i + 2] = [best]
+    write_ids(place, encode, [1], [], strings)
 
 
 def main():
@@ -180,6 +267,9 @@ def main():
             write(os.path.join(top, "llama-legacy"), plain.edited(theirs, legacy_llama), strings)
         if name == "t5":
             write(os.path.join(top, "flan-t5"), plain.edited(theirs, flan_t5), strings)
+    write_alone(top, lines, strings)
+    write_marian(top, lines, strings)
+    write_llama2c(top, strings)
     for name, tokenizer in byte_families(lines).items():
         write(os.path.join(top, name), tokenizer, strings)
 

@@ -125,7 +125,7 @@ static mgk_status find_token(const mgk_tokenizer *tokenizer, mgk_span first, mgk
     return STATUS_OK;
 }
 
-mgk_status mgk_bpe_add_merge(mgk_tokenizer *tokenizer, mgk_span left, mgk_span right)
+mgk_status mgk_bpe_add_ranked(mgk_tokenizer *tokenizer, mgk_span left, mgk_span right, int32_t rank)
 {
     const mgk_span nothing = {"", 0};
     mgk_bpe *bpe = &tokenizer->bpe;
@@ -138,10 +138,16 @@ mgk_status mgk_bpe_add_merge(mgk_tokenizer *tokenizer, mgk_span left, mgk_span r
     right = (mgk_span){right.data + bpe->prefix.size, right.size - bpe->prefix.size};
     TRY(find_token(tokenizer, left, right, &found.id));
     TRY(grow(bpe));
-    found.rank = (int32_t)bpe->merge_count++;
+    found.rank = rank;
+    bpe->merge_count++;
     /* If a pair is listed twice, its last place counts. */
     *find_row(bpe, found.left, found.right) = found;
     return STATUS_OK;
+}
+
+mgk_status mgk_bpe_add_merge(mgk_tokenizer *tokenizer, mgk_span left, mgk_span right)
+{
+    return mgk_bpe_add_ranked(tokenizer, left, right, (int32_t)tokenizer->bpe.merge_count);
 }
 
 static bool begins(mgk_span token, mgk_span part)

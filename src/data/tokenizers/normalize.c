@@ -198,6 +198,9 @@ static mgk_status apply(const mgk_normal_step *step, mgk_normal_scratch *scratch
     case MGK_NORMAL_CHARSMAP:
         TRY(mgk_replace_characters(&step->charsmap, scratch, *text, next));
         break;
+    case MGK_NORMAL_PIECES:
+        TRY(mgk_replace_for_pieces(step, scratch, *text, next));
+        break;
     case MGK_NORMAL_NFD:
     case MGK_NORMAL_NFC:
     case MGK_NORMAL_NFKD:

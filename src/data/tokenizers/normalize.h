@@ -21,6 +21,7 @@ typedef enum mgk_normal_kind {
     MGK_NORMAL_PREPEND,     /* puts `content` in front of a text that is not empty */
     MGK_NORMAL_REPLACE,     /* puts `content` in the place of each match of `pattern` */
     MGK_NORMAL_CHARSMAP,    /* replaces grapheme clusters or characters as `charsmap` says */
+    MGK_NORMAL_PIECES,      /* all that SentencePiece itself does: see replace.h */
 } mgk_normal_kind;
 
 /* A step and what it owns, by kind. */
@@ -29,8 +30,10 @@ typedef struct mgk_normal_step {
     mgk_pattern *pattern;
     mgk_buffer content;
     mgk_charsmap charsmap;
-    bool for_spaces; /* REPLACE: `content` is not a space and stands for spaces */
-    bool all_spaces; /* REPLACE: no space is left */
+    bool dummy_prefix;  /* PIECES: a space in front */
+    bool remove_spaces; /* PIECES: at both ends, and behind others */
+    bool for_spaces;    /* REPLACE: `content` is not a space and stands for spaces */
+    bool all_spaces;    /* REPLACE: no space is left */
     bool keeps_cuts; /* the two parts of a text that is cut between a visible ASCII character and a
                         space give the parts of the normalized text */
 } mgk_normal_step;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "data/tokenizers/replace.h"
 
+#include <string.h>
 #include <utf8proc.h>
 
 #include "base/utf8.h"
@@ -73,5 +74,63 @@ mgk_status mgk_replace_characters(const mgk_charsmap *map, const mgk_normal_scra
             TRY(append(scratch, replacement, out));
         }
     }
+    return STATUS_OK;
+}
+
+/* The next part of a text and its replacement. */
+static size_t next_part(const mgk_charsmap *map, mgk_span text, mgk_span *part)
+{
+    uint32_t code;
+    size_t size = mgk_charsmap_find(map, text, true, part);
+    if (size > 0)
+        return size;
+    size = mgk_utf8_read(text.data, text.size, &code);
+    *part = (mgk_span){text.data, size};
+    return size;
+}
+
+static mgk_span rest_of(mgk_span text, size_t size)
+{
+    return (mgk_span){text.data + size, text.size - size};
+}
+
+/* Appends a part with the sign for each space. */
+static mgk_status append_signs(const mgk_normal_scratch *scratch, mgk_span part, mgk_span space,
+                               mgk_buffer *out)
+{
+    for (size_t i = 0; i < part.size; i++) {
+        mgk_span byte = {part.data + i, 1};
+        TRY(append(scratch, part.data[i] == ' ' ? space : byte, out));
+    }
+    return STATUS_OK;
+}
+
+mgk_status mgk_replace_for_pieces(const mgk_normal_step *step, const mgk_normal_scratch *scratch,
+                                  mgk_span text, mgk_buffer *out)
+{
+    const mgk_span space = {(const char *)step->content.data, step->content.size};
+    bool after_space = step->remove_spaces;
+    mgk_span part;
+    while (step->remove_spaces && text.size > 0) {
+        size_t size = next_part(&step->charsmap, text, &part);
+        if (!mgk_span_equals(part, " "))
+            break;
+        text = rest_of(text, size);
+    }
+    if (text.size == 0)
+        return STATUS_OK;
+    if (step->dummy_prefix)
+        TRY(append(scratch, space, out));
+    while (text.size > 0) {
+        text = rest_of(text, next_part(&step->charsmap, text, &part));
+        while (after_space && part.size > 0 && part.data[0] == ' ')
+            part = rest_of(part, 1);
+        TRY(append_signs(scratch, part, space, out));
+        if (part.size > 0)
+            after_space = step->remove_spaces && part.data[part.size - 1] == ' ';
+    }
+    while (step->remove_spaces && out->size >= space.size &&
+           memcmp(out->data + out->size - space.size, space.data, space.size) == 0)
+        out->size -= space.size;
     return STATUS_OK;
 }

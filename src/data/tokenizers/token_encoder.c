@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Encodes text as token ids. */
+#include <string.h>
+
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "data/tokenizers/tokenizer_private.h"
@@ -100,10 +102,29 @@ static mgk_status encode_words(mgk_token_encoder *encoder, mgk_span text)
     return mgk_cut_words(encoder, 0, text);
 }
 
+/* Emits the language code at the start of a text for Marian, and skips it. */
+static mgk_status take_code(mgk_token_encoder *encoder, mgk_span *text)
+{
+    const mgk_tokenizer *tokenizer = encoder->tokenizer;
+    size_t size = 2;
+    if (text->size < 4 || memcmp(text->data, ">>", 2) != 0)
+        return STATUS_OK;
+    while (size + 1 < text->size && memcmp(text->data + size, "<<", 2) != 0)
+        size++;
+    if (size + 1 >= text->size)
+        return STATUS_OK;
+    size += 2;
+    int32_t id = mgk_vocabulary_find(&tokenizer->vocabulary, (mgk_span){text->data, size});
+    *text = (mgk_span){text->data + size, text->size - size};
+    return mgk_emit(encoder, id < 0 ? tokenizer->unknown : id);
+}
+
 static mgk_status encode_plain(mgk_token_encoder *encoder, mgk_span text)
 {
     const mgk_tokenizer *tokenizer = encoder->tokenizer;
     bool first = text.data == encoder->text_start;
+    if (tokenizer->language_codes)
+        TRY(take_code(encoder, &text));
     TRY(mgk_normalize(&tokenizer->normalizer, &encoder->normal, text, &text));
     encoder->text_start = first ? text.data : NULL;
     return encode_between(encoder, &tokenizer->added_normalized, text, encode_words);

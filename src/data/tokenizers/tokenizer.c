@@ -34,6 +34,7 @@ void mgk_tokenizer_close(mgk_tokenizer *tokenizer)
     mgk_buffer_free(&tokenizer->bpe.merges);
     mgk_prefix_tree_free(&tokenizer->unigram.pieces);
     mgk_buffer_free(&tokenizer->unigram.scores);
+    mgk_buffer_free(&tokenizer->unigram.ids);
     mgk_buffer_free(&tokenizer->text);
     mgk_free(tokenizer->text_from);
     mgk_free(tokenizer);
@@ -208,7 +209,7 @@ static const char *find_subword(const mgk_tokenizer *tokenizer)
     mgk_span prefix = {(const char *)tokenizer->bpe.prefix.data, tokenizer->bpe.prefix.size};
     if (tokenizer->model == &mgk_wordpiece || mgk_span_equals(prefix, "##"))
         return "##";
-    bool spaced = tokenizer->byte_alphabet || sign_of(tokenizer).size > 0;
+    bool spaced = tokenizer->byte_alphabet || tokenizer->spaced || sign_of(tokenizer).size > 0;
     return spaced && prefix.size + tokenizer->bpe.suffix.size == 0 ? " " : "";
 }
 

@@ -122,6 +122,7 @@ static mgk_status read_unigram(const cJSON *model, mgk_tokenizer *tokenizer)
         return mgk_fail(STATUS_FORMAT, "unk_id %lld is not in [0, %d)", (long long)id,
                         mgk_vocabulary_size(&tokenizer->vocabulary));
     tokenizer->unknown = (int32_t)id;
+    tokenizer->unigram.joined_unknown = true;
     TRY(mgk_json_flag(model, "byte_fallback", false, &tokenizer->unigram.byte_fallback));
     return mgk_unigram_finish(tokenizer);
 }

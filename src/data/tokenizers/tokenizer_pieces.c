@@ -306,6 +306,7 @@ static mgk_status add_unigram(const family *kind, const mgk_notes *notes,
                               const mgk_piece_model *model, mgk_tokenizer *tokenizer)
 {
     tokenizer->model = &mgk_unigram_model;
+    tokenizer->unigram.joined_unknown = true;
     TRY(add_roles(notes, kind->front, tokenizer));
     for (size_t id = kind->dropped; id < mgk_piece_count(model); id++) {
         const mgk_piece *piece = mgk_piece_at(model, id);
@@ -316,24 +317,6 @@ static mgk_status add_unigram(const family *kind, const mgk_notes *notes,
         TRY(add_sentinels(notes, tokenizer));
     tokenizer->unknown = (int32_t)(kind->unknown < 0 ? model->unknown : kind->unknown);
     return mgk_unigram_finish(tokenizer);
-}
-
-/* Adds a merge for every way to make the piece of two others, the shortest first. */
-static mgk_status add_merges(mgk_span piece, mgk_tokenizer *tokenizer)
-{
-    enum { LONGEST = 256 };
-    char quoted[MGK_QUOTE_SIZE];
-    if (piece.size > LONGEST)
-        return mgk_fail(STATUS_UNSUPPORTED, "piece \"%s...\": %zu bytes are more than %d",
-                        mgk_quote(piece, quoted), piece.size, LONGEST);
-    for (size_t cut = 1; cut < piece.size; cut++) {
-        mgk_span left = {piece.data, cut}, right = {piece.data + cut, piece.size - cut};
-        if (((unsigned char)piece.data[cut] & 0xc0) != 0x80 &&
-            mgk_vocabulary_find(&tokenizer->vocabulary, left) >= 0 &&
-            mgk_vocabulary_find(&tokenizer->vocabulary, right) >= 0)
-            TRY(mgk_bpe_add_merge(tokenizer, left, right));
-    }
-    return STATUS_OK;
 }
 
 static mgk_status add_bpe(const family *kind, const mgk_notes *notes, const mgk_piece_model *model,
@@ -349,10 +332,7 @@ static mgk_status add_bpe(const family *kind, const mgk_notes *notes, const mgk_
     if (kind->steps != llama_steps)
         TRY(mgk_notes_find(mgk_notes_name(notes, "unk_token", "<unk>"), tokenizer,
                            &tokenizer->unknown));
-    TRY(mgk_bpe_prepare(tokenizer));
-    for (size_t id = 0; id < mgk_piece_count(model); id++)
-        TRY(add_merges(mgk_piece_at(model, id)->text, tokenizer));
-    return STATUS_OK;
+    return mgk_bpe_merge_in_order(model, tokenizer);
 }
 
 /* Control and user-defined pieces are found in the text. */
@@ -436,10 +416,11 @@ static mgk_status build(const family *kind, const mgk_notes *notes, const mgk_pi
                         &tokenizer->after);
 }
 
-/* The family of the model in the same folder. */
+/* The family of the model in the same folder; -1: there is no such model. */
 static mgk_status family_of_model(mgk_span config, int *out)
 {
     cJSON *tree;
+    char quoted[MGK_QUOTE_SIZE];
     *out = -1;
     if (config.size == 0)
         return STATUS_OK;
@@ -449,38 +430,50 @@ static mgk_status family_of_model(mgk_span config, int *out)
         for (size_t k = 0; families[i].model_types[k]; k++)
             if (mgk_span_equals(type, families[i].model_types[k]))
                 *out = i;
+    if (type.data)
+        mgk_quote(type, quoted);
+    bool unknown = type.data && *out < 0;
     cJSON_Delete(tree);
-    return STATUS_OK;
+    if (!unknown)
+        return STATUS_OK;
+    return mgk_fail(STATUS_UNSUPPORTED,
+                    "which ids a model of the type \"%s\" gives to pieces of SentencePiece is not "
+                    "known: its tokenizer.json is needed",
+                    quoted);
 }
 
-static mgk_status find_family(const mgk_notes *notes, mgk_span config, int *out)
+static mgk_status find_family(const mgk_tokenizer_notes *texts, const mgk_notes *notes, int *out)
 {
     const char *known[FAMILIES + 1] = {NULL};
     for (int i = 0; i < FAMILIES; i++)
         known[i] = families[i].class;
     TRY(mgk_notes_class(notes, known, out));
-    if (*out < 0)
-        TRY(family_of_model(config, out));
-    if (*out < 0)
-        return mgk_fail(STATUS_UNSUPPORTED,
-                        "a model of SentencePiece is read with its tokenizer_config.json, which "
-                        "names the \"tokenizer_class\", or with the config.json of a known model");
-    return STATUS_OK;
+    return *out < 0 ? family_of_model(texts->model, out) : STATUS_OK;
+}
+
+static mgk_status read_family(const mgk_piece_model *model, const mgk_tokenizer_notes *texts,
+                              mgk_tokenizer *tokenizer)
+{
+    mgk_status status;
+    mgk_notes notes;
+    int which;
+    TRY(mgk_notes_open(texts, &notes));
+    CHECK(find_family(texts, &notes, &which));
+    CHECK(which < 0 ? mgk_tokenizer_read_sentencepiece(model, tokenizer)
+                    : build(&families[which], &notes, model, tokenizer));
+out:
+    mgk_notes_close(&notes);
+    return status;
 }
 
 mgk_status mgk_tokenizer_read_pieces(mgk_span bytes, const mgk_tokenizer_notes *texts,
                                      mgk_tokenizer *tokenizer)
 {
-    mgk_status status;
-    mgk_piece_model model = {0};
-    mgk_notes notes;
-    int which;
-    TRY(mgk_notes_open(texts, &notes));
-    CHECK(find_family(&notes, texts->model, &which));
-    CHECK(mgk_piece_model_read(bytes, &model));
-    CHECK(build(&families[which], &notes, &model, tokenizer));
-out:
+    mgk_piece_model model;
+    mgk_status status = mgk_piece_model_read(bytes, &model);
+    if (status == STATUS_OK)
+        status = texts->ids.size > 0 ? mgk_tokenizer_read_marian(&model, texts, tokenizer)
+                                     : read_family(&model, texts, tokenizer);
     mgk_piece_model_free(&model);
-    mgk_notes_close(&notes);
     return status;
 }

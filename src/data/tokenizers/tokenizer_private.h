@@ -10,6 +10,7 @@
 #include "data/tokenizers/added_tokens.h"
 #include "data/tokenizers/cut_stage.h"
 #include "data/tokenizers/normalize.h"
+#include "data/tokenizers/piece_model.h"
 #include "data/tokenizers/prefix_tree.h"
 #include "data/tokenizers/tokenizer.h"
 #include "data/tokenizers/vocabulary.h"
@@ -43,12 +44,16 @@ typedef struct mgk_bpe {
     size_t merge_count;
 } mgk_bpe;
 
-/* A unigram language model; ids index the scores. */
+/* A unigram language model. */
 typedef struct mgk_unigram {
-    bool byte_fallback; /* as above */
+    bool byte_fallback;  /* as above */
+    bool single;         /* sums are rounded to single precision, as in SentencePiece itself */
+    bool joined_unknown; /* neighbouring unknown characters together may be a token */
     mgk_prefix_tree pieces;
-    mgk_buffer scores;    /* double */
-    double unknown_score; /* of a character that is no piece */
+    mgk_buffer scores;    /* double, by piece */
+    mgk_buffer ids;       /* int32_t, by piece; empty: a piece is its id */
+    int32_t unknown;      /* the piece that stands for a character that is none */
+    double unknown_score; /* of such a character */
 } mgk_unigram;
 
 struct mgk_tokenizer {
@@ -62,9 +67,11 @@ struct mgk_tokenizer {
     mgk_buffer before, after; /* int32_t, the frame */
 
     bool byte_alphabet;  /* tokens are written in the byte alphabet */
+    bool spaced;         /* tokens have spaces as they are */
     int32_t unknown;     /* id of unknown words or characters, -1: none */
     int32_t end_of_line; /* word lists: id of the end of a line, -1: none */
     size_t longest_word; /* WordPiece: in characters; longer words are unknown */
+    bool language_codes; /* Marian: a stretch of text may begin with a code, ">>fr<<" */
     mgk_bpe bpe;
     mgk_unigram unigram;
     int32_t fallback[256]; /* ids of <0x00> to <0xFF>, -1: none */
@@ -135,9 +142,30 @@ mgk_status mgk_bpe_add_merge(mgk_tokenizer *tokenizer, mgk_span left, mgk_span r
  * merge and no unknown token reaches across. */
 bool mgk_bpe_splits_at(const mgk_tokenizer *tokenizer, mgk_span sign);
 
-/* Unigram: adds the piece with the next id. mgk_unigram_finish comes after the last one.
- * STATUS_FORMAT: too long, or too many. */
+/* The same for a merge whose priority is that of others, too; smaller ranks come first. */
+mgk_status mgk_bpe_add_ranked(mgk_tokenizer *tokenizer, mgk_span left, mgk_span right,
+                              int32_t rank);
+
+/* A piece, its id and its score. */
+typedef struct mgk_scored_piece {
+    size_t id;
+    float score;
+    mgk_span text;
+} mgk_scored_piece;
+
+/* Add the merges that make each piece of two others, once the vocabulary is complete: in the order
+ * of ids; or those of larger scores first, and of equal scores all alike. The latter sorts the
+ * pieces. */
+mgk_status mgk_bpe_merge_in_order(const mgk_piece_model *model, mgk_tokenizer *tokenizer);
+mgk_status mgk_bpe_merge_by_score(mgk_scored_piece *pieces, size_t count, mgk_tokenizer *tokenizer);
+
+/*
+ * Unigram: mgk_unigram_add adds the next piece to vocabulary and tree, with the next id;
+ * mgk_unigram_add_piece adds it to the tree alone. mgk_unigram_finish comes after the last one, and
+ * after the id of the unknown token. STATUS_FORMAT: too long, or too many.
+ */
 mgk_status mgk_unigram_add(mgk_tokenizer *tokenizer, mgk_span piece, double score);
+mgk_status mgk_unigram_add_piece(mgk_tokenizer *tokenizer, mgk_span piece, double score);
 mgk_status mgk_unigram_finish(mgk_tokenizer *tokenizer);
 
 /* Looks up the ids of <0x00> to <0xFF>, once the vocabulary is complete. */
@@ -155,6 +183,7 @@ typedef struct mgk_tokenizer_notes {
     mgk_span added;    /* added_tokens.json */
     mgk_span specials; /* special_tokens_map.json */
     mgk_span model;    /* config.json */
+    mgk_span ids;      /* vocab.json, of Marian */
 } mgk_tokenizer_notes;
 
 /* Read the other kinds of files into an empty tokenizer. */
@@ -165,6 +194,16 @@ mgk_status mgk_tokenizer_read_word_list(mgk_span list, const mgk_tokenizer_notes
 
 mgk_status mgk_tokenizer_read_pieces(mgk_span model, const mgk_tokenizer_notes *notes,
                                      mgk_tokenizer *tokenizer);
+
+/* Read a model of SentencePiece whose class is not known, as that library reads it; Marian's, whose
+ * ids are in vocab.json; and the tokenizer.bin of llama2.c. */
+mgk_status mgk_tokenizer_read_sentencepiece(const mgk_piece_model *model, mgk_tokenizer *tokenizer);
+mgk_status mgk_tokenizer_read_marian(const mgk_piece_model *model, const mgk_tokenizer_notes *notes,
+                                     mgk_tokenizer *tokenizer);
+mgk_status mgk_tokenizer_read_llama2c(mgk_span bytes, mgk_tokenizer *tokenizer);
+
+/* Whether a file is laid out like llama2.c's. */
+bool mgk_llama2c_begins(mgk_span bytes);
 
 /* Reads the words of a list only. */
 mgk_status mgk_tokenizer_read_words(mgk_span list, mgk_tokenizer *tokenizer);

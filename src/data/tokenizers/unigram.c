@@ -18,18 +18,22 @@ enum { LONGEST = 1024, PENALTY = 10 };
 typedef struct path {
     double score;
     int32_t from; /* where its last piece begins, -1: there is no way yet */
-    int32_t id;   /* of the last piece */
+    int32_t last; /* piece */
 } path;
 
-/* A token of the word. */
+/* A piece of the word. */
 typedef struct piece {
-    int32_t start, end, id;
+    int32_t start, end, number;
 } piece;
 
-mgk_status mgk_unigram_add(mgk_tokenizer *tokenizer, mgk_span text, double score)
+static size_t piece_count(const mgk_unigram *unigram)
+{
+    return unigram->scores.size / sizeof(double);
+}
+
+mgk_status mgk_unigram_add_piece(mgk_tokenizer *tokenizer, mgk_span text, double score)
 {
     mgk_unigram *unigram = &tokenizer->unigram;
-    int32_t id = (int32_t)(unigram->scores.size / sizeof(score));
     char quoted[MGK_QUOTE_SIZE];
     if (text.size > LONGEST)
         return mgk_fail(STATUS_FORMAT, "piece \"%s...\": %zu bytes are more than %d",
@@ -37,9 +41,15 @@ mgk_status mgk_unigram_add(mgk_tokenizer *tokenizer, mgk_span text, double score
     if (!isfinite(score))
         return mgk_fail(STATUS_FORMAT, "piece \"%s\": its score is not a number",
                         mgk_quote(text, quoted));
-    TRY(mgk_vocabulary_set(&tokenizer->vocabulary, id, text));
-    TRY(mgk_buffer_append(&unigram->scores, &score, sizeof(score)));
-    return mgk_prefix_tree_add(&unigram->pieces, text, id);
+    TRY(mgk_prefix_tree_add(&unigram->pieces, text, (int32_t)piece_count(unigram)));
+    return mgk_buffer_append(&unigram->scores, &score, sizeof(score));
+}
+
+mgk_status mgk_unigram_add(mgk_tokenizer *tokenizer, mgk_span text, double score)
+{
+    TRY(mgk_vocabulary_set(&tokenizer->vocabulary, (int64_t)piece_count(&tokenizer->unigram),
+                           text));
+    return mgk_unigram_add_piece(tokenizer, text, score);
 }
 
 mgk_status mgk_unigram_finish(mgk_tokenizer *tokenizer)
@@ -47,40 +57,42 @@ mgk_status mgk_unigram_finish(mgk_tokenizer *tokenizer)
     mgk_unigram *unigram = &tokenizer->unigram;
     const double *scores = (const double *)(const void *)unigram->scores.data;
     double least = INFINITY;
-    for (size_t i = 0; i < unigram->scores.size / sizeof(*scores); i++)
+    for (size_t i = 0; i < piece_count(unigram); i++)
         least = scores[i] < least ? scores[i] : least;
     unigram->unknown_score = least - PENALTY;
+    if (unigram->ids.size == 0)
+        unigram->unknown = tokenizer->unknown;
     mgk_tokenizer_find_bytes(tokenizer);
     return STATUS_OK;
 }
 
-static void offer(path *paths, int32_t from, int32_t to, double score, int32_t id)
+static void offer(const mgk_unigram *unigram, path *paths, int32_t from, int32_t to, double score,
+                  int32_t last)
 {
     double sum = score + paths[from].score;
     if (paths[to].from < 0 || sum > paths[to].score)
-        paths[to] = (path){sum, from, id};
+        paths[to] = (path){unigram->single ? (double)(float)sum : sum, from, last};
 }
 
 /* Offers all pieces that begin at `from`. */
-static void extend(const mgk_tokenizer *tokenizer, mgk_span word, path *paths, int32_t from,
+static void extend(const mgk_unigram *unigram, mgk_span word, path *paths, int32_t from,
                    int32_t character)
 {
-    const mgk_unigram *unigram = &tokenizer->unigram;
     const double *scores = (const double *)(const void *)unigram->scores.data;
     uint32_t node = 0;
     bool known = false;
     for (int32_t to = from; (size_t)to < word.size;) {
-        int32_t id;
-        node = mgk_prefix_tree_step(&unigram->pieces, node, (unsigned char)word.data[to++], &id);
+        int32_t found;
+        node = mgk_prefix_tree_step(&unigram->pieces, node, (unsigned char)word.data[to++], &found);
         if (!node)
             break;
-        if (id < 0)
+        if (found < 0)
             continue;
-        offer(paths, from, to, scores[id], id);
+        offer(unigram, paths, from, to, scores[found], found);
         known = known || to == from + character;
     }
     if (!known)
-        offer(paths, from, from + character, unigram->unknown_score, tokenizer->unknown);
+        offer(unigram, paths, from, from + character, unigram->unknown_score, unigram->unknown);
 }
 
 static mgk_status find_paths(mgk_token_encoder *encoder, mgk_span word)
@@ -94,7 +106,7 @@ static mgk_status find_paths(mgk_token_encoder *encoder, mgk_span word)
     for (size_t at = 0, size; at < word.size; at += size) {
         uint32_t code;
         size = mgk_utf8_read(word.data + at, word.size - at, &code);
-        extend(encoder->tokenizer, word, paths, (int32_t)at, (int32_t)size);
+        extend(&encoder->tokenizer->unigram, word, paths, (int32_t)at, (int32_t)size);
     }
     return STATUS_OK;
 }
@@ -103,12 +115,12 @@ static mgk_status find_paths(mgk_token_encoder *encoder, mgk_span word)
 static mgk_status collect(mgk_token_encoder *encoder, mgk_span word)
 {
     const path *paths = (const path *)(const void *)encoder->paths.data;
-    int32_t unknown = encoder->tokenizer->unknown;
+    int32_t unknown = encoder->tokenizer->unigram.unknown;
     piece *last = NULL;
     encoder->pieces.size = 0;
     for (int32_t end = (int32_t)word.size; end > 0; end = paths[end].from) {
-        piece fresh = {paths[end].from, end, paths[end].id};
-        if (last && last->id == unknown && fresh.id == unknown) {
+        piece fresh = {paths[end].from, end, paths[end].last};
+        if (last && last->number == unknown && fresh.number == unknown) {
             last->start = fresh.start;
             continue;
         }
@@ -122,13 +134,24 @@ static mgk_status collect(mgk_token_encoder *encoder, mgk_span word)
 static mgk_status emit_unknown(mgk_token_encoder *encoder, mgk_span text)
 {
     const mgk_tokenizer *tokenizer = encoder->tokenizer;
-    int32_t id = mgk_vocabulary_find(&tokenizer->vocabulary, text);
+    bool joined = tokenizer->unigram.joined_unknown;
+    int32_t id = joined ? mgk_vocabulary_find(&tokenizer->vocabulary, text) : -1;
     if (id < 0 && tokenizer->unigram.byte_fallback && mgk_tokenizer_has_bytes(tokenizer, text)) {
         for (size_t i = 0; i < text.size; i++)
             TRY(mgk_emit(encoder, tokenizer->fallback[(unsigned char)text.data[i]]));
         return STATUS_OK;
     }
     return mgk_emit(encoder, id < 0 ? tokenizer->unknown : id);
+}
+
+static mgk_status emit(mgk_token_encoder *encoder, mgk_span word, const piece *found)
+{
+    const mgk_unigram *unigram = &encoder->tokenizer->unigram;
+    const int32_t *ids = (const int32_t *)(const void *)unigram->ids.data;
+    if (found->number == unigram->unknown)
+        return emit_unknown(
+            encoder, (mgk_span){word.data + found->start, (size_t)(found->end - found->start)});
+    return mgk_emit(encoder, ids ? ids[found->number] : found->number);
 }
 
 static mgk_status encode(mgk_token_encoder *encoder, mgk_span word)
@@ -138,13 +161,8 @@ static mgk_status encode(mgk_token_encoder *encoder, mgk_span word)
     TRY(find_paths(encoder, word));
     TRY(collect(encoder, word));
     const piece *pieces = (const piece *)(const void *)encoder->pieces.data;
-    for (size_t i = encoder->pieces.size / sizeof(*pieces); i-- > 0;) {
-        mgk_span text = {word.data + pieces[i].start, (size_t)(pieces[i].end - pieces[i].start)};
-        if (pieces[i].id == encoder->tokenizer->unknown)
-            TRY(emit_unknown(encoder, text));
-        else
-            TRY(mgk_emit(encoder, pieces[i].id));
-    }
+    for (size_t i = encoder->pieces.size / sizeof(*pieces); i-- > 0;)
+        TRY(emit(encoder, word, &pieces[i]));
     return STATUS_OK;
 }
 
