@@ -23,6 +23,8 @@ static const struct {
     {"wordpiece-uncased", "vocab.txt", true},
     {"wordpiece-cased", "tokenizer.json", true},
     {"wordpiece-cased", "vocab.txt", true},
+    {"mpnet", "tokenizer.json", true},
+    {"mpnet", "vocab.txt", true},
     {"gpt2", "tokenizer.json", true},
     {"gpt2", "vocab.json", true},
     {"gpt2", "merges.txt", true},

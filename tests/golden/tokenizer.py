@@ -82,7 +82,7 @@ def hard_strings():
           "WÖRD wörd Wörd", "w\u00f6rd wo\u0308rd", "aawordbb", "word words wor", "word wordy wordyx", "both", "  both  both  ", "a both, b", "multi word token here", "multi  word token"]
     s += ["\u2581", "\u2581\u2581a", "a\u2581b \u2581c", " \u2581", "<0x41>", "<0xE2><0x82>", "a<unk>b", "<extra_id_0> a <extra_id_3>b", "``quoted''", "(a)-b", "<bos>x",
           "\uff76\uff9e \uff8a\uff9f \uff76", "\ufdfa\ufdfa", "\u1100\u1161\u11a8", "<|startoftext|>Walk <|ENDOFTEXT|>", "a\xb2\xb3b \xbc", "12345 1 22 333", "!!..,,", "a\u200b b\ufeff",
-          "x\u2026y", "<|user|>  walk", "</s>  walk </s>", "<start_of_turn>user\n\n\nwalk<end_of_turn>", "<b>bold<b>", "      six     five", "\t\t\tx", "[MASK] [MASK]", "!\u0301 (\u0301"]
+          "x\u2026y", "<|user|>  walk", "</s>  walk </s>", "<start_of_turn>user\n\n\nwalk<end_of_turn>", "<b>bold<b>", "      six     five", "\t\t\tx", "[MASK] [MASK]", "!\u0301 (\u0301", ">>fr<< walk", ">>xx<<walk", "a >>fr<<b", ">>fr< a", ">>fr<<", "walk </s> >>fr<<a"]
     draw = random.Random(2)
     parts = ["walk", "Talking", " ", "  ", "\n", "é", "e\u0301", "日", "😀", "'s", "'LL", "12", ".", "!?", "[MASK]", "<mask>", "newtoken", "single", "\xa0",
              "ß", "İ", "Σ", "<|endoftext|>", "of the", "\u200d", "ไ", "ש", "\t", "_", "Ω"]
@@ -118,6 +118,21 @@ def wordpiece(lowercase, vocabulary, lines):
     return t
 
 
+def mpnet(lines):
+    """WordPiece with the special tokens of RoBERTa."""
+    names = ["<s>", "<pad>", "</s>", "[UNK]", "<mask>"]
+    t = wordpiece(True, 600, lines)
+    pieces = sorted(t.get_vocab(), key=t.get_vocab().get)[5:]
+
+    def rename(tree):
+        tree["model"]["vocab"] = {token: i for i, token in enumerate(names + pieces)}
+        tree["added_tokens"] = []
+    t = edited(t, rename)
+    t.add_special_tokens(names[:4] + [AddedToken("<mask>", lstrip=True, normalized=False, special=True)])
+    t.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), trim_offsets=True, add_prefix_space=False)
+    return t
+
+
 def byte_level(vocabulary, lines, special, pre_tokenizer, normalizer=None):
     t = Tokenizer(models.BPE())
     if normalizer:
@@ -150,6 +165,8 @@ def make_kinds():
     kinds = {}
     kinds["wordpiece-uncased"] = wordpiece(True, 900, lines), {}
     kinds["wordpiece-cased"] = wordpiece(False, 900, lines), {"do_lower_case": False}
+
+    kinds["mpnet"] = mpnet(lines), {"tokenizer_class": "MPNetTokenizer"}
 
     t = byte_level(900, lines, ["<|endoftext|>"], pre_tokenizers.ByteLevel(add_prefix_space=False))
     t.post_processor = processors.ByteLevel(trim_offsets=False)
@@ -218,7 +235,9 @@ def write_plain(folder, tokenizer, config, strings):
             json.dump(config, file)
             file.write("\n")
     if wordpiece_kind:
-        theirs = transformers.BertTokenizerFast(vocab=os.path.join(folder, "vocab.txt"), **config)
+        kind = getattr(transformers, config.get("tokenizer_class", "BertTokenizerFast"))
+        options = {key: value for key, value in config.items() if key != "tokenizer_class"}
+        theirs = kind(vocab=os.path.join(folder, "vocab.txt"), **options)
     else:
         kind = getattr(transformers, config["tokenizer_class"])
         # As in roberta-base; the class itself adds them only up to version 4.

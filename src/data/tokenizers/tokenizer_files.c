@@ -39,19 +39,29 @@ static mgk_status expect_unset(const mgk_notes *notes, const char *key)
     return STATUS_OK;
 }
 
+/* The usual names of special tokens, for BERT and for MPNet. */
+static const char *const bert_names[][2] = {
+    {"cls_token", "[CLS]"}, {"sep_token", "[SEP]"},   {"unk_token", "[UNK]"},
+    {"pad_token", "[PAD]"}, {"mask_token", "[MASK]"},
+};
+static const char *const mpnet_names[][2] = {
+    {"cls_token", "<s>"},   {"sep_token", "</s>"},    {"unk_token", "[UNK]"},
+    {"pad_token", "<pad>"}, {"mask_token", "<mask>"},
+};
+
 static mgk_status configure_wordpiece(const mgk_notes *notes, mgk_tokenizer *tokenizer)
 {
-    static const char *const specials[][2] = {{"cls_token", "[CLS]"},
-                                              {"sep_token", "[SEP]"},
-                                              {"unk_token", "[UNK]"},
-                                              {"pad_token", "[PAD]"},
-                                              {"mask_token", "[MASK]"}};
-    static const char *const known[] = {"BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer",
-                                        "MobileBertTokenizer", NULL};
+    static const char *const known[] = {
+        "MPNetTokenizer",   "BertTokenizer",       "DistilBertTokenizer",
+        "ElectraTokenizer", "MobileBertTokenizer", NULL,
+    };
+    enum { MPNET };
     mgk_bert_steps bert = {.clean = true};
     bool basic;
     int class;
     TRY(mgk_notes_class(notes, known, &class));
+    const bool mpnet = class == MPNET;
+    const char *const(*names)[2] = mpnet ? mpnet_names : bert_names;
     TRY(mgk_json_flag(notes->config, "do_basic_tokenize", true, &basic));
     if (!basic)
         return mgk_fail(STATUS_UNSUPPORTED,
@@ -66,10 +76,12 @@ static mgk_status configure_wordpiece(const mgk_notes *notes, mgk_tokenizer *tok
     TRY(mgk_notes_add_tokens(notes, tokenizer));
     TRY(mgk_notes_find(mgk_notes_name(notes, "unk_token", "[UNK]"), tokenizer,
                        &tokenizer->unknown));
-    TRY(set_frame(tokenizer, mgk_notes_name(notes, "cls_token", "[CLS]"),
-                  mgk_notes_name(notes, "sep_token", "[SEP]")));
-    for (size_t i = 0; i < sizeof(specials) / sizeof(specials[0]); i++)
-        TRY(mgk_notes_add_special(notes, specials[i][0], specials[i][1], false, tokenizer));
+    TRY(set_frame(tokenizer, mgk_notes_name(notes, names[0][0], names[0][1]),
+                  mgk_notes_name(notes, names[1][0], names[1][1])));
+    for (size_t i = 0; i < sizeof(bert_names) / sizeof(bert_names[0]); i++) {
+        bool takes_space = mpnet && strcmp(names[i][0], "mask_token") == 0;
+        TRY(mgk_notes_add_special(notes, names[i][0], names[i][1], takes_space, tokenizer));
+    }
     return mgk_tokenizer_add_stage(tokenizer, (mgk_cut_stage){.kind = MGK_CUT_BERT});
 }
 

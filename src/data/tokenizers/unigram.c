@@ -60,6 +60,8 @@ mgk_status mgk_unigram_finish(mgk_tokenizer *tokenizer)
     for (size_t i = 0; i < piece_count(unigram); i++)
         least = scores[i] < least ? scores[i] : least;
     unigram->unknown_score = least - PENALTY;
+    if (unigram->single)
+        unigram->unknown_score = (double)(float)unigram->unknown_score;
     if (unigram->ids.size == 0)
         unigram->unknown = tokenizer->unknown;
     mgk_tokenizer_find_bytes(tokenizer);
@@ -70,8 +72,10 @@ static void offer(const mgk_unigram *unigram, path *paths, int32_t from, int32_t
                   int32_t last)
 {
     double sum = score + paths[from].score;
+    if (unigram->single)
+        sum = (double)(float)sum;
     if (paths[to].from < 0 || sum > paths[to].score)
-        paths[to] = (path){unigram->single ? (double)(float)sum : sum, from, last};
+        paths[to] = (path){sum, from, last};
 }
 
 /* Offers all pieces that begin at `from`. */
