@@ -28,6 +28,8 @@ static const struct {
     {"gpt2", "tokenizer.json", true},
     {"gpt2", "vocab.json", true},
     {"gpt2", "merges.txt", true},
+    {"opt", "tokenizer.json", true},
+    {"opt", "vocab.json", true},
     {"roberta", "tokenizer.json", true},
     {"roberta", "vocab.json", true},
     {"llama3", "tokenizer.json", true},

@@ -172,6 +172,11 @@ def make_kinds():
     t.post_processor = processors.ByteLevel(trim_offsets=False)
     kinds["gpt2"] = t, {"tokenizer_class": "GPT2Tokenizer"}
 
+    t = byte_level(600, lines, ["<pad>", "</s>"], pre_tokenizers.ByteLevel(add_prefix_space=False))
+    t.post_processor = processors.TemplateProcessing(single="</s> $A", special_tokens=[("</s>", 1)])
+    kinds["opt"] = t, {"tokenizer_class": "GPT2Tokenizer", "add_bos_token": True, "bos_token": "</s>", "eos_token": "</s>", "unk_token": "</s>",
+                       "pad_token": "<pad>"}
+
     special = ["<s>", "<pad>", "</s>", "<unk>", AddedToken("<mask>", lstrip=True, normalized=False, special=True)]
     t = byte_level(900, lines, special, pre_tokenizers.ByteLevel(add_prefix_space=False))
     t.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), trim_offsets=True, add_prefix_space=False)
@@ -241,7 +246,9 @@ def write_plain(folder, tokenizer, config, strings):
     else:
         kind = getattr(transformers, config["tokenizer_class"])
         # As in roberta-base; the class itself adds them only up to version 4.
-        special = {"mask_token": AddedToken("<mask>", lstrip=True, special=True)} if "Roberta" in config["tokenizer_class"] else {}
+        special = {key: value for key, value in config.items() if key != "tokenizer_class"}
+        if "Roberta" in config["tokenizer_class"]:
+            special["mask_token"] = AddedToken("<mask>", lstrip=True, special=True)
         theirs = kind(vocab=os.path.join(folder, "vocab.json"), merges=os.path.join(folder, "merges.txt"), **special)
     for string in strings:
         text = string.decode("utf-8", errors="replace")

@@ -88,8 +88,9 @@ static mgk_span content_of(const mgk_normal_step *step)
 
 mgk_span mgk_normalizer_sign(const mgk_normalizer *normalizer)
 {
-    const mgk_normal_step *last = &normalizer->steps[normalizer->count - 1];
-    return normalizer->count > 0 && last->all_spaces ? content_of(last) : (mgk_span){0};
+    if (normalizer->count == 0 || !normalizer->steps[normalizer->count - 1].all_spaces)
+        return (mgk_span){0};
+    return content_of(&normalizer->steps[normalizer->count - 1]);
 }
 
 bool mgk_normalizer_keeps_cuts(const mgk_normalizer *normalizer, mgk_span sign)

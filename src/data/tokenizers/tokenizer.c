@@ -167,10 +167,10 @@ static mgk_status write_token(const mgk_tokenizer *tokenizer, int32_t id, mgk_bu
     mgk_span token = mgk_vocabulary_token(&tokenizer->named, id), sign = {"", 0};
     bool spelled = !token.data && tokenizer->byte_alphabet;
     char byte = token.data ? '\0' : ascii_of(tokenizer, id);
-    if (!token.data) {
-        token = mgk_vocabulary_token(&tokenizer->vocabulary, id);
+    if (mgk_vocabulary_token(&tokenizer->vocabulary, id).data)
         sign = sign_of(tokenizer);
-    }
+    if (!token.data)
+        token = mgk_vocabulary_token(&tokenizer->vocabulary, id);
     if (spelled && token.data) {
         TRY(unspell(token, bytes, &spelled));
         if (spelled)

@@ -142,14 +142,14 @@ static mgk_status read_merge_lines(mgk_span text, mgk_tokenizer *tokenizer)
     return STATUS_OK;
 }
 
-/* GPT-2 has no frame, RoBERTa has <s> and </s>; the files of other tokenizers do not describe the
- * frame. */
+/* GPT-2 has no frame, RoBERTa and BART have <s> and </s>; the files of other tokenizers do not
+ * describe the frame. */
 static mgk_status is_roberta(const mgk_notes *notes, const mgk_tokenizer *tokenizer, bool *answer)
 {
-    static const char *const known[] = {"RobertaTokenizer", "GPT2Tokenizer", NULL};
+    static const char *const known[] = {"GPT2Tokenizer", "RobertaTokenizer", "BartTokenizer", NULL};
     int which;
     TRY(mgk_notes_class(notes, known, &which));
-    *answer = which == 0;
+    *answer = which > 0;
     if (which < 0)
         *answer = mgk_vocabulary_find(&tokenizer->vocabulary, (mgk_span){"<s>", 3}) >= 0 &&
                   mgk_vocabulary_find(&tokenizer->vocabulary, (mgk_span){"</s>", 4}) >= 0;
