@@ -197,7 +197,8 @@ def write_json(place, name, tree):
 
 def write_alone(top, lines, strings):
     """Models without a class, which SentencePiece itself reads."""
-    bpe = dict(model_type="bpe", vocab_size=600, byte_fallback=True, normalization_rule_name="identity", character_coverage=0.99)
+    bpe = dict(model_type="bpe", vocab_size=600, byte_fallback=True, normalization_rule_name="identity", character_coverage=0.99,
+               user_defined_symbols=["<b>", "[MASK]", "[MAS", "alkin"])
     for name, options in (("pieces-unigram", UNIGRAM), ("pieces-bpe", bpe)):
         place = os.path.join(top, name)
         os.makedirs(place, exist_ok=True)

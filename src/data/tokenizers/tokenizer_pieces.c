@@ -110,7 +110,7 @@ static mgk_status albert_steps(const mgk_notes *notes, const mgk_piece_model *mo
     bool keep, lower;
     TRY(mgk_json_flag(notes->config, "keep_accents", false, &keep));
     TRY(mgk_json_flag(notes->config, "do_lower_case", true, &lower));
-    TRY(add_replace(tokenizer, "``", true, quote));
+    TRY(add_replace(tokenizer, "\x60\x60", true, quote)); /* backquotes */
     TRY(add_replace(tokenizer, "''", true, quote));
     if (!keep) {
         TRY(mgk_normalizer_add(&tokenizer->normalizer, MGK_NORMAL_NFKD));

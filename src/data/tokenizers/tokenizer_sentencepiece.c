@@ -10,13 +10,15 @@
 
 #define SIGN "\xe2\x96\x81"
 
-/* Refuses pieces that this library does not treat like others. */
+/* Refuses pieces that SentencePiece treats in a way of their own. */
 static mgk_status check_kinds(const mgk_piece_model *model)
 {
     char quoted[MGK_QUOTE_SIZE];
     for (size_t id = 0; id < mgk_piece_count(model); id++) {
         const mgk_piece *piece = mgk_piece_at(model, id);
-        if (piece->kind == MGK_PIECE_USER_DEFINED || piece->kind == MGK_PIECE_UNUSED)
+        bool plain = !model->unigram && model->charsmap.size == 0 &&
+                     !memchr(piece->text.data, ' ', piece->text.size);
+        if (piece->kind == MGK_PIECE_UNUSED || (piece->kind == MGK_PIECE_USER_DEFINED && !plain))
             return mgk_fail(STATUS_UNSUPPORTED,
                             "the piece \"%s\" is %s, and no tokenizer_config.json names the "
                             "\"tokenizer_class\": give ids with `tokens`",
@@ -70,6 +72,10 @@ static mgk_status read_bpe(const mgk_piece_model *model, mgk_tokenizer *tokenize
     for (size_t id = 0; id < count; id++) {
         const mgk_piece *piece = mgk_piece_at(model, id);
         CHECK(mgk_vocabulary_set(&tokenizer->vocabulary, (int64_t)id, piece->text));
+        /* A user-defined piece is found first, in normalized text, and takes part in no merge. */
+        if (piece->kind == MGK_PIECE_USER_DEFINED)
+            CHECK(mgk_added_tokens_add(&tokenizer->added_normalized, piece->text,
+                                       (mgk_added_token){.id = (int32_t)id}));
         if (piece->kind == MGK_PIECE_NORMAL)
             pieces[normal++] = (mgk_scored_piece){id, piece->score, piece->text};
     }
