@@ -340,6 +340,28 @@ static void long_words_take_no_longer(void **state)
     mgk_tokenizer_close(tokenizer);
 }
 
+/* Pieces of 8 MB that share no beginnings would take a tree of gigabytes. */
+static void pieces_of_any_size_are_refused(void **state)
+{
+    enum { PIECES = 8300, SIZE = 1020 };
+    static const char head[] =
+        "{\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"<unk>\",0]";
+    char *text;
+    size_t used = sizeof(head) - 1;
+    assert_ok(mgk_alloc(PIECES, SIZE + 16, &text));
+    memcpy(text, head, used);
+    for (int i = 0; i < PIECES; i++) {
+        used += (size_t)sprintf(text + used, ",[\"%04d", i);
+        memset(text + used, 'a' + i % 26, SIZE - 4);
+        used += SIZE - 4;
+        used += (size_t)sprintf(text + used, "\",0]");
+    }
+    sprintf(text + used, "]}}");
+    assert_closed(write_text(state, "tokenizer.json", text), STATUS_UNSUPPORTED,
+                  "more than 8388608 beginnings");
+    mgk_free(text);
+}
+
 typedef struct shared {
     const mgk_tokenizer *tokenizer;
     bool same;
@@ -395,6 +417,7 @@ int main(void)
         folder_test(long_words_take_no_longer),
         folder_test(threads_share_a_tokenizer),
         folder_test(pieces_of_the_largest_score_are_taken),
+        folder_test(pieces_of_any_size_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

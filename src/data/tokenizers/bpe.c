@@ -77,10 +77,12 @@ static int32_t find_symbol(const mgk_tokenizer *tokenizer, mgk_span letter, bool
 /* Makes room for another merge. */
 static mgk_status grow(mgk_bpe *bpe)
 {
-    enum { FIRST_ROWS = 1024 };
+    enum { FIRST_ROWS = 1024, MOST = 1 << 22 /* merges; real tokenizers have 600000 */ };
     mgk_buffer old = bpe->merges;
     size_t rows = table_rows(bpe), more = rows ? 2 * rows : FIRST_ROWS;
     mgk_buffer fresh = {0};
+    if (bpe->merge_count == MOST)
+        return mgk_fail(STATUS_UNSUPPORTED, "more than %d merges", MOST);
     if (2 * (bpe->merge_count + 1) <= rows)
         return STATUS_OK;
     TRY(mgk_buffer_reserve(&fresh, more * sizeof(merge)));

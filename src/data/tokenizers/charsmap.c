@@ -6,6 +6,8 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 
+enum { MOST_BYTES = 1 << 22 }; /* that of nmt_nfkc has 240 KB */
+
 static const uint32_t *units_of(const mgk_charsmap *map)
 {
     return (const uint32_t *)(const void *)map->units.data;
@@ -114,6 +116,8 @@ mgk_status mgk_charsmap_read(mgk_span bytes, mgk_charsmap *out)
     *out = (mgk_charsmap){0};
     if (bytes.size < 8)
         return malformed("too short");
+    if (bytes.size > MOST_BYTES)
+        return malformed("larger than any such table");
     size_t size = read_little(byte) / 4 * 4;
     if (size == 0 || size > bytes.size - 4)
         return malformed("the array is longer than the table");

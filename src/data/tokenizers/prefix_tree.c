@@ -12,7 +12,8 @@ typedef struct edge {
     unsigned char byte;
 } edge;
 
-enum { FIRST_ROWS = 1024 };
+/* MOST_NODES: 512 MiB of rows; trees of real tokenizers have 2 million. */
+enum { FIRST_ROWS = 1024, MOST_NODES = 1 << 23 };
 
 static size_t row_count(const mgk_prefix_tree *tree)
 {
@@ -57,6 +58,8 @@ mgk_status mgk_prefix_tree_add(mgk_prefix_tree *tree, mgk_span text, int32_t val
         if (2 * ((size_t)tree->nodes + 1) > row_count(tree))
             TRY(grow(tree));
         last = find_row(tree, node, (unsigned char)text.data[i]);
+        if (!last->to && tree->nodes == MOST_NODES)
+            return mgk_fail(STATUS_UNSUPPORTED, "pieces with more than %d beginnings", MOST_NODES);
         if (!last->to)
             *last = (edge){node, ++tree->nodes, -1, (unsigned char)text.data[i]};
         node = last->to;

@@ -18,7 +18,8 @@ typedef struct mgk_prefix_tree {
     uint32_t nodes;   /* besides the root */
 } mgk_prefix_tree;
 
-/* Adds a text with its value, at least 0; a text that is there already gets the new value. */
+/* Adds a text with its value, at least 0; a text that is there already gets the new value.
+ * STATUS_UNSUPPORTED: the tree gets too large. */
 mgk_status mgk_prefix_tree_add(mgk_prefix_tree *tree, mgk_span text, int32_t value);
 
 /*
