@@ -104,7 +104,8 @@ typedef struct mgk_watcher {
 
 typedef struct mgk_job {
     const char *device; /* "auto" (default), "cpu", "cuda", "cuda:N" */
-    int threads;        /* CPU threads, at most 4096; 0 (default): all cores */
+    int threads;        /* CPU threads, at most 4096; 0 (default): OMP_NUM_THREADS; without it all cores that the
+                           affinity and the control groups of the process allow */
     bool tf32;     /* matrix products may round factors to TF32: only single precision on a GPU */
     uint64_t seed; /* default 0 */
     bool force;    /* overwrite outputs */

@@ -39,6 +39,12 @@ typedef struct mgk_tool_input {
 /* Completes the input after parsing. */
 void mgk_tool_input_end(mgk_tool_input *in);
 
+/* Reads standard input where a name in the completed input `out` is "-". */
+mgk_status mgk_tool_input_read(mgk_tool *tool, mgk_tool_input *in, mgk_input *out);
+
+/* STATUS_USAGE: a run that is resumed reads standard input or writes standard output. */
+mgk_status mgk_tool_check_resume(const mgk_input *input, const char *output, bool resume);
+
 /* Parses the list of an option ("0,2,5-7"; NULL: all, *out NULL); release *out with mgk_free. */
 mgk_status mgk_tool_indices(const char *option, const char *text, int **out, size_t *count);
 

@@ -5,6 +5,12 @@ const mgk_arg_note mgk_tool_notes[] = {
     {"device",
      "`auto` is the CPU.\n"
      "`cuda` is a GPU, if the toolkit was built with CUDA; no GPU has run that code yet."},
+    {"threads",
+     "The cores that a process may use are those of its affinity (`taskset`), but no more than "
+     "its control group allows (`cpu.max`, as containers and Slurm set it).\n"
+     "Threads that wait for each other soon go to sleep, so that a program slows down little "
+     "beside others; the variables `OMP_WAIT_POLICY` and `GOMP_SPINCOUNT` choose otherwise."},
+    {"no-warnings", "They tell what a reader of the results must know; errors are always printed."},
     {"seed",
      "With another number of threads, or on another kind of processor (x86-64-v2, v3 or v4), "
      "results can differ."},
