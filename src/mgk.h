@@ -133,8 +133,8 @@ typedef struct mgk_input {
     size_t data_count;
     bool article_per_file; /* retrieval from text: each file is one article */
     int samples;           /* S; 0: default of the job */
-    int length; /* N; 0: the model's positions, at most 4096; with `tokens` or `lines` at most the
-                   length of the longest sequence */
+    int length; /* N at most; 0: the model's positions, at most 4096. With `text` and `tokens` the
+                   longest of the S samples decides N. */
     /*
      * With text: the tokenizer, a file or folder of Hugging Face (tokenizer.json, vocab.txt, or
      * vocab.json with merges.txt) or a list of words; NULL: bytes, if the model has 256 tokens,

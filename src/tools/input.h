@@ -33,7 +33,9 @@ typedef struct mgk_tool_input {
     {MGK_ARG_COUNT, 0, "samples", &(in)->input.samples, "S",                                       \
      "Number of sequences, drawn by seed without repeats.", NULL},                                 \
     {MGK_ARG_COUNT, 0, "length", &(in)->input.length, "N",                                         \
-     "Tokens of a sequence; if not given, as many as the model has positions, at most 4096.", NULL}
+     "Tokens of a sequence, at most; if not given, as many as the model has positions, at most "    \
+     "4096.",                                                                                      \
+     NULL}
 /* clang-format on */
 
 /* Completes the input after parsing. */

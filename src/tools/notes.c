@@ -73,7 +73,9 @@ const mgk_arg_note mgk_tool_input_notes[] = {
      "and {row},{column}, counted from 0."},
     {"data", "The formats are those of `mgk-train`(1)."},
     {"length",
-     "With --tokens and --lines the default is at most the length of the longest sequence."},
+     "The longest sample decides {N}: a text, a line or a sequence that is shorter is not padded "
+     "to this number.\n"
+     "Windows of a longer text have exactly this number of tokens."},
     {NULL, NULL},
 };
 
