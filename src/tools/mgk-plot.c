@@ -38,13 +38,12 @@ static mgk_status parse_kind(const mgk_arg_list *operands, mgk_plot_options *o, 
     mgk_suggestion meant = mgk_suggest_for(word, strlen(word));
     for (int i = 0; kinds[i]; i++)
         mgk_suggest(&meant, kinds[i]);
-    if (!kinds[kind] && meant.name)
-        return mgk_fail(STATUS_USAGE, "\"%s\" is no picture; did you mean %s?", word, meant.name);
     if (!kinds[kind])
         return mgk_fail(STATUS_USAGE,
                         "expected attention, weights, keys, ranks, curves, cost, figure, heads, "
-                        "depth, pairs, roles, compare, prune, map or mixture, got \"%s\"",
-                        word);
+                        "depth, pairs, roles, compare, prune, map or mixture, got \"%s\"%s%s%s",
+                        word, meant.name ? "; did you mean " : "", meant.name ? meant.name : "",
+                        meant.name ? "?" : "");
     o->kind = (mgk_plot_kind)kind;
     *used = 1;
     if (o->kind != MGK_PLOT_FIGURE)

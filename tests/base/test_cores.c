@@ -92,6 +92,13 @@ static void test_default(void **state)
     assert_int_equal(mgk_default_threads(), processors);
 }
 
+/* Removes the trees of an earlier run. */
+static int prepare(void **state)
+{
+    (void)state;
+    return system("rm -rf v2 container v1 odd");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -99,5 +106,5 @@ int main(void)
         cmocka_unit_test(test_version_1), cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_default),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, prepare, NULL);
 }

@@ -162,7 +162,7 @@ resume="--resume run.safetensors.checkpoint"
 refuse 2 '"seed 0", not "seed 1"' $run $resume --seed 1
 refuse 2 '"threads 1", not "threads 2"' $(without threads $run) $resume --threads 2
 # The run also continues under another name, and says so; the old state stays.
-"$train" ${run%--quiet*} --threads 1 $resume -o other.safetensors 2>stderr ||
+"$train" ${run%--quiet*} $resume -o other.safetensors 2>stderr ||
     complain "the run cannot be continued under another name"
 grep -q '^mgk-train: run.safetensors.checkpoint: is not the state of this output' stderr ||
     complain "nothing about another output: $(cat stderr)"
