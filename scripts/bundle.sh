@@ -9,8 +9,9 @@ Usage: sh scripts/bundle.sh [--build DIR] ARCHIVE.tar.gz|ARCHIVE.tar.xz
 Packs programs, library, models, tests and benchmarks with every shared library that they
 need, except those of the C library, CUDA and the driver. See docs/bundle.md.
 
-  --build DIR    Pack what was built there; otherwise it is built here, with CUDA where
-                 there is nvcc.
+  --build DIR    Pack what was built there, and build nothing. Otherwise build/cpu is
+                 packed, or build/cuda where there is nvcc, after what is missing there
+                 has been built.
   --help         Print this text.
 END
 }
@@ -27,10 +28,12 @@ cuda='lib(cuda|cudart|cublas|cublasLt|cusolver|cusparse|nvJitLink|nvrtc)\.so'
 make_build() {
     preset=cpu
     ! command -v nvcc > /dev/null || preset=cuda
-    echo "bundle.sh: building $preset, which takes minutes" >&2
-    cmake --preset $preset > /dev/null
-    cmake --build --preset $preset -j "$(nproc)" > /dev/null
     build=build/$preset
+    [ -e $build/bin/mgk-rank ] || echo "bundle.sh: building $preset, which takes minutes" >&2
+    [ -e $build/CMakeCache.txt ] || cmake --preset $preset > /dev/null
+    # shellcheck disable=SC2046
+    cmake --build $build -j "$(nproc)" --target all bench_export \
+        $(printf 'test_%s ' $(sh scripts/gpu-check.sh --tests)) > /dev/null
 }
 
 # The libraries that these files load, in lines: name, path.
@@ -61,8 +64,12 @@ pack_programs() {
     cmake --install "$build" --prefix "$root" --strip > /dev/null
     # For building on Debian with the packages of scripts/packages.sh, not for a bundle.
     rm -r "$root/lib/libmgk.a" "$root/lib/cmake" "$root/lib/pkgconfig"
-    cp "$build/bin/bench_export" "$root/bin"
     mkdir "$root/tests"
+    if [ ! -e "$build/bin/bench_export" ]; then
+        echo "bundle.sh: without tests: $build has none (cmake --build $build --target tests)" >&2
+        return
+    fi
+    cp "$build/bin/bench_export" "$root/bin"
     for test in $(sh scripts/gpu-check.sh --tests); do
         # What GPUs alone have, a build without CUDA does not test.
         [ -e "$(echo "$root"/lib/libmgk_cuda.so.*)" ] || [ -e "$build/bin/test_$test" ] || continue
@@ -73,7 +80,7 @@ pack_programs() {
 
 pack_libraries() {
     loaded_by_hand > "$stage/loaded"
-    needed "$root"/bin/* "$root"/libexec/mgk/* "$root"/tests/* "$root"/lib/*.so* $(cut -d ' ' -f 2 "$stage/loaded") |
+    needed $(find "$root/bin" "$root/libexec/mgk" "$root/tests" -type f) "$root"/lib/*.so* $(cut -d ' ' -f 2 "$stage/loaded") |
         sort -u - "$stage/loaded" > "$stage/needed"
     ! grep 'not$' "$stage/needed" >&2 || fail "libraries are missing"
     while read -r name path; do

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# bash completion for the mgk programs. Each program lists its options and their values itself
+# bash completion for mgk and the programs that are its commands. Each program lists its options and their values itself
 # (--options=completion), so there is nothing here to keep in step with it.
 
 # _mgk_row OPTION: what follows the option, by $options: flag, value, file, word or words, and the words.
@@ -41,7 +41,7 @@ _mgk_value() {
 
 _mgk() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-    local options row=flag
+    local options row=flag command=("$1")
     COMPREPLY=()
     # "--option=value" arrives as three words.
     if [[ $current == = ]]; then
@@ -49,7 +49,11 @@ _mgk() {
     elif [[ $previous == = ]]; then
         previous=${COMP_WORDS[COMP_CWORD - 2]}
     fi
-    options=$("$1" --options=completion 2> /dev/null) || return
+    # "mgk rank" has the options of mgk-rank, one word later; "mgk help" has the commands again.
+    if [[ ${1##*/} == mgk ]] && ((COMP_CWORD > 1)) && [[ ${COMP_WORDS[1]} != help ]]; then
+        command=("$1" "${COMP_WORDS[1]}")
+    fi
+    options=$("${command[@]}" --options=completion 2> /dev/null) || return
     [[ $previous != -* ]] || row=$(_mgk_row "$previous")
     if [[ ${row:-flag} != flag ]]; then
         _mgk_value $row
@@ -58,9 +62,9 @@ _mgk() {
     else
         # Any word is a file, but for the first one of some programs.
         row=$(_mgk_row operand)
-        ((COMP_CWORD == 1)) || row=""
+        ((COMP_CWORD == ${#command[@]})) || [[ ${COMP_WORDS[1]} == help ]] || row=""
         _mgk_value ${row:-file}
     fi
 }
 
-complete -F _mgk mgk-train mgk-dump mgk-rank mgk-diversity mgk-plot mgk-report mgk-info mgk-convert
+complete -F _mgk mgk mgk-train mgk-dump mgk-rank mgk-diversity mgk-plot mgk-report mgk-info mgk-convert

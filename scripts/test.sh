@@ -8,6 +8,6 @@ sh scripts/packages.sh --tests
 jobs=$(nproc)
 for preset in asan cpu; do
     cmake --preset "$preset"
-    cmake --build --preset "$preset" -j "$jobs"
+    cmake --build --preset "$preset-tests" -j "$jobs"
     ctest --preset "$preset" -j "$jobs"
 done

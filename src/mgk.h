@@ -104,7 +104,8 @@ typedef struct mgk_watcher {
 
 typedef struct mgk_job {
     const char *device; /* "auto" (default), "cpu", "cuda", "cuda:N" */
-    int threads;        /* CPU threads, at most 4096; 0 (default): all cores */
+    int threads;        /* CPU threads, at most 4096; 0 (default): OMP_NUM_THREADS; without it all cores that the
+                           affinity and the control groups of the process allow */
     bool tf32;     /* matrix products may round factors to TF32: only single precision on a GPU */
     uint64_t seed; /* default 0 */
     bool force;    /* overwrite outputs */
@@ -135,8 +136,8 @@ typedef struct mgk_input {
     size_t data_count;
     bool article_per_file; /* retrieval from text: each file is one article */
     int samples;           /* S; 0: default of the job */
-    int length; /* N; 0: the model's positions, at most 4096; with `tokens` or `lines` at most the
-                   length of the longest sequence */
+    int length; /* N at most; 0: the model's positions, at most 4096. With `text` and `tokens` the
+                   longest of the S samples decides N. */
     /*
      * With text: the tokenizer, a file or folder of Hugging Face (tokenizer.json, vocab.txt, or
      * vocab.json with merges.txt), a model of SentencePiece, llama2.c's tokenizer.bin or a list of

@@ -45,8 +45,12 @@ diff -r "$top/docs/man" "$work/pages" || {
     status=1
 }
 for program in "$@"; do
-    "$bin/$program" --help |
-        sed -n 's/^  \(-.,\|   \) \(--[a-z0-9-]*\).*/\2/p' | LC_ALL=C sort -u > "$work/options"
+    if [ "$program" = mgk ]; then # it has no other options
+        printf '%s\n' --help --version > "$work/options"
+    else
+        "$bin/$program" --help all |
+            sed -n 's/^  \(-.,\|   \) \(--[a-z0-9-]*\).*/\2/p' | LC_ALL=C sort -u > "$work/options"
+    fi
     grep -qx -e --help "$work/options"
 
     sed 's/\\-/-/g' "$top/docs/man/$program.1" > "$work/page"
@@ -56,8 +60,22 @@ for program in "$@"; do
 
     complete "$bin/$program" -- > "$work/found"
     same "the completion"
-    offers cuda "$program" --device cu
+    [ "$program" = mgk ] || offers cuda "$program" --device cu
+    [ "$("$bin/$program" --help | wc -l)" -le 24 ] && ! "$bin/$program" -h | grep '.\{81\}' || {
+        echo "$program: --help does not fit a screen of 24 lines of 80 characters"
+        status=1
+    }
+    [ "$("$bin/$program" --help | grep -c '^  mgk[- ]')" -ge 2 ] || {
+        echo "$program: --help has no example"
+        status=1
+    }
 done
+offers "rank report" mgk r
+offers "rank" mgk help ra
+offers "--spectrum" mgk rank --spe
+offers "FILES" mgk rank x
+offers "attention" mgk plot at
+offers "cuda" mgk dump x --device cu
 offers "mgk mlk" mgk-train --attention m
 offers "smgk smlk" mgk-train --attention = sm
 offers "linear mlk" mgk-info --attention ""

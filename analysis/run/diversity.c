@@ -6,6 +6,7 @@
 
 #include "analysis/run/diversity_work.h"
 #include "analysis/run/pipeline.h"
+#include "base/cores.h"
 #include "kernels/blas.h"
 
 unsigned mgk_measures_needs(const mgk_measure *const *measures, size_t count)
@@ -266,7 +267,7 @@ mgk_status mgk_diversity_run(const mgk_source *source, const mgk_diversity_run_o
 {
     const mgk_record_layout *layout = options->layout;
     mgk_diversity_work work = {.source = source, .options = options, .layout = layout};
-    const int wanted = options->threads > 0 ? options->threads : omp_get_max_threads();
+    const int wanted = options->threads > 0 ? options->threads : mgk_default_threads();
     mgk_status status;
     work.needs = mgk_measures_needs(layout->measures, layout->measure_count);
     TRY(mgk_row_kernels_choose(&work.kernels));

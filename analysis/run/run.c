@@ -7,6 +7,7 @@
 
 #include "analysis/run/rank_journal.h"
 #include "analysis/run/work.h"
+#include "base/cores.h"
 #include "base/memory.h"
 #include "kernels/blas.h"
 
@@ -32,7 +33,7 @@ static mgk_status check_options(const mgk_rank_run_options *options)
  */
 static mgk_status count_threads(mgk_rank_work *work)
 {
-    const int wanted = work->options->threads > 0 ? work->options->threads : omp_get_max_threads();
+    const int wanted = work->options->threads > 0 ? work->options->threads : mgk_default_threads();
     const size_t matrices = work->source->count;
     TRY(mgk_blas_open());
     TRY(mgk_blas_reserve(wanted, &work->granted));

@@ -2,9 +2,9 @@
 /* Opening the CPU: threads and scratch memory. */
 #include "kernels/cpu/device.h"
 
-#include <omp.h>
 #include <stdio.h>
 
+#include "base/cores.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "kernels/blas.h"
@@ -23,7 +23,7 @@ mgk_status mgk_cpu_open(mgk_precision precision, int threads, mgk_device **out)
     int granted;
     TRY(mgk_blas_open());
     TRY(mgk_cpu_choose_variant(&variant));
-    TRY(mgk_blas_reserve(threads > 0 ? threads : omp_get_num_procs(), &granted));
+    TRY(mgk_blas_reserve(threads > 0 ? threads : mgk_default_threads(), &granted));
 
     mgk_device *device;
     TRY(mgk_alloc(1, sizeof *device, &device));

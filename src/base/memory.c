@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
+
 /* Page-aligned large arrays can be written without the kernel's page cache. */
 enum { ALIGNMENT = 64, PAGE = 4096, LARGE = 1 << 18 };
 
@@ -17,6 +19,13 @@ mgk_status mgk_multiply(size_t a, size_t b, size_t *out)
     return STATUS_OK;
 }
 
+static mgk_status fail_memory(size_t bytes)
+{
+    char size[MGK_SIZE_TEXT];
+    mgk_size_text((double)bytes, size);
+    return mgk_fail(STATUS_MEMORY, "no memory for %s", size);
+}
+
 mgk_status mgk_alloc(size_t count, size_t size, void *out)
 {
     void *array = NULL;
@@ -26,12 +35,12 @@ mgk_status mgk_alloc(size_t count, size_t size, void *out)
     if (bytes == 0)
         return STATUS_OK;
     if (bytes > SIZE_MAX / 2)
-        return mgk_fail(STATUS_MEMORY, "%zu bytes are too many", bytes);
+        return fail_memory(bytes);
     size_t alignment = bytes < LARGE ? ALIGNMENT : PAGE;
     size_t rounded = (bytes + alignment - 1) / alignment * alignment;
     array = aligned_alloc(alignment, rounded);
     if (!array)
-        return mgk_fail(STATUS_MEMORY, "no memory for %zu bytes", bytes);
+        return fail_memory(bytes);
     memset(array, 0, rounded);
     allocated += rounded;
     memcpy(out, &array, sizeof(array));

@@ -64,3 +64,19 @@ bool mgk_read_real(const char *text, const char **end, double *out)
     *out = value;
     return true;
 }
+
+void mgk_size_text(double bytes, char text[MGK_SIZE_TEXT])
+{
+    static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
+    enum { UNITS = sizeof(units) / sizeof(units[0]) };
+    int unit = -1;
+    while (bytes >= 999.5 && unit < UNITS - 1) {
+        bytes /= 1000;
+        unit++;
+    }
+    if (unit < 0)
+        snprintf(text, MGK_SIZE_TEXT, "%.0f %s", bytes, MGK_NOUN(bytes, "byte", "bytes"));
+    else
+        snprintf(text, MGK_SIZE_TEXT, "%.*f %s", bytes < 9.995 ? 2 : bytes < 99.95, bytes,
+                 units[unit]);
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads and prints decimal numbers. Reading is strict: no leading blanks, no "inf", no silent
- * overflow. Chooses the noun of a count.
+ * overflow. Chooses the noun of a count and the unit of a size.
  */
 #ifndef MGK_BASE_NUMBER_H
 #define MGK_BASE_NUMBER_H
@@ -25,6 +25,12 @@ bool mgk_read_real(const char *text, const char **end, double *out);
  * same number: 0.1, 1e-06. It has a decimal point in every locale.
  */
 void mgk_print_real(FILE *file, double value);
+
+enum { MGK_SIZE_TEXT = 32 };
+
+/* Writes a number of bytes with three digits, in units of powers of 1000: "24.6 GB", "512 bytes".
+ */
+void mgk_size_text(double bytes, char text[MGK_SIZE_TEXT]);
 
 /* The noun of a count of any integer type: MGK_NOUN(n, "matrix", "matrices"). */
 #define MGK_NOUN(count, one, more) ((count) == 1 ? (one) : (more))

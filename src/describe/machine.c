@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Describes the machine: processor, kernels, memory and GPU. */
-#include <omp.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/cores.h"
 #include "base/memory.h"
 #include "describe/describe.h"
 #include "kernels/blas.h"
@@ -29,7 +29,7 @@ static mgk_status add_processor(cJSON *tree)
     TRY(add_text(tree, "processor", name));
     TRY(add_text(tree, "processor_level", level));
     TRY(add_number(tree, "cores", (double)sysconf(_SC_NPROCESSORS_ONLN)));
-    return add_number(tree, "threads", omp_get_num_procs());
+    return add_number(tree, "threads", mgk_default_threads());
 }
 
 /* A missing one is replaced by the reason. */

@@ -130,7 +130,6 @@ mgk_status mgk_input_open(const mgk_input *input, const mgk_model *model,
     options.article_per_file = input->article_per_file;
     options.vocabulary = (size_t)config->vocabulary;
     options.padding = config->padding;
-    options.fit = input->length == 0;
     options.tokenizer = tokenizer;
     options.lines = input->lines;
     fit_listops(&options);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/model_run.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "run/input.h"
 #include "run/job.h"
+#include "run/sentences.h"
 
 static int round_up(int count, int multiple)
 {
@@ -102,6 +105,31 @@ static mgk_token_text token_text(const mgk_model_run *run, const mgk_input *inpu
     return reads_bytes ? mgk_byte_text() : (mgk_token_text){.of = NULL};
 }
 
+/* A hint where windows join lines that are probably meant to be samples. */
+static mgk_status remark_lines(const mgk_job *job, const mgk_input *input, const char *file)
+{
+    char note[512], name[128], *text;
+    size_t size;
+    bool sentences = false;
+    if (input->lines || input->text_count == 0)
+        return STATUS_OK;
+    TRY(mgk_alloc(MGK_SENTENCES_READ, 1, &text));
+    mgk_status status = mgk_file_read_beginning(input->text[0], MGK_SENTENCES_READ, text, &size);
+    if (status == STATUS_OK)
+        sentences = mgk_lines_are_sentences(text, size);
+    mgk_free(text);
+    if (status != STATUS_OK || !sentences)
+        return status;
+    mgk_model_name(file, name, sizeof(name));
+    snprintf(
+        note, sizeof(note),
+        "%s: its lines look like sentences, and are joined and cut into windows; `lines` makes "
+        "each one a sample",
+        name);
+    mgk_job_report(job, &(mgk_report){.note = note, .milestone = true});
+    return STATUS_OK;
+}
+
 static mgk_status open_dataset(mgk_model_run *run, const mgk_job *job, const char *model,
                                const mgk_input *input)
 {
@@ -110,6 +138,8 @@ static mgk_status open_dataset(mgk_model_run *run, const mgk_job *job, const cha
     const char *file = input->tokens ? input->tokens : input->text_count > 0 ? input->text[0] : "";
     mgk_job_report_remark(job, input->text_count > 1 ? "text" : file,
                           mgk_dataset_remark(run->data));
+    if (!run->model->config.dual)
+        TRY(remark_lines(job, input, file));
     mgk_dataset_shape shape = mgk_dataset_shape_of(run->data);
     run->tokens = (int)shape.length;
     run->documents = (int)shape.sequences;
@@ -148,6 +178,21 @@ out:
     return status;
 }
 
+/* The longest chosen sample decides N. */
+static mgk_status fit_length(mgk_model_run *run)
+{
+    uint64_t *chosen;
+    if (!run->data)
+        return STATUS_OK;
+    TRY(mgk_alloc((size_t)run->samples, sizeof(*chosen), &chosen));
+    for (int i = 0; i < run->samples; i++)
+        chosen[i] = (uint64_t)(run->index[i] / run->documents);
+    mgk_dataset_fit(run->data, chosen, (size_t)run->samples);
+    mgk_free(chosen);
+    run->tokens = (int)mgk_dataset_shape_of(run->data).length;
+    return STATUS_OK;
+}
+
 mgk_status mgk_model_run_choose(mgk_model_run *run, uint64_t seed, int samples)
 {
     uint64_t documents = (uint64_t)run->documents, size = (uint64_t)run->available / documents;
@@ -169,7 +214,7 @@ mgk_status mgk_model_run_choose(mgk_model_run *run, uint64_t seed, int samples)
             samples == run->available ? place : mgk_dataset_order(seed, 0, place, size);
         run->index[i] = (int32_t)(chosen * documents + document);
     }
-    return STATUS_OK;
+    return fit_length(run);
 }
 
 static size_t count_batches(const mgk_model_run *run)

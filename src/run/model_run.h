@@ -46,8 +46,8 @@ mgk_status mgk_model_run_open(const mgk_job *job, const char *model, const mgk_i
                               bool double_precision, mgk_model_run *out);
 void mgk_model_run_close(mgk_model_run *run); /* a zeroed one is accepted */
 
-/* Chooses S samples by seed; called once, before the other functions. STATUS_USAGE: S < 1;
- * STATUS_SHAPE: the input has fewer. */
+/* Chooses S samples by seed, the longest of which decides N; called once, before the other
+ * functions. STATUS_USAGE: S < 1; STATUS_SHAPE: the input has fewer. */
 mgk_status mgk_model_run_choose(mgk_model_run *run, uint64_t seed, int samples);
 
 /*

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "tools/suggest.h"
 
 /* Limit of an index plus one: "0-4000000000" must not allocate all memory. */
 enum { INDEX_END = 1000000 };
@@ -130,18 +131,20 @@ mgk_status mgk_args_reals(const char *text, double **out, size_t *count)
 }
 
 /* Return values of getopt_long: row i of the table is FIRST_ROW + i, above every letter. */
-enum { OPERAND = 1, HELP = 256, VERSION = 257, FIRST_ROW = 258 };
+enum { OPERAND = 1, HELP_LETTER = 'h', HELP = 256, VERSION = 257, FIRST_ROW = 258 };
 
 /* The table as getopt_long needs it. */
 typedef struct parser {
     struct option *long_options; /* [count + 3], zero-terminated */
     char *letters;
+    const char **values; /* [count], of the options that were given; flags have none */
 } parser;
 
 static void free_parser(parser *p)
 {
     mgk_free(p->long_options);
     mgk_free(p->letters);
+    mgk_free(p->values);
 }
 
 static mgk_status make_parser(const mgk_program *program, parser *p)
@@ -149,12 +152,14 @@ static mgk_status make_parser(const mgk_program *program, parser *p)
     mgk_status status = STATUS_OK;
     *p = (parser){0};
     CHECK(mgk_alloc(program->count + 3, sizeof(*p->long_options), &p->long_options));
-    CHECK(mgk_alloc(2 * program->count + 3, 1, &p->letters));
+    CHECK(mgk_alloc(2 * program->count + 4, 1, &p->letters));
+    CHECK(mgk_alloc(program->count, sizeof(*p->values), &p->values));
     struct option *option = p->long_options;
     char *letter = p->letters;
     *letter++ = '-'; /* return operands in their place */
     *letter++ = ':'; /* return ':' for a missing value */
-    *option++ = (struct option){"help", no_argument, NULL, HELP};
+    *letter++ = HELP_LETTER;
+    *option++ = (struct option){"help", optional_argument, NULL, HELP};
     *option++ = (struct option){"version", no_argument, NULL, VERSION};
     for (size_t i = 0; i < program->count; i++) {
         const mgk_arg *arg = &program->args[i];
@@ -315,12 +320,25 @@ static bool is_text(const mgk_arg *arg)
            arg->type == MGK_ARG_CHOICES || is_list(arg);
 }
 
-static mgk_status take_option(const mgk_arg *arg, int argc, char **argv)
+/* Lists add up, and a flag says the same again; of other options only one value would count. */
+static mgk_status check_once(const mgk_program *program, const parser *p, const mgk_arg *arg)
+{
+    const char **before = &p->values[arg - program->args];
+    if (*before)
+        return mgk_fail(STATUS_USAGE, "--%s is given twice: \"%s\" and \"%s\"", arg->name, *before,
+                        optarg);
+    *before = is_list(arg) ? NULL : optarg;
+    return STATUS_OK;
+}
+
+static mgk_status take_option(const mgk_program *program, const parser *p, const mgk_arg *arg,
+                              int argc, char **argv)
 {
     /* getopt_long takes any next word for the value: "-o --force" forgot one. */
     bool separate = optarg && optarg == argv[optind - 1];
     if (separate && is_text(arg) && is_option(optarg))
         return missing_value(arg);
+    TRY(check_once(program, p, arg));
     TRY(set_value(arg, optarg, argc));
     if (arg->given)
         *arg->given = true;
@@ -336,15 +354,73 @@ static mgk_status take_operand(const mgk_program *program, const char *word, int
     return append(program->operands, word, argc);
 }
 
+/* The options that begin with the letters of an abbreviation, "--seed, --steps"; returns their
+ * number. */
+static int list_meant(const parser *p, const char *word, size_t length, char *text, size_t size)
+{
+    int count = 0;
+    size_t used = 0;
+    text[0] = '\0';
+    for (const struct option *option = p->long_options; option->name; option++)
+        if (strncmp(option->name, word, length) == 0 && used < size) {
+            const char *before = count++ == 0 ? "" : ", ";
+            used += (size_t)snprintf(text + used, size - used, "%s--%s", before, option->name);
+        }
+    return count;
+}
+
+/* A name that is none, or begins several. */
+static mgk_status refuse_name(const parser *p, const char *word)
+{
+    const char *name = word + strspn(word, "-");
+    const size_t length = strcspn(name, "=");
+    mgk_suggestion meant = mgk_suggest_for(name, length);
+    char candidates[256];
+    if (list_meant(p, name, length, candidates, sizeof(candidates)) > 1)
+        return mgk_fail(STATUS_USAGE, "%s: which of %s?", word, candidates);
+    for (const struct option *option = p->long_options; option->name; option++)
+        mgk_suggest(&meant, option->name);
+    if (meant.name)
+        return mgk_fail(STATUS_USAGE, "%s: unknown option; did you mean --%s? (see --help)", word,
+                        meant.name);
+    return mgk_fail(STATUS_USAGE, "%s: unknown option (see --help)", word);
+}
+
 /* Reports what getopt_long refuses: '?' for unknown names and superfluous values. */
-static mgk_status refuse(const mgk_program *program, char **argv)
+static mgk_status refuse(const mgk_program *program, const parser *p, char **argv)
 {
     const mgk_arg *arg = row_of(program, optopt);
     if (arg || optopt >= HELP)
         return mgk_fail(STATUS_USAGE, "%s: the option takes no value", argv[optind - 1]);
     if (optopt)
         return mgk_fail(STATUS_USAGE, "-%c: unknown option (see --help)", optopt);
-    return mgk_fail(STATUS_USAGE, "%s: unknown or ambiguous option (see --help)", argv[optind - 1]);
+    return refuse_name(p, argv[optind - 1]);
+}
+
+/* "-output out.csv" would be read as "-o utput". */
+static mgk_status check_dashes(const parser *p, int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (argv[i][0] != '-' || argv[i][1] == '-')
+            continue;
+        const size_t length = strcspn(argv[i] + 1, "=");
+        for (const struct option *option = p->long_options; option->name; option++)
+            if (strlen(option->name) == length && length > 1 &&
+                memcmp(option->name, argv[i] + 1, length) == 0)
+                return mgk_fail(STATUS_USAGE, "%s: did you mean --%s?", argv[i], option->name);
+    }
+    return STATUS_OK;
+}
+
+/* "--help", "--help all" or "--help=all". */
+static mgk_status take_help(int argc, char **argv, mgk_args_outcome *outcome)
+{
+    const char *what = optarg ? optarg : optind < argc ? argv[optind] : "";
+    const bool all = strcmp(what, "all") == 0;
+    *outcome = all ? MGK_ARGS_HELP_ALL : MGK_ARGS_HELP;
+    if (optarg && !all)
+        return mgk_fail(STATUS_USAGE, "--help: expected all, got \"%s\"", optarg);
+    return STATUS_OK;
 }
 
 mgk_status mgk_args_parse(const mgk_program *program, int argc, char **argv,
@@ -361,12 +437,14 @@ mgk_status mgk_args_parse(const mgk_program *program, int argc, char **argv,
     if (*outcome != MGK_ARGS_RUN)
         return STATUS_OK;
     TRY(make_parser(program, &p));
+    CHECK(check_dashes(&p, argc, argv));
     opterr = 0;
     optind = 0; /* makes glibc forget an earlier command line */
     while ((code = getopt_long(argc, argv, p.letters, p.long_options, NULL)) != -1) {
         switch (code) {
         case HELP:
-            *outcome = MGK_ARGS_HELP;
+        case HELP_LETTER:
+            CHECK(take_help(argc, argv, outcome));
             goto out;
         case VERSION:
             *outcome = MGK_ARGS_VERSION;
@@ -378,10 +456,10 @@ mgk_status mgk_args_parse(const mgk_program *program, int argc, char **argv,
             CHECK(missing_value(row_of(program, optopt)));
             break;
         case '?':
-            CHECK(refuse(program, argv));
+            CHECK(refuse(program, &p, argv));
             break;
         default:
-            CHECK(take_option(row_of(program, code), argc, argv));
+            CHECK(take_option(program, &p, row_of(program, code), argc, argv));
         }
     }
     for (int i = optind; i < argc; i++)

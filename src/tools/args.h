@@ -71,6 +71,9 @@ typedef struct mgk_program {
     const char *examples; /* lines, indented by two blanks */
     const mgk_arg *args;  /* [count] */
     size_t count;
+    const char
+        *screen; /* names of the options that one needs first, with blanks between them; NULL:
+                    --help prints all */
     const mgk_arg_note *notes[MGK_ARG_NOTES]; /* lists that end with a row of NULLs; or NULL */
     mgk_arg_list *operands;   /* words that belong to no option; NULL: none are allowed */
     const char *const *first; /* allowed first operands, up to NULL; NULL: any word */
@@ -80,22 +83,25 @@ typedef struct mgk_program {
 typedef enum mgk_args_outcome {
     MGK_ARGS_RUN,
     MGK_ARGS_HELP,
+    MGK_ARGS_HELP_ALL,
     MGK_ARGS_VERSION,
     MGK_ARGS_COMPLETION,
     MGK_ARGS_PAGE
 } mgk_args_outcome;
 
 /*
- * Parses argv into the values of the table. --help and --version work everywhere and take
- * precedence over the words after them. --options=completion and --options=page, for scripts, work
+ * Parses argv into the values of the table. --help (-h, --help all) and --version work everywhere
+ * and take precedence over the words after them. An option may be given once, but lists add up and
+ * flags may be repeated. --options=completion and --options=page, for scripts, work
  * only as the whole command line: they are not options, so they do not restrict the abbreviations
  * of options. STATUS_USAGE names the option and the expected value. Call mgk_args_free in any case.
  */
 mgk_status mgk_args_parse(const mgk_program *program, int argc, char **argv,
                           mgk_args_outcome *outcome);
 
-/* Prints the help text. */
-void mgk_args_help(const mgk_program *program, FILE *out);
+/* Prints the help: all options and examples, or what fits a screen of 24 lines of 80 characters:
+ * the options of `screen` with the first sentence of their help, and two examples. */
+void mgk_args_help(const mgk_program *program, bool all, FILE *out);
 
 /*
  * Prints one line per option, for scripts/completion.bash: its name; its letter, or the name again;

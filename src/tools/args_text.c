@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints a table of options: as help, for the man page and for the completion. */
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
 #include "tools/args.h"
 
 /* The options that every program has in addition. */
 static const mgk_arg everywhere[] = {
-    {MGK_ARG_FLAG, 0, "help", NULL, NULL, "Print the options and exit.", NULL},
+    {MGK_ARG_FLAG, 'h', "help", NULL, NULL,
+     "Print the options that one needs first and exit; --help all prints all of them.", NULL},
     {MGK_ARG_FLAG, 0, "version", NULL, NULL, "Print the version and exit.", NULL},
 };
 enum { EVERYWHERE = sizeof(everywhere) / sizeof(everywhere[0]) };
 
-enum { WIDTH = 92, WIDEST_LABEL = 34, LABEL_SIZE = 256 };
+enum { SCREEN_WIDTH = 80, WIDTH = 92, WIDEST_LABEL = 34, LABEL_SIZE = 256 };
 
 /* "  -o, --output MODEL" */
 static size_t make_label(const mgk_arg *arg, char label[LABEL_SIZE])
@@ -93,74 +95,179 @@ static void make_default(const mgk_arg *arg, char text[LABEL_SIZE])
     }
 }
 
+/* Where help is printed. */
+typedef struct sheet {
+    FILE *out;
+    size_t width;  /* columns */
+    size_t indent; /* of the options' help */
+} sheet;
+
 /* Prints words from column `column` on, with `indent` blanks on further lines; returns the last
  * column. */
-static size_t wrap(FILE *out, const char *text, size_t indent, size_t column)
+static size_t wrap(const sheet *s, const char *text, size_t indent, size_t column)
 {
     while (*text) {
         text += strspn(text, " ");
         size_t length = strcspn(text, " ");
         bool first = column == indent;
-        if (!first && column + 1 + length > WIDTH) {
-            fprintf(out, "\n%*s", (int)indent, "");
+        if (!first && column + 1 + length > s->width) {
+            fprintf(s->out, "\n%*s", (int)indent, "");
             column = indent;
             first = true;
         }
-        fprintf(out, "%s%.*s", first ? "" : " ", (int)length, text);
+        fprintf(s->out, "%s%.*s", first ? "" : " ", (int)length, text);
         column += length + !first;
         text += length;
     }
     return column;
 }
 
-static void print_row(FILE *out, const mgk_arg *arg, size_t indent)
+static void print_row(const sheet *s, const mgk_arg *arg)
 {
     char label[LABEL_SIZE], value[LABEL_SIZE], note[LABEL_SIZE + 16];
     size_t length = make_label(arg, label);
     make_default(arg, value);
     snprintf(note, sizeof(note), "(default: %s)", value);
-    fprintf(out, "%s", label);
-    if (length + 2 > indent)
-        fprintf(out, "\n%*s", (int)indent, "");
+    fprintf(s->out, "%s", label);
+    if (length + 2 > s->indent)
+        fprintf(s->out, "\n%*s", (int)s->indent, "");
     else
-        fprintf(out, "%*s", (int)(indent - length), "");
-    size_t column = wrap(out, arg->help, indent, indent);
+        fprintf(s->out, "%*s", (int)(s->indent - length), "");
+    size_t column = wrap(s, arg->help, s->indent, s->indent);
     if (value[0])
-        wrap(out, note, indent, column);
-    fprintf(out, "\n");
+        wrap(s, note, s->indent, column);
+    fprintf(s->out, "\n");
 }
 
-/* The column of the options' help. */
-static size_t help_column(const mgk_program *program)
+static void widen(const mgk_arg *arg, size_t *widest)
 {
     char label[LABEL_SIZE];
-    size_t widest = strlen("      --version");
-    for (size_t i = 0; i < program->count; i++)
-        if (program->args[i].type != MGK_ARG_HEADING) {
-            size_t length = make_label(&program->args[i], label);
-            if (length > widest && length <= WIDEST_LABEL)
-                widest = length;
-        }
-    return widest + 2;
+    const size_t length = make_label(arg, label);
+    if (length > *widest && length <= WIDEST_LABEL)
+        *widest = length;
 }
 
-void mgk_args_help(const mgk_program *program, FILE *out)
+static void print_all(const mgk_program *program, sheet *s)
 {
-    size_t indent = help_column(program);
-    fprintf(out, "Usage: %s %s\n", program->name, program->usage);
-    wrap(out, program->summary, 0, 0);
-    fprintf(out, "\n");
+    s->indent = strlen("      --version");
+    for (size_t i = 0; i < program->count; i++)
+        if (program->args[i].type != MGK_ARG_HEADING)
+            widen(&program->args[i], &s->indent);
+    s->indent += 2;
     if (program->count == 0 || program->args[0].type != MGK_ARG_HEADING)
-        fprintf(out, "\nOptions:\n");
+        fprintf(s->out, "\nOptions:\n");
     for (size_t i = 0; i < program->count; i++)
         if (program->args[i].type == MGK_ARG_HEADING)
-            fprintf(out, "\n%s:\n", program->args[i].name);
+            fprintf(s->out, "\n%s:\n", program->args[i].name);
         else
-            print_row(out, &program->args[i], indent);
+            print_row(s, &program->args[i]);
     for (size_t i = 0; i < EVERYWHERE; i++)
-        print_row(out, &everywhere[i], indent);
+        print_row(s, &everywhere[i]);
+}
+
+/* The option of the next of some names with blanks between them; NULL: there are no more. */
+static const mgk_arg *next_named(const mgk_program *program, const char **names)
+{
+    *names += strspn(*names, " ");
+    const size_t length = strcspn(*names, " ");
+    for (size_t i = 0; length > 0 && i < program->count; i++) {
+        const mgk_arg *arg = &program->args[i];
+        if (arg->type == MGK_ARG_HEADING || strlen(arg->name) != length ||
+            memcmp(arg->name, *names, length) != 0)
+            continue;
+        *names += length;
+        return arg;
+    }
+    return NULL;
+}
+
+/* The option as a screen shows it, with the first part of its help, up to a full stop or semicolon,
+ * and with the first words of a long choice, "softmax|mgk|...". */
+static mgk_arg shorten(const mgk_arg *arg, char operand[LABEL_SIZE], char help[LABEL_SIZE])
+{
+    enum { LONGEST_OPERAND = 20 };
+    mgk_arg row = *arg;
+    size_t length = 0;
+    while (arg->help[length] && strncmp(arg->help + length, ". ", 2) != 0 &&
+           strncmp(arg->help + length, "; ", 2) != 0)
+        length++;
+    snprintf(help, LABEL_SIZE, "%.*s.", (int)length - (arg->help[length] == '\0'), arg->help);
+    row.help = help;
+    if (!row.operand || strlen(row.operand) <= LONGEST_OPERAND)
+        return row;
+    for (length = LONGEST_OPERAND - 3; length > 0 && !strchr("|,", row.operand[length - 1]);)
+        length--;
+    snprintf(operand, LABEL_SIZE, "%.*s...", (int)length, row.operand);
+    row.operand = operand;
+    return row;
+}
+
+static void print_screen(const mgk_program *program, sheet *s)
+{
+    char operand[LABEL_SIZE], help[LABEL_SIZE];
+    const mgk_arg *arg;
+    s->indent = strlen("  -h, --help all");
+    for (const char *names = program->screen; (arg = next_named(program, &names));) {
+        const mgk_arg row = shorten(arg, operand, help);
+        widen(&row, &s->indent);
+    }
+    s->indent += 2;
+    fputc('\n', s->out);
+    for (const char *names = program->screen; (arg = next_named(program, &names));) {
+        const mgk_arg row = shorten(arg, operand, help);
+        print_row(s, &row);
+    }
+    fprintf(s->out, "  -h, --help all%*s", (int)(s->indent - strlen("  -h, --help all")), "");
+    wrap(s, "Print all options.", s->indent, s->indent);
+    fputc('\n', s->out);
+}
+
+/* The end of the first `count` examples; a backslash continues a line. */
+static size_t end_of_examples(const char *examples, int count)
+{
+    size_t length = 0;
+    while (examples[length] && count > 0) {
+        length += strcspn(examples + length, "\n");
+        count -= length > 0 && examples[length - 1] != '\\';
+        length += examples[length] == '\n';
+    }
+    return length;
+}
+
+static void print_usage(const mgk_program *program, const sheet *s)
+{
+    const size_t indent = strlen("Usage: ") + strlen(program->name) + 1;
+    const char *line = program->usage;
+    char text[512];
+    fprintf(s->out, "Usage: %s ", program->name);
+    for (;;) {
+        const size_t length = strcspn(line, "\n");
+        snprintf(text, sizeof(text), "%.*s", (int)length, line);
+        wrap(s, text, indent, indent);
+        fputc('\n', s->out);
+        line += length;
+        if (!*line++)
+            return;
+        fprintf(s->out, "       %s ", program->name);
+    }
+}
+
+void mgk_args_help(const mgk_program *program, bool all, FILE *out)
+{
+    sheet s = {.out = out, .width = SCREEN_WIDTH};
+    all |= !program->screen;
+    if (all)
+        s.width = WIDTH;
+    print_usage(program, &s);
+    wrap(&s, program->summary, 0, 0);
+    fprintf(out, "\n");
+    if (all)
+        print_all(program, &s);
+    else
+        print_screen(program, &s);
     if (program->examples)
-        fprintf(out, "\nExamples:\n%s", program->examples);
+        fprintf(out, "\nExamples:\n%.*s",
+                (int)end_of_examples(program->examples, all ? INT_MAX : 2), program->examples);
 }
 
 /* The kind of an option's value. */

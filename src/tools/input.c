@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/input.h"
 
+#include <string.h>
+
 void mgk_tool_input_end(mgk_tool_input *in)
 {
     in->input.text = in->text.words;
@@ -9,6 +11,23 @@ void mgk_tool_input_end(mgk_tool_input *in)
     in->input.image_count = in->images.count;
     in->input.data = in->data.words;
     in->input.data_count = in->data.count;
+}
+
+mgk_status mgk_tool_input_read(mgk_tool *tool, mgk_tool_input *in, mgk_input *out)
+{
+    for (size_t i = 0; i < in->text.count; i++)
+        TRY(mgk_streams_read(&tool->streams, &in->text.words[i]));
+    return out->tokens ? mgk_streams_read(&tool->streams, &out->tokens) : STATUS_OK;
+}
+
+mgk_status mgk_tool_check_resume(const mgk_input *input, const char *output, bool resume)
+{
+    bool streams = mgk_is_stream(output) || (input->tokens && strcmp(input->tokens, "-") == 0);
+    for (size_t i = 0; i < input->text_count; i++)
+        streams |= strcmp(input->text[i], "-") == 0;
+    if (resume && streams)
+        return mgk_fail(STATUS_USAGE, "--resume: standard input and output cannot be continued");
+    return STATUS_OK;
 }
 
 mgk_status mgk_tool_indices(const char *option, const char *text, int **out, size_t *count)

@@ -33,11 +33,19 @@ typedef struct mgk_tool_input {
     {MGK_ARG_COUNT, 0, "samples", &(in)->input.samples, "S",                                       \
      "Number of sequences, drawn by seed without repeats.", NULL},                                 \
     {MGK_ARG_COUNT, 0, "length", &(in)->input.length, "N",                                         \
-     "Tokens of a sequence; if not given, as many as the model has positions, at most 4096.", NULL}
+     "Tokens of a sequence, at most; if not given, as many as the model has positions, at most "    \
+     "4096.",                                                                                      \
+     NULL}
 /* clang-format on */
 
 /* Completes the input after parsing. */
 void mgk_tool_input_end(mgk_tool_input *in);
+
+/* Reads standard input where a name in the completed input `out` is "-". */
+mgk_status mgk_tool_input_read(mgk_tool *tool, mgk_tool_input *in, mgk_input *out);
+
+/* STATUS_USAGE: a run that is resumed reads standard input or writes standard output. */
+mgk_status mgk_tool_check_resume(const mgk_input *input, const char *output, bool resume);
 
 /* Parses the list of an option ("0,2,5-7"; NULL: all, *out NULL); release *out with mgk_free. */
 mgk_status mgk_tool_indices(const char *option, const char *text, int **out, size_t *count);

@@ -14,6 +14,7 @@ int main(int argc, char **argv)
          "Type of the stored weights: float32 or float64.", NULL},
         MGK_TOOL_MODEL_ARGS(&tool),
         MGK_TOOL_ARGS(&tool),
+        MGK_TOOL_FORCE_ARG(&tool),
     };
     const mgk_program program = {
         .name = "mgk-convert",
@@ -25,6 +26,7 @@ int main(int argc, char **argv)
                     "  mgk-convert lra_retrieval.pt --head-dim 32 -o retrieval.safetensors\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
+        .screen = "output precision force quiet",
         .notes = {mgk_tool_model_notes, mgk_tool_notes, mgk_tool_output_notes},
         .operands = &models,
     };
@@ -33,6 +35,8 @@ int main(int argc, char **argv)
         return exit_status;
     if (models.count != 1)
         return mgk_tool_usage(&tool, "one MODEL is needed");
+    if (mgk_tool_output(&tool, &o.output, MGK_TOOL_MODEL) != STATUS_OK)
+        return mgk_tool_usage(&tool, mgk_fail_message());
     o.model = models.words[0];
     o.double_precision = double_precision;
     mgk_tool_listen(&tool);

@@ -61,6 +61,7 @@ static mgk_status complete(const words *w, mgk_tool_input *in, mgk_diversity_opt
     o->inputs = w->inputs.words;
     o->input_count = w->inputs.count;
     o->input = in->input;
+    TRY(mgk_tool_check_resume(&o->input, o->output, o->resume));
     o->double_precision = w->double_precision;
     if (w->limited && !(w->gigabytes >= 1e-9 && w->gigabytes <= 1e9))
         return mgk_fail(STATUS_USAGE, "--memory %g: expected a number of gigabytes above 0",
@@ -209,6 +210,7 @@ int main(int argc, char **argv)
         {MGK_ARG_FLAG, 0, "resume", &o.resume, NULL,
          "Continue the interrupted run that left OUT.part.", NULL},
         MGK_TOOL_ARGS(&tool),
+        MGK_TOOL_FORCE_ARG(&tool),
     };
     const mgk_program program = {
         .name = "mgk-diversity",
@@ -228,6 +230,7 @@ int main(int argc, char **argv)
             "  mgk-diversity mgk4.h5 --measures js --across-layers -o mgk4-map.h5\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
+        .screen = "model text samples layers measures compare output force",
         .notes = {notes, mgk_tool_array_notes, mgk_tool_input_notes, mgk_tool_model_notes,
                   mgk_tool_notes, mgk_tool_output_notes},
         .operands = &w.inputs,
@@ -236,7 +239,9 @@ int main(int argc, char **argv)
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
         return exit_status;
-    if (complete(&w, &in, &o, &l) == STATUS_OK) {
+    if (complete(&w, &in, &o, &l) == STATUS_OK &&
+        mgk_tool_output(&tool, &o.output, MGK_TOOL_TABLE) == STATUS_OK &&
+        mgk_tool_input_read(&tool, &in, &o.input) == STATUS_OK) {
         mgk_tool_watch(&tool, "measuring", "matrices");
         o.job = tool.job;
         mgk_result result = mgk_measure_diversity(&o, &table);

@@ -104,6 +104,7 @@ int main(int argc, char **argv)
         {MGK_ARG_INT, 0, "compress", &o.compress, "0..9", "Level of gzip; 0, none, if not given.",
          NULL},
         MGK_TOOL_ARGS(&tool),
+        MGK_TOOL_FORCE_ARG(&tool),
     };
     const mgk_program program = {
         .name = "mgk-dump",
@@ -118,6 +119,7 @@ int main(int argc, char **argv)
                     "           -o listops.h5\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
+        .screen = "text lines tokens samples length layers heads save output force",
         .notes = {notes, mgk_tool_input_notes, mgk_tool_model_notes, mgk_tool_notes,
                   mgk_tool_output_notes},
         .operands = &w.models,
@@ -125,7 +127,9 @@ int main(int argc, char **argv)
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
         return exit_status;
-    if (complete(&w, &in, &o, &layers, &heads) == STATUS_OK) {
+    if (complete(&w, &in, &o, &layers, &heads) == STATUS_OK &&
+        mgk_tool_output(&tool, &o.output, MGK_TOOL_STORE) == STATUS_OK &&
+        mgk_tool_input_read(&tool, &in, &o.input) == STATUS_OK) {
         mgk_tool_watch(&tool, "exporting", "matrices");
         o.job = tool.job;
         mgk_result result = mgk_dump_attention(&o, &summary);

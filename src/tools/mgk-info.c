@@ -11,7 +11,6 @@ static const mgk_arg_note notes[] = {
      "`range`, `formula`, `source` and `needs`.\n"
      "An empty text means no unit, common knowledge as the source, and attention alone "
      "as the need."},
-    {"force", "This program writes no files."},
     {NULL, NULL},
 };
 
@@ -101,6 +100,7 @@ int main(int argc, char **argv)
                     "  mgk-info --measures\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
+        .screen = "json machine measures",
         .notes = {notes, mgk_tool_model_notes, mgk_tool_notes},
         .operands = &files,
     };

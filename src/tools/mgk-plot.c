@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "tools/input.h"
 #include "tools/measure_names.h"
+#include "tools/suggest.h"
 
 /* Words of the command line that the table of options does not parse completely. */
 typedef struct words {
@@ -34,11 +35,15 @@ static mgk_status parse_kind(const mgk_arg_list *operands, mgk_plot_options *o, 
     int kind = 0;
     while (kinds[kind] && strcmp(word, kinds[kind]) != 0)
         kind++;
+    mgk_suggestion meant = mgk_suggest_for(word, strlen(word));
+    for (int i = 0; kinds[i]; i++)
+        mgk_suggest(&meant, kinds[i]);
     if (!kinds[kind])
         return mgk_fail(STATUS_USAGE,
                         "expected attention, weights, keys, ranks, curves, cost, figure, heads, "
-                        "depth, pairs, roles, compare, prune, map or mixture, got \"%s\"",
-                        word);
+                        "depth, pairs, roles, compare, prune, map or mixture, got \"%s\"%s%s%s",
+                        word, meant.name ? "; did you mean " : "", meant.name ? meant.name : "",
+                        meant.name ? "?" : "");
     o->kind = (mgk_plot_kind)kind;
     *used = 1;
     if (o->kind != MGK_PLOT_FIGURE)
@@ -233,14 +238,14 @@ int main(int argc, char **argv)
          "Length of the longer side of a drawn matrix.", NULL},
         MGK_TOOL_MODEL_ARGS(&tool),
         MGK_TOOL_ARGS(&tool),
+        MGK_TOOL_FORCE_ARG(&tool),
     };
     const mgk_program program = {
         .name = "mgk-plot",
         .usage =
             "attention|weights|keys|ranks|curves|cost IN... -o OUT [options]\n"
-            "       mgk-plot heads|depth|pairs|roles|compare|prune|map|mixture|curves TABLE... -o "
-            "OUT [options]\n"
-            "       mgk-plot figure N IN... -o OUT [options]",
+            "heads|depth|pairs|roles|compare|prune|map|mixture|curves TABLE... -o OUT [options]\n"
+            "figure N IN... -o OUT [options]",
         .summary = "Draws attention, key weights, keys, ranks, training curves, costs, measures of "
                    "diversity, and the figures 2, 5, 6, 11 and 12 of the paper.",
         .examples =
@@ -260,6 +265,7 @@ int main(int argc, char **argv)
             "  mgk-plot figure 2 a.h5 b.h5 c.h5 a.csv b.csv c.csv -o figure2.png\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
+        .screen = "output sample layers heads labels measure name",
         .notes = {notes, mgk_tool_array_notes, mgk_tool_model_notes, mgk_tool_notes,
                   mgk_tool_output_notes},
         .operands = &w.operands,
@@ -268,7 +274,8 @@ int main(int argc, char **argv)
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
         return exit_status;
-    if (complete(&w, &o, &l) == STATUS_OK) {
+    if (complete(&w, &o, &l) == STATUS_OK &&
+        mgk_tool_output(&tool, &o.output, MGK_TOOL_PICTURE) == STATUS_OK) {
         mgk_tool_listen(&tool);
         o.job = tool.job;
         exit_status = mgk_tool_end(&tool, mgk_plot_picture(&o));

@@ -31,6 +31,9 @@ static mgk_status complete(const words *w, mgk_tool_input *in, mgk_rank_options 
     o->inputs = w->inputs.words;
     o->input_count = w->inputs.count;
     o->input = in->input;
+    TRY(mgk_tool_check_resume(&o->input, o->output, o->resume));
+    if (o->spectrum && mgk_is_stream(o->output))
+        return mgk_fail(STATUS_USAGE, "--spectrum: HDF5 cannot go to standard output: name a file");
     if (w->limited && !(w->gigabytes >= 1e-9 && w->gigabytes <= 1e9))
         return mgk_fail(STATUS_USAGE, "--memory %g: expected a number of gigabytes above 0",
                         w->gigabytes);
@@ -273,6 +276,7 @@ int main(int argc, char **argv)
         {MGK_ARG_FILE, 0, "png", &o.png, "OUT.png", "Draw the rank histogram of each layer.", NULL},
         {MGK_ARG_FLAG, 0, "spectrum", &o.spectrum, NULL, "Store all singular values (.h5).", NULL},
         MGK_TOOL_ARGS(&tool),
+        MGK_TOOL_FORCE_ARG(&tool),
     };
     const mgk_program program = {
         .name = "mgk-rank",
@@ -289,6 +293,7 @@ int main(int argc, char **argv)
             "  mgk-rank theirs.npz --dataset 'layer_*' -o theirs.csv\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
+        .screen = "model text samples matrices threshold method output png force",
         .notes = {notes, mgk_tool_array_notes, mgk_tool_input_notes, mgk_tool_model_notes,
                   mgk_tool_notes, mgk_tool_output_notes},
         .operands = &w.inputs,
@@ -296,7 +301,9 @@ int main(int argc, char **argv)
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
         return exit_status;
-    if (complete(&w, &in, &o, &thresholds, &layers) == STATUS_OK) {
+    if (complete(&w, &in, &o, &thresholds, &layers) == STATUS_OK &&
+        mgk_tool_output(&tool, &o.output, MGK_TOOL_TABLE) == STATUS_OK &&
+        mgk_tool_input_read(&tool, &in, &o.input) == STATUS_OK) {
         mgk_tool_watch(&tool, "ranking", "matrices");
         o.job = tool.job;
         mgk_result result = mgk_rank_attention(&o, &summary);

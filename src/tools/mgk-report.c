@@ -27,6 +27,7 @@ int main(int argc, char **argv)
         {MGK_ARG_COUNT, 0, "tokens", &o.tokens, "N",
          "Tokens of each sample that are shown, from the first; 128 if not given.", NULL},
         MGK_TOOL_ARGS(&tool),
+        MGK_TOOL_FORCE_ARG(&tool),
     };
     const mgk_program program = {
         .name = "mgk-report",
@@ -38,20 +39,23 @@ int main(int argc, char **argv)
                     "  mgk-report softmax8.h5 mgk4.h5 mgk4-attention.h5 --samples 2 -o both.html\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
+        .screen = "output samples tokens force",
         .notes = {notes, mgk_tool_notes, mgk_tool_output_notes},
         .operands = &inputs,
     };
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
         return exit_status;
-    if (inputs.count > 0 && o.output) {
+    if (inputs.count == 0 || !o.output) {
+        exit_status = mgk_tool_usage(&tool, "a table and -o are needed");
+    } else if (mgk_tool_output(&tool, &o.output, MGK_TOOL_PAGE) != STATUS_OK) {
+        exit_status = mgk_tool_usage(&tool, mgk_fail_message());
+    } else {
         mgk_tool_listen(&tool);
         o.inputs = inputs.words;
         o.input_count = inputs.count;
         o.job = tool.job;
         exit_status = mgk_tool_end(&tool, mgk_write_report(&o));
-    } else {
-        exit_status = mgk_tool_usage(&tool, "a table and -o are needed");
     }
     return exit_status;
 }

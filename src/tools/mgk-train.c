@@ -33,9 +33,6 @@ static const mgk_arg_note notes[] = {
      "If `-o` is not that of the interrupted run, the new run writes to the new name, says so, and "
      "leaves {STATE} as it is.\n"
      "A finished run removes {MODEL}`.checkpoint`."},
-    {"threads",
-     "On a busy machine set the environment variable `OMP_WAIT_POLICY=passive`, so that waiting "
-     "threads leave the cores to other programs, or train small models with `--threads 1`."},
     {"force", "The state of an earlier run, {MODEL}`.checkpoint`, is one of them."},
     {NULL, NULL},
 };
@@ -121,6 +118,7 @@ int main(int argc, char **argv)
         {MGK_ARG_FILE, 0, "resume", &o.resume, "STATE",
          "Continue a run from MODEL.checkpoint, with the command that began it.", NULL},
         MGK_TOOL_ARGS(&tool),
+        MGK_TOOL_FORCE_ARG(&tool),
     };
     const mgk_program program = {
         .name = "mgk-train",
@@ -130,12 +128,13 @@ int main(int argc, char **argv)
         .examples =
             "  mgk-train --task lm --attention mgk --heads 4 --layers 6 --data train.txt \\\n"
             "            --held-out valid.txt --steps 2000 -o mgk4.safetensors --log mgk4.csv\n"
-            "  mgk-train --task lm --data train.txt --steps 2000 --checkpoint-every 200 --keep \\\n"
-            "            -o mgk4.safetensors\n"
             "  mgk-train --task listops --attention softmax --heads 2 --listops-above 10 \\\n"
-            "            --listops-below 100 --length 100 -o listops.safetensors\n",
+            "            --listops-below 100 --length 100 -o listops.safetensors\n"
+            "  mgk-train --task lm --data train.txt --steps 2000 --checkpoint-every 200 --keep \\\n"
+            "            -o mgk4.safetensors\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
+        .screen = "task data attention heads layers length steps batch output log",
         .notes = {notes, mgk_tool_notes, mgk_tool_output_notes},
     };
     int exit_status;
@@ -143,6 +142,8 @@ int main(int argc, char **argv)
         return exit_status;
     if (!o.task || !o.output)
         return mgk_tool_usage(&tool, "--task and -o are needed");
+    if (mgk_tool_output(&tool, &o.output, MGK_TOOL_MODEL) != STATUS_OK)
+        return mgk_tool_usage(&tool, mgk_fail_message());
     if (keep && o.checkpoint_every == 0)
         return mgk_tool_usage(&tool, "--keep needs --checkpoint-every, the steps between models");
     if (variances && mgk_args_reals(variances, &variance_values, &a->variance_count) != STATUS_OK)

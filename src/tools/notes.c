@@ -5,6 +5,12 @@ const mgk_arg_note mgk_tool_notes[] = {
     {"device",
      "`auto` is the CPU.\n"
      "`cuda` is a GPU, if the toolkit was built with CUDA; no GPU has run that code yet."},
+    {"threads",
+     "The cores that a process may use are those of its affinity (`taskset`), but no more than "
+     "its control group allows (`cpu.max`, as containers and Slurm set it).\n"
+     "Threads that wait for each other soon go to sleep, so that a program slows down little "
+     "beside others; the variables `OMP_WAIT_POLICY` and `GOMP_SPINCOUNT` choose otherwise."},
+    {"no-warnings", "They tell what a reader of the results must know; errors are always printed."},
     {"seed",
      "With another number of threads, or on another kind of processor (x86-64-v2, v3 or v4), "
      "results can differ."},
@@ -68,7 +74,9 @@ const mgk_arg_note mgk_tool_input_notes[] = {
      "and {row},{column}, counted from 0."},
     {"data", "The formats are those of `mgk-train`(1)."},
     {"length",
-     "With --tokens and --lines the default is at most the length of the longest sequence."},
+     "The longest sample decides {N}: a text, a line or a sequence that is shorter is not padded "
+     "to this number.\n"
+     "Windows of a longer text have exactly this number of tokens."},
     {NULL, NULL},
 };
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "tools/waiting.h"
 
 enum {
     EXIT_USAGE = 2,
@@ -23,6 +24,7 @@ static volatile sig_atomic_t interrupted; /* that signal has arrived */
 static void end_by(int number)
 {
     mgk_remove_unfinished();
+    mgk_streams_abandon();
     signal(number, SIG_DFL);
     raise(number);
 }
@@ -56,21 +58,25 @@ static void catch_signals(void)
 }
 
 /*
- * Flushes standard output, whose buffer may fail to be written. Returns the exit status: a failure
- * to write changes only that of a success. If the reader of a pipe has gone, the program ends
- * silently, as others do.
+ * Flushes standard output, whose buffer may fail to be written, and sends the result there that
+ * belongs there. Returns the exit status: a failure to write changes only that of a success. If the
+ * reader of a pipe has gone, the program ends silently, as others do.
  */
-static int flush_output(const char *name, int exit_status)
+static int flush_output(const char *name, mgk_streams *streams, int exit_status)
 {
     int reason = errno; /* of an earlier failure */
     if (fflush(stdout) != 0)
+        reason = errno;
+    else if (ferror(stdout) == 0 && exit_status == 0 && mgk_streams_send(streams) != STATUS_OK)
         reason = errno;
     else if (!ferror(stdout))
         return exit_status;
     if (exit_status != 0)
         return exit_status;
-    if (reason == EPIPE)
+    if (reason == EPIPE) {
+        mgk_streams_close(streams);
         end_by(SIGPIPE);
+    }
     fprintf(stderr, "%s: standard output: %s\n", name, reason ? strerror(reason) : "cannot write");
     return EXIT_FAILURE;
 }
@@ -107,17 +113,18 @@ bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char *
         (outcome == MGK_ARGS_PAGE && mgk_args_page(program, stdout) != STATUS_OK)) {
         fprintf(stderr, "%s: %s\n", program->name, mgk_fail_message());
         *exit_status = EXIT_USAGE;
-    } else if (outcome == MGK_ARGS_HELP) {
-        mgk_args_help(program, stdout);
+    } else if (outcome == MGK_ARGS_HELP || outcome == MGK_ARGS_HELP_ALL) {
+        mgk_args_help(program, outcome == MGK_ARGS_HELP_ALL, stdout);
     } else if (outcome == MGK_ARGS_COMPLETION) {
         mgk_args_completion(program, stdout);
     } else if (outcome == MGK_ARGS_VERSION) {
         printf("%s %s\n", program->name, mgk_version());
     } else if (outcome == MGK_ARGS_RUN) {
+        mgk_wait_briefly(argv);
         tool->job.command = tool->command;
         return true;
     }
-    *exit_status = flush_output(program->name, *exit_status);
+    *exit_status = flush_output(program->name, &tool->streams, *exit_status);
     mgk_args_free(program);
     return false;
 }
@@ -203,6 +210,8 @@ static void report(void *context, const mgk_report *r)
 {
     mgk_tool *tool = context;
     char note[MESSAGE];
+    if (r->warning && tool->no_warnings)
+        return;
     translate(tool->program, r->note, note);
     if (tool->quiet) {
         if (r->warning)
@@ -224,6 +233,29 @@ static bool stop(void *context)
 {
     (void)context;
     return interrupted != 0;
+}
+
+static mgk_status refuse_stream(const char *path, const char *why)
+{
+    return mgk_fail(STATUS_USAGE, "-o %s: %s cannot go to standard output: name a file", path, why);
+}
+
+mgk_status mgk_tool_output(mgk_tool *tool, const char **path, mgk_tool_result result)
+{
+    static const char *const endings[] = {[MGK_TOOL_TABLE] = "csv|json",
+                                          [MGK_TOOL_PICTURE] = "png|svg|pdf",
+                                          [MGK_TOOL_PAGE] = "html"};
+    if (!mgk_is_stream(*path))
+        return STATUS_OK;
+    const char *dot = strchr(*path, '.');
+    if (result == MGK_TOOL_STORE || (dot && strcmp(dot, ".h5") == 0))
+        return refuse_stream(*path, "HDF5");
+    if (result == MGK_TOOL_MODEL)
+        return refuse_stream(*path, "a model");
+    if (result == MGK_TOOL_PICTURE && isatty(STDOUT_FILENO))
+        return mgk_fail(STATUS_USAGE,
+                        "-o %s: standard output is a terminal: name a file, or redirect it", *path);
+    return mgk_streams_write(&tool->streams, path, endings[result], tool->quiet);
 }
 
 void mgk_tool_listen(mgk_tool *tool)
@@ -250,7 +282,8 @@ int mgk_tool_end(mgk_tool *tool, mgk_result result)
     int exit_status = result == MGK_OK      ? EXIT_SUCCESS
                       : result == MGK_USAGE ? EXIT_USAGE
                                             : EXIT_FAILURE;
-    exit_status = flush_output(tool->program->name, exit_status);
+    exit_status = flush_output(tool->program->name, &tool->streams, exit_status);
+    mgk_streams_close(&tool->streams);
     mgk_args_free(tool->program);
     mgk_free(tool->command);
     mgk_free(tool->warnings);
@@ -260,6 +293,7 @@ int mgk_tool_end(mgk_tool *tool, mgk_result result)
 int mgk_tool_usage(mgk_tool *tool, const char *message)
 {
     fprintf(stderr, "%s: %s (see --help)\n", tool->program->name, message);
+    mgk_streams_close(&tool->streams);
     mgk_args_free(tool->program);
     mgk_free(tool->command);
     return EXIT_USAGE;

@@ -7,16 +7,27 @@
 #include "mgk.h"
 #include "tools/args.h"
 #include "tools/notes.h"
+#include "tools/streams.h"
 
 typedef struct mgk_tool {
     const mgk_program *program;
-    bool quiet;
+    bool quiet, no_warnings;
     char *command;
     char *warnings; /* of a quiet run, each with its zero byte */
     size_t warnings_length, warnings_room;
     mgk_progress_bar bar;
+    mgk_streams streams;
     mgk_job job;
 } mgk_tool;
+
+/* What a program writes. */
+typedef enum mgk_tool_result {
+    MGK_TOOL_TABLE,
+    MGK_TOOL_PICTURE,
+    MGK_TOOL_PAGE,
+    MGK_TOOL_STORE,
+    MGK_TOOL_MODEL
+} mgk_tool_result;
 
 /* clang-format off */
 /* The rows of the option table that all programs share; `tool` is the program's. */
@@ -25,13 +36,19 @@ typedef struct mgk_tool {
     {MGK_ARG_WORD, 0, "device", &(tool)->job.device, "auto|cpu|cuda[:N]",                          \
      "Where to compute.", NULL},                                                                   \
     {MGK_ARG_INT, 0, "threads", &(tool)->job.threads, "N",                                         \
-     "CPU threads; 0, the default: all cores.", NULL},                                             \
+     "CPU threads; 0, the default: OMP_NUM_THREADS, or all cores that the process may use.",       \
+     NULL},                                                                                        \
     {MGK_ARG_UINT64, 0, "seed", &(tool)->job.seed, "N",                                            \
      "Seed of all random choices; the same seed gives the same results.", NULL},                   \
-    {MGK_ARG_FLAG, 'f', "force", &(tool)->job.force, NULL,                                         \
-     "Overwrite outputs that exist.", NULL},                                                       \
     {MGK_ARG_FLAG, 'q', "quiet", &(tool)->quiet, NULL,                                             \
-     "No progress on standard error, only warnings and errors.", NULL}
+     "No progress on standard error, only warnings and errors.", NULL},                            \
+    {MGK_ARG_FLAG, 0, "no-warnings", &(tool)->no_warnings, NULL,                                   \
+     "No warnings on standard error.", NULL}
+
+/* The row of programs that write files. */
+#define MGK_TOOL_FORCE_ARG(tool)                                                                   \
+    {MGK_ARG_FLAG, 'f', "force", &(tool)->job.force, NULL,                                         \
+     "Overwrite outputs that exist.", NULL}
 
 /* The row of programs that run a model. */
 #define MGK_TOOL_TF32_ARG(tool)                                                                    \
@@ -57,6 +74,10 @@ typedef struct mgk_tool {
  */
 bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char **argv,
                     int *exit_status);
+
+/* Prepares an output whose name is "-", or "-.json": the job writes a file, which mgk_tool_end
+ * sends to standard output. STATUS_USAGE: standard output does not take it. */
+mgk_status mgk_tool_output(mgk_tool *tool, const char **path, mgk_tool_result result);
 
 /* Sets the job's watcher for short jobs: it prints remarks to standard error. */
 void mgk_tool_listen(mgk_tool *tool);

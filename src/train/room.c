@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "train/room.h"
 
+#include "base/number.h"
+
 enum { SPARED = 8 };
 
 /* A part of the free memory is for the operations: sums, workspaces of libraries. */
@@ -20,11 +22,6 @@ static mgk_status bytes_of(const mgk_room *room, int samples, size_t *bytes)
     return STATUS_OK;
 }
 
-static double megabytes(size_t bytes)
-{
-    return (double)bytes / 1e6;
-}
-
 mgk_status mgk_room_check(const mgk_room *room)
 {
     mgk_device *device = room->model->device;
@@ -33,8 +30,11 @@ mgk_status mgk_room_check(const mgk_room *room)
     TRY(device->op->memory(device, &left, &total));
     if (needed <= usable(left))
         return STATUS_OK;
-    return mgk_fail(STATUS_MEMORY, "a batch of %d takes %.2f MB, and %s has %.2f MB free",
-                    room->batch, megabytes(needed), device->name, megabytes(left));
+    char takes[MGK_SIZE_TEXT], has[MGK_SIZE_TEXT];
+    mgk_size_text((double)needed, takes);
+    mgk_size_text((double)left, has);
+    return mgk_fail(STATUS_MEMORY, "a batch of %d takes %s, and %s has %s free", room->batch, takes,
+                    device->name, has);
 }
 
 mgk_status mgk_room_suggest(const mgk_room *room)

@@ -132,9 +132,10 @@ mgk_status mgk_step_take(mgk_step *step, mgk_step_result *result)
                                 .gradient_norm = sqrt(numbers.adamw.squares),
                                 .rate = numbers.adamw.rate};
     if (!isfinite(result->gradient_norm) || !isfinite(numbers.loss.sum))
-        return mgk_fail(STATUS_NUMERIC, "training diverged at step %lld: loss %g, gradient norm %g",
-                        (long long)number, numbers.loss.sum / (double)numbers.loss.count,
-                        result->gradient_norm);
+        return mgk_fail(STATUS_NUMERIC,
+                        "training diverged: at step %lld the %s is no finite number; a smaller "
+                        "learning rate or a longer warm-up may help",
+                        (long long)number, isfinite(numbers.loss.sum) ? "gradient" : "loss");
     step->run->step = step->run->model->step = number;
     return STATUS_OK;
 }

@@ -160,12 +160,31 @@ static void test_print_random(void **state)
     }
 }
 
+static void test_sizes(void **state)
+{
+    (void)state;
+    static const struct {
+        double bytes;
+        const char *text;
+    } cases[] = {{0, "0 bytes"},    {1, "1 byte"},       {999, "999 bytes"},
+                 {1000, "1.00 kB"}, {9994, "9.99 kB"},   {9996, "10.0 kB"},
+                 {99960, "100 kB"}, {999600, "1.00 MB"}, {24552680000.0, "24.6 GB"},
+                 {508e9, "508 GB"}, {1.5e12, "1.50 TB"}, {9.2e18, "9.20 EB"},
+                 {2e22, "20000 EB"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[MGK_SIZE_TEXT];
+        mgk_size_text(cases[i].bytes, text);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_integers),    cmocka_unit_test(test_reals),
-        cmocka_unit_test(test_nouns),       cmocka_unit_test(test_locale),
-        cmocka_unit_test(test_print_edges), cmocka_unit_test(test_print_random),
+        cmocka_unit_test(test_integers),     cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_reals),        cmocka_unit_test(test_nouns),
+        cmocka_unit_test(test_locale),       cmocka_unit_test(test_print_edges),
+        cmocka_unit_test(test_print_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,6 +52,29 @@ static void evaluation_predicts_every_byte_but_the_first_once(void **state)
     }
 }
 
+/* The last window, if it is chosen alone, has its own length, and is where it was. */
+static void the_longest_window_decides_the_length(void **state)
+{
+    unsigned char text[2 * N + 4];
+    fill_text(text, sizeof(text));
+    const char *path = write_bytes(state, "text", text, sizeof(text));
+    mgk_dataset_options options = options_for(MGK_TASK_LM, &path, N);
+    options.split = MGK_SPLIT_EVAL;
+    mgk_dataset *lm = open_ok(&options);
+    mgk_dataset_fit(lm, (const uint64_t[]){2, 0}, 2);
+    assert_int_equal(mgk_dataset_shape_of(lm).length, N);
+    mgk_dataset_fit(lm, (const uint64_t[]){2}, 1);
+    assert_int_equal(mgk_dataset_shape_of(lm).length, 3);
+    int32_t tokens[3], targets[3], length;
+    assert_ok(mgk_dataset_sample(lm, 2, tokens, &length, targets));
+    assert_int_equal(length, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(tokens[i], text[2 * N + i]);
+        assert_int_equal(targets[i], text[2 * N + i + 1]);
+    }
+    mgk_dataset_close(lm);
+}
+
 static void training_draws_windows_of_the_text(void **state)
 {
     unsigned char text[3 * N];
@@ -162,6 +185,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         folder_test(evaluation_predicts_every_byte_but_the_first_once),
+        folder_test(the_longest_window_decides_the_length),
         folder_test(training_draws_windows_of_the_text),
         folder_test(samples_depend_on_seed_and_index_alone),
         folder_test(files_are_put_end_to_end),

@@ -119,32 +119,65 @@ static void lines_are_samples(void **state)
     mgk_dataset_close(set);
 }
 
-/* N is the length of the longest line with its frame; lines longer than the initial N are cut as
- * before. */
+/* Reduces N to that of the samples first ... first + count - 1. */
+static void fit(mgk_dataset *set, uint64_t first, size_t count)
+{
+    uint64_t samples[4];
+    for (size_t i = 0; i < count; i++)
+        samples[i] = first + i;
+    mgk_dataset_fit(set, samples, count);
+}
+
+/* N is the length of the longest chosen line with its frame; lines longer than the initial N are
+ * cut as before. */
 static void lines_may_decide_the_length(void **state)
 {
     const char *path = write_text(state, "text", "a\nb c\n");
     mgk_tokenizer *tokenizer = framed(state);
     mgk_dataset_options options = text_options(tokenizer, &path);
-    options.lines = options.fit = true;
+    options.lines = true;
     for (size_t length = 3; length < 9; length++) {
         int32_t row[N], next[N], count;
         options.length = length;
         mgk_dataset *set = open_ok(&options);
+        assert_int_equal(mgk_dataset_shape_of(set).length, length);
+        fit(set, 0, 2);
         assert_int_equal(mgk_dataset_shape_of(set).length, length < N ? length : N);
         if (length >= N)
             assert_sample(set, 1, SAMPLE(1, 4, 5, 2), SAMPLE(4, 5, 2, -1));
         assert_ok(mgk_dataset_sample(set, 0, row, &count, next));
         assert_int_equal(count, 3);
+        fit(set, 0, 1);
+        assert_int_equal(mgk_dataset_shape_of(set).length, 3);
         mgk_dataset_close(set);
     }
     options.tokenizer = NULL; /* bytes */
     mgk_dataset *set = open_ok(&options);
+    fit(set, 0, 2);
     assert_int_equal(mgk_dataset_shape_of(set).length, 3);
     mgk_dataset_close(set);
-    options.lines = false; /* windows keep the requested length */
+    mgk_tokenizer_close(tokenizer);
+}
+
+/* A text shorter than a window has its own length; windows of longer ones have N tokens. */
+static void a_short_text_decides_the_length(void **state)
+{
+    const char *path = write_text(state, "text", "a b c");
+    mgk_tokenizer *tokenizer = framed(state);
+    mgk_dataset_options options = text_options(tokenizer, &path);
+    options.length = 20;
+    mgk_dataset *set = open_ok(&options);
+    fit(set, 0, 1);
+    assert_int_equal(mgk_dataset_shape_of(set).length, 5);
+    int32_t row[5], next[5], found;
+    assert_ok(mgk_dataset_sample(set, 0, row, &found, next));
+    assert_memory_equal(row, ((int32_t[]){1, 3, 4, 5, 2}), sizeof(row));
+    assert_memory_equal(next, ((int32_t[]){3, 4, 5, 2, -1}), sizeof(next));
+    mgk_dataset_close(set);
+    options.length = 3;
     set = open_ok(&options);
-    assert_int_equal(mgk_dataset_shape_of(set).length, options.length);
+    fit(set, 1, 2);
+    assert_int_equal(mgk_dataset_shape_of(set).length, 3);
     mgk_dataset_close(set);
     mgk_tokenizer_close(tokenizer);
 }
@@ -197,7 +230,7 @@ int main(void)
         folder_test(files_are_cut_into_windows),  folder_test(short_text_is_one_padded_sample),
         folder_test(windows_have_their_frame),    folder_test(lines_are_samples),
         folder_test(lines_may_decide_the_length), folder_test(text_without_tokens_is_refused),
-        folder_test(what_is_not_utf8_is_refused),
+        folder_test(what_is_not_utf8_is_refused), folder_test(a_short_text_decides_the_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

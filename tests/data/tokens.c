@@ -49,16 +49,15 @@ static void padding_is_cut(void **state)
     const char *path = write_text(state, "ids", "0 5 0 7 0 0\n1 0\n");
     mgk_dataset_options options = token_options(&path, 9);
     options.padding = 0;
-    options.fit = true;
     mgk_dataset *set = open_ok(&options);
+    assert_int_equal(mgk_dataset_shape_of(set).length, 9);
+    mgk_dataset_fit(set, (const uint64_t[]){1, 0}, 2);
     assert_sample(set, 0, 4, (int32_t[]){0, 5, 0, 7}, (int32_t[]){5, 0, 7, -1});
     assert_sample(set, 1, 1, (int32_t[]){1, -1, -1, -1}, (int32_t[]){-1, -1, -1, -1});
     assert_string_equal(mgk_dataset_remark(set),
                         "1 of 2 sequences have padding, 0, before the end, read as tokens");
-    mgk_dataset_close(set);
-    options.fit = false;
-    set = open_ok(&options);
-    assert_int_equal(mgk_dataset_shape_of(set).length, 9);
+    mgk_dataset_fit(set, (const uint64_t[]){1}, 1);
+    assert_int_equal(mgk_dataset_shape_of(set).length, 1);
     mgk_dataset_close(set);
     path = write_text(state, "ids", "3\n0 0\n");
     assert_refused(&options, STATUS_FORMAT, "line 2: no tokens");
@@ -142,9 +141,9 @@ static void one_axis_becomes_windows(void **state)
     const char *path = write_npy(
         state, 1, "{'descr': '<i4', 'fortran_order': False, 'shape': (11,), }", ids, sizeof(ids));
     mgk_dataset_options options = token_options(&path, 4);
-    options.fit = true;
     mgk_dataset *set = open_ok(&options);
     assert_true(mgk_dataset_size(set) == 2);
+    mgk_dataset_fit(set, (const uint64_t[]){1, 0}, 2);
     assert_sample(set, 0, 4, (int32_t[]){5, 0, 99, 1}, (int32_t[]){0, 99, 1, 7});
     assert_sample(set, 1, 4, (int32_t[]){7, 8, 9, 6}, (int32_t[]){8, 9, 6, 3});
     assert_string_equal(mgk_dataset_remark(set),
@@ -160,6 +159,7 @@ static void one_axis_becomes_windows(void **state)
     options.length = 20;
     set = open_ok(&options);
     assert_true(mgk_dataset_size(set) == 1);
+    mgk_dataset_fit(set, (const uint64_t[]){0}, 1);
     assert_int_equal(mgk_dataset_shape_of(set).length, 10);
     assert_null(mgk_dataset_remark(set));
     mgk_dataset_close(set);

@@ -48,7 +48,7 @@ refuse 2 'device "cuda:x": expected cuda or cuda:N' mgk-dump $dump --device cuda
 # Training with a batch that does not fit, and with the suggested one.
 # suggest PROGRAM ARGUMENTS...: tries --batch 1000 and then the batch that the message suggests.
 suggest() {
-    refuse 1 "a batch of 1000 takes [0-9.]* MB, and $free has [0-9.]* MB free; --batch [0-9]* would fit" "$@" \
+    refuse 1 "a batch of 1000 takes [0-9.]* [kMGT]B, and $free has [0-9.]* [kMGT]B free; --batch [0-9]* would fit" "$@" \
         --batch 1000 -o out.safetensors
     batch=$(sed 's/.*--batch \([0-9]*\) would.*/\1/' stderr)
     [ "${batch:-0}" -gt "$least" ] || complain "$*: suggests a batch of $batch"
@@ -63,7 +63,7 @@ for kind in "softmax" "smgk --keys 3" "mlk --keys 2"; do
 done
 EMULATOR_MEMORY=1000000 suggest mgk-train $train --device cuda --held-out text.txt --eval-samples 4
 EMULATOR_MEMORY=150000 refuse 1 \
-    "a batch of 1 takes [0-9.]* MB, and $free has [0-9.]* MB free; not even a batch of 1 would fit" \
+    "a batch of 1 takes [0-9.]* [kMGT]B, and $free has [0-9.]* [kMGT]B free; not even a batch of 1 would fit" \
     mgk-train $train --device cuda --batch 1 -o out.safetensors
 EMULATOR_MEMORY=10000 refuse 1 "$free: [0-9]* bytes wanted, [0-9]* of 10000 are free" \
     mgk-train $train --device cuda --batch 1 -o out.safetensors

@@ -368,7 +368,7 @@ fi
 
 # ---- an interrupted run
 for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat text.txt; done >long.txt
-"$programs/mgk-train" $train --attention mgk --layers 3 --heads 3 --dim 6 --head-dim 2 --length 128 \
+"$programs/mgk-train" $(echo "$train" | sed 's/--length 16/--length 128/') --attention mgk --layers 3 --heads 3 --dim 6 --head-dim 2 \
     --force -o long.safetensors
 long="--model long.safetensors --text long.txt --samples 120 --per-sample --across-layers -q"
 "$diversity" $long -o whole.csv --force >out.txt || complain "a long run"
@@ -415,7 +415,7 @@ one="--model long.safetensors $prune" two="--model long.safetensors long.safeten
 ends 137 KILL 43 $one
 orders=$(($(wc -l <k.csv.part) - 41))
 [ "$orders" -ge 3 ] && [ "$orders" -lt 12 ] || complain "$orders orders in a journal"
-fails 2 '"prune" true, not missing' ${one% --prune -q} -o k.csv --resume --measures js,importance_ablation
+fails 2 '"prune" true, not missing' ${one% --measures*} -o k.csv --resume --measures js,importance_ablation
 "$diversity" ${one% -q} -o k.csv --resume >out.txt 2>err.txt || complain "a pruning cannot be resumed"
 grep -q "40 samples are finished already, and $orders of 12 orders of pruning" err.txt || complain "$(cat err.txt)"
 cmp k.csv whole.csv || complain "a resumed pruning differs"

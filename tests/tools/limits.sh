@@ -80,10 +80,10 @@ before=$failures
 (
     ulimit -f 8
     fills "the file may not grow further"
-    "$programs/mgk-rank" --help >out/help 2>stderr
+    "$programs/mgk-rank" --help all >out/help 2>stderr
     found=$?
-    [ $found -eq 1 ] || complain "mgk-rank --help: exit status $found"
-    grep -q "^mgk-rank: standard output: " stderr || complain "mgk-rank --help: $(cat stderr)"
+    [ $found -eq 1 ] || complain "mgk-rank --help all: exit status $found"
+    grep -q "^mgk-rank: standard output: " stderr || complain "mgk-rank --help all: $(cat stderr)"
     rm -f out/help
     exit $((failures - before))
 ) || failures=$((failures + 1))

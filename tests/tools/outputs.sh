@@ -205,7 +205,7 @@ while [ $i -lt 20 ]; do
 done >long.txt
 for command in "mgk-dump model.safetensors --text long.txt --samples 2000 -o at.h5" \
     "mgk-convert model.safetensors -o at.safetensors" "mgk-rank store.h5 -o at.csv --png at.png" \
-    "mgk-plot attention store.h5 -o at.png" "mgk-train $train --steps 100 -o at --log at.log.csv"; do
+    "mgk-plot attention store.h5 -o at.png" "mgk-train ${train% --steps 4} --steps 100 -o at --log at.log.csv"; do
     rm -f at.* at
     at_once $command
     [ "$won" -eq 1 ] || complain "$won of three at once succeed: $command"

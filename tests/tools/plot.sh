@@ -110,7 +110,7 @@ draws p.pdf prune e3.h5 --measure Prune_Importance
 draws p.png mixture k.h5 k.csv
 draws p.png mixture d3.csv k.h5
 draws p.svg mixture k.json --layers 1 --heads 0,2 --name one --title Mixture
-"$programs/mgk-plot" --help | grep -q 'mgk-plot figure 2' || complain "help without an example"
+"$programs/mgk-plot" --help all | grep -q 'mgk-plot figure 2' || complain "help without an example"
 
 # Command lines.
 refuses 2 'expected attention, weights'

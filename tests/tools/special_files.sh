@@ -18,7 +18,7 @@ refuse() {
 write_text 100 >text.txt
 train="--layers 1 --heads 1 --dim 4 --head-dim 2 --hidden 4 --length 16 --steps 1 --batch 1
     --warmup 0 -q --threads 1 -o out.safetensors"
-"$programs/mgk-train" --task lm --data text.txt $train -f -o model.safetensors || exit 1
+"$programs/mgk-train" --task lm --data text.txt ${train% -o out.safetensors} -f -o model.safetensors || exit 1
 "$programs/mgk-dump" model.safetensors --text text.txt --samples 1 -q --threads 1 -o store.h5 ||
     exit 1
 

@@ -115,18 +115,15 @@ static void test_defaults_stay(void **state)
     assert_int_equal(v.data.count, 0);
 }
 
-static void test_last_value_counts(void **state)
+/* Lists add up, see below. */
+static void test_flags_may_be_repeated(void **state)
 {
     (void)state;
     values v;
     mgk_args_outcome outcome;
-    assert_ok(
-        parse("test --heads 1 --heads 2 -s 5 --device cpu --device auto", &v, false, &outcome));
-    assert_int_equal(v.heads, 2);
-    assert_int_equal(v.steps, 5);
-    assert_int_equal(v.device, 0);
-    assert_ok(parse("test --save keys,values --save key", &v, false, &outcome));
-    assert_int_equal(v.save, 2);
+    assert_ok(parse("test -v --verbose --heads 1 -v", &v, false, &outcome));
+    assert_true(v.verbose);
+    assert_int_equal(v.heads, 1);
 }
 
 static void test_lists(void **state)
@@ -175,6 +172,14 @@ static void test_help_and_version_win(void **state)
     values v;
     mgk_args_outcome outcome;
     assert_ok(parse("test -v --help --heads x word", &v, false, &outcome));
+    assert_int_equal(outcome, MGK_ARGS_HELP);
+    assert_ok(parse("test -v -h all --nonsense", &v, false, &outcome));
+    assert_int_equal(outcome, MGK_ARGS_HELP_ALL);
+    assert_ok(parse("test --help all", &v, false, &outcome));
+    assert_int_equal(outcome, MGK_ARGS_HELP_ALL);
+    assert_ok(parse("test --help=all", &v, false, &outcome));
+    assert_int_equal(outcome, MGK_ARGS_HELP_ALL);
+    assert_ok(parse("test -h word", &v, false, &outcome));
     assert_int_equal(outcome, MGK_ARGS_HELP);
     assert_ok(parse("test --version --nonsense", &v, false, &outcome));
     assert_int_equal(outcome, MGK_ARGS_VERSION);
@@ -228,10 +233,23 @@ static void test_messages(void **state)
         {"test --data", "--data: expected PATH..."},
         {"test --data -v", "--data: expected PATH..."},
         {"test --verbose=yes", "--verbose=yes: the option takes no value"},
-        {"test --help=yes", "--help=yes: the option takes no value"},
+        {"test --help=yes", "--help: expected all, got \"yes\""},
         {"test -x", "-x: unknown option (see --help)"},
-        {"test --colour red", "--colour: unknown or ambiguous option (see --help)"},
-        {"test --s 3", "--s: unknown or ambiguous option (see --help)"},
+        {"test --colour red", "--colour: unknown option (see --help)"},
+        {"test --s 3", "--s: which of --steps, --seed, --save?"},
+        {"test --ste=3 --stesp=4", "--stesp=4: unknown option; did you mean --steps? (see --help)"},
+        {"test --haeds 4", "--haeds: unknown option; did you mean --heads? (see --help)"},
+        {"test --outputs x", "--outputs: unknown option; did you mean --output? (see --help)"},
+        {"test --verison", "--verison: unknown option; did you mean --version? (see --help)"},
+        {"test --xyz", "--xyz: unknown option (see --help)"},
+        {"test -output x", "-output: did you mean --output?"},
+        {"test -v -verbose", "-verbose: did you mean --verbose?"},
+        {"test -steps=4", "-steps=4: did you mean --steps?"},
+        {"test --heads 1 --heads 2", "--heads is given twice: \"1\" and \"2\""},
+        {"test --steps 5 -v -s 5", "--steps is given twice: \"5\" and \"5\""},
+        {"test -oa.csv --output=b.csv", "--output is given twice: \"a.csv\" and \"b.csv\""},
+        {"test --device cpu --device auto", "--device is given twice: \"cpu\" and \"auto\""},
+        {"test --save key --save keys", "--save is given twice: \"key\" and \"keys\""},
         {"test word", "unexpected word \"word\" (see --help)"},
         {"test -- -v", "unexpected word \"-v\" (see --help)"},
     };
@@ -248,7 +266,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_type),
         cmocka_unit_test(test_defaults_stay),
-        cmocka_unit_test(test_last_value_counts),
+        cmocka_unit_test(test_flags_may_be_repeated),
         cmocka_unit_test(test_lists),
         cmocka_unit_test(test_negative_numbers_are_values),
         cmocka_unit_test(test_operands),

@@ -27,11 +27,29 @@ static const char help[] =
     "      --save keys,queries,v   What to keep. (default: keys,v)\n"
     "      --measures LIST         What to measure.\n"
     "  -q, --quiet                 Say nothing.\n"
-    "      --help                  Print the options and exit.\n"
+    "  -h, --help                  Print the options that one needs first and exit; --help all\n"
+    "                              prints all of them.\n"
     "      --version               Print the version and exit.\n"
     "\n"
     "Examples:\n"
-    "  test a.h5 -o b.csv\n";
+    "  test a.h5 -o b.csv\n"
+    "  test a.h5 \\\n"
+    "    -o c.csv\n"
+    "  test d.h5 -o e.csv\n";
+
+/* The options of `screen`, in its order. */
+static const char screen[] = "Usage: test IN... -o OUT [options]\n"
+                             "Tests the help.\n"
+                             "\n"
+                             "  -o, --output FILE           What is written. (default: out.csv)\n"
+                             "      --device auto|cpu|cuda  Where to compute. (default: cpu)\n"
+                             "      --data PATH...          What is read.\n"
+                             "  -h, --help all              Print all options.\n"
+                             "\n"
+                             "Examples:\n"
+                             "  test a.h5 -o b.csv\n"
+                             "  test a.h5 \\\n"
+                             "    -o c.csv\n";
 
 static const char completion[] = "--heads --heads value\n"
                                  "--steps --steps value\n"
@@ -44,7 +62,7 @@ static const char completion[] = "--heads --heads value\n"
                                  "--save --save words keys queries v\n"
                                  "--measures --measures words rank js\n"
                                  "--quiet -q flag\n"
-                                 "--help --help flag\n"
+                                 "--help -h flag\n"
                                  "--version --version flag\n"
                                  "operand operand word rank dump\n";
 
@@ -72,7 +90,8 @@ static const char page[] =
     ".TP\n\\fB\\-\\-save\\fR \\fIkeys,queries,v\\fR\nWhat to keep.\nDefault: \\fBkeys,v\\fR.\n"
     ".TP\n\\fB\\-\\-measures\\fR \\fILIST\\fR\nWhat to measure.\n"
     ".TP\n\\fB\\-q\\fR, \\fB\\-\\-quiet\\fR\nSay nothing.\nFirst.\nSecond.\n"
-    ".TP\n\\fB\\-\\-help\\fR\nPrint the options and exit.\n"
+    ".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nPrint the options that one needs first and exit; "
+    "\\fB\\-\\-help\\fR all prints all of them.\n"
     ".TP\n\\fB\\-\\-version\\fR\nPrint the version and exit.\n";
 
 static const mgk_arg_note own_notes[] = {
@@ -134,9 +153,13 @@ static char *text_of(void (*print)(const mgk_program *, FILE *))
     const mgk_program program = {.name = "test",
                                  .usage = "IN... -o OUT [options]",
                                  .summary = "Tests the help.",
-                                 .examples = "  test a.h5 -o b.csv\n",
+                                 .examples = "  test a.h5 -o b.csv\n"
+                                             "  test a.h5 \\\n"
+                                             "    -o c.csv\n"
+                                             "  test d.h5 -o e.csv\n",
                                  .args = args,
                                  .count = sizeof(args) / sizeof(args[0]),
+                                 .screen = "output device data",
                                  .notes = {own_notes, shared_notes},
                                  .first = first,
                                  .offered = {"measures", "rank,js"}};
@@ -149,11 +172,24 @@ static char *text_of(void (*print)(const mgk_program *, FILE *))
     return text;
 }
 
+static void print_all(const mgk_program *program, FILE *out)
+{
+    mgk_args_help(program, true, out);
+}
+
+static void print_screen(const mgk_program *program, FILE *out)
+{
+    mgk_args_help(program, false, out);
+}
+
 static void test_help(void **state)
 {
     (void)state;
-    char *text = text_of(mgk_args_help);
+    char *text = text_of(print_all);
     assert_string_equal(text, help);
+    free(text);
+    text = text_of(print_screen);
+    assert_string_equal(text, screen);
     free(text);
 }
 

@@ -21,16 +21,17 @@ static void compare_sample(mgk_store_reader *reader, mgk_network *network, int s
     const mgk_store_description *d = mgk_store_describe(reader);
     int32_t tokens[N], length;
     double stored[N * N], expected[N * N];
+    const int n = d->tokens;
     assert_ok(mgk_store_read_tokens(reader, sample, tokens, &length));
     for (int l = 0; l < d->layers; l++)
         for (int h = 0; h < d->heads; h++) {
             assert_ok(mgk_store_read_matrix(reader, sample, l, h, STORE_F64, stored, NULL));
             assert_done(mgk_network_attention(network, tokens, length, d->layer_index[l],
                                               d->head_index[h], expected));
-            for (int i = 0; i < N; i++)
-                for (int j = 0; j < N; j++) {
+            for (int i = 0; i < n; i++)
+                for (int j = 0; j < n; j++) {
                     bool valid = i < length && j < length;
-                    assert_close(stored[i * N + j], valid ? expected[i * length + j] : 0, 1e-12,
+                    assert_close(stored[i * n + j], valid ? expected[i * length + j] : 0, 1e-12,
                                  1e-12);
                 }
         }
@@ -134,7 +135,8 @@ static void tokens_for_pairs(void **state)
     compare_with_network(3);
 }
 
-static void short_text_is_padded(void **state)
+/* Also with a length, which is the most that a text may have. */
+static void a_short_text_decides_the_length(void **state)
 {
     (void)state;
     FILE *file = fopen("dump_short.txt", "w");
@@ -145,9 +147,13 @@ static void short_text_is_padded(void **state)
     mgk_config config = tiny_config(MGK_FAMILY_LM, "softmax");
     tiny_save(&config, case_model);
     mgk_dump_options o = case_options(paths, 1);
-    assert_done(mgk_dump_attention(&o, NULL));
+    o.input.length = 7;
+    mgk_dump_summary summary;
+    assert_done(mgk_dump_attention(&o, &summary));
+    assert_int_equal(summary.length, 4);
     mgk_store_reader *reader = case_open_store();
     int32_t tokens[N], length;
+    assert_int_equal(mgk_store_describe(reader)->tokens, 4);
     assert_ok(mgk_store_read_tokens(reader, 0, tokens, &length));
     assert_int_equal(length, 4);
     assert_int_equal(tokens[0], 'h');
@@ -155,7 +161,7 @@ static void short_text_is_padded(void **state)
     compare_with_network(1);
     o.input.samples = 2;
     assert_int_equal(mgk_dump_attention(&o, NULL), MGK_INPUT);
-    assert_string_equal(mgk_error(), "the input is enough for 1 of 2 samples of 9 tokens");
+    assert_string_equal(mgk_error(), "the input is enough for 1 of 2 samples of 7 tokens");
 }
 
 /* Samples are different windows, and the first ones do not depend on their number. */
@@ -390,7 +396,7 @@ int main(void)
         cmocka_unit_test(chosen_layers_and_heads),
         cmocka_unit_test(documents_of_pairs),
         cmocka_unit_test(tokens_for_pairs),
-        cmocka_unit_test(short_text_is_padded),
+        cmocka_unit_test(a_short_text_decides_the_length),
         cmocka_unit_test(samples_do_not_repeat),
         cmocka_unit_test(what_the_store_says),
         cmocka_unit_test(values_beyond_the_type),

@@ -11,6 +11,13 @@ info=$programs/mgk-info
 model="--attention mgk --layers 1 --heads 2 --dim 8 --head-dim 4 --hidden 8 --length 16"
 few="--task lm $model --batch 2 --steps 4 --warmup 1 --threads 1 --quiet"
 
+# without OPTION ARGUMENTS...: prints the arguments without the option and its value.
+without() {
+    option=$1
+    shift
+    echo "$*" | sed "s/ --$option [^ ]*//"
+}
+
 # refuse STATUS TEXT ARGUMENTS...: ends with STATUS, one line that contains TEXT, and no output.
 refuse() {
     expected=$1 text=$2
@@ -37,25 +44,25 @@ refuse 2 '--task and -o' --data text.txt -o new.safetensors
 refuse 2 'task "poetry"' --task poetry --data text.txt -o new.safetensors
 refuse 2 'task "tokens"' --task tokens --data text.txt -o new.safetensors
 refuse 2 'no data given' --task lm -o new.safetensors
-refuse 2 '--steps' $few --data text.txt --steps many -o new.safetensors
-refuse 2 'steps: 0, expected at least 1' $few --data text.txt --steps 0 -o new.safetensors
-refuse 2 'steps of warm-up: -2, expected at least 0' $few --data text.txt --warmup -2 \
+refuse 2 '--steps' $(without steps $few) --data text.txt --steps many -o new.safetensors
+refuse 2 'steps: 0, expected at least 1' $(without steps $few) --data text.txt --steps 0 -o new.safetensors
+refuse 2 'steps of warm-up: -2, expected at least 0' $(without warmup $few) --data text.txt --warmup -2 \
     -o new.safetensors
 refuse 2 'accumulated batches: 0' $few --data text.txt --accumulate 0 -o new.safetensors
-refuse 2 'the warm-up takes 10 steps, of 10 in all: expected fewer (--warmup)' $few \
+refuse 2 'the warm-up takes 10 steps, of 10 in all: expected fewer (--warmup)' $(without steps $(without warmup $few)) \
     --data text.txt --warmup 10 --steps 10 -o new.safetensors
 # The default warm-up is a tenth of a short run: the rate grows for two steps of 20.
 "$train" --task lm $model --data text.txt --batch 2 --steps 20 --lr 0.5 --threads 1 --quiet \
     --log-every 1 --log short.csv -o short.safetensors || complain "no warm-up for a short run"
 [ "$(cut -d , -f 3 short.csv | sed -n 2,3p | tr '\n' ' ')" = '0.25 0.5 ' ] ||
     complain "another warm-up: $(head -n 4 short.csv)"
-refuse 2 'attention "psychic"' $few --data text.txt --attention psychic -o new.safetensors
+refuse 2 'attention "psychic"' $(without attention $few) --data text.txt --attention psychic -o new.safetensors
 refuse 2 'schedule "steep"' $few --data text.txt --schedule steep -o new.safetensors
 refuse 2 '--variance' $few --data text.txt --variance 1,x -o new.safetensors
 refuse 2 'learning rate -1' $few --data text.txt --lr -1 -o new.safetensors
 refuse 2 '(em)' $few --data text.txt --prior em --accumulate 2 -o new.safetensors
 refuse 2 '--keep needs --checkpoint-every' $few --data text.txt --keep -o new.safetensors
-refuse 2 'expected at most 256 models' $few --data text.txt --steps 256 --checkpoint-every 1 --keep \
+refuse 2 'expected at most 256 models' $(without steps $few) --data text.txt --steps 256 --checkpoint-every 1 --keep \
     -o new.safetensors
 refuse 2 '--unknown' $few --unknown -o new.safetensors
 
@@ -72,20 +79,24 @@ refuse 1 'one_byte: 1 byte of text' $few --data text.txt --held-out one_byte -o 
 "$info" binary.safetensors >/dev/null || complain "no model of bytes"
 
 # Outputs that cannot be written are reported before the first of very many steps.
-endless="$few --data text.txt --steps 1000000000"
+endless="$(without steps $few) --data text.txt --steps 1000000000"
 refuse 1 'nowhere/a.safetensors: cannot create' $endless -o nowhere/a.safetensors
 refuse 1 'not a regular file' $endless -o . --force
 refuse 1 'nowhere/a.csv: cannot create: No such file' $endless -o new.safetensors --log nowhere/a.csv
 
+# A loss that is no number is not printed as one.
+refuse 1 'training diverged: at step' $(without steps $few) --data text.txt --steps 20 --lr 1e30 --clip 0 -o new.safetensors
+! grep -q 'nan' stderr || complain "prints $(cat stderr)"
+
 # A batch beyond the machine's memory, and one beyond a limit (with which sanitizers cannot run).
-refuse 1 ' MB free; --batch ' $few --data text.txt --batch 1000000000 -o new.safetensors
+refuse 1 ' free; --batch ' $(without batch $few) --data text.txt --batch 1000000000 -o new.safetensors
 if (ulimit -v 2000000 && "$train" --version >/dev/null 2>&1); then
     (
         ulimit -v 2000000
-        refuse 1 ' MB free; --batch ' $few --data text.txt --batch 1000000 -o new.safetensors
+        refuse 1 ' free; --batch ' $(without batch $few) --data text.txt --batch 1000000 -o new.safetensors
         batch=$(sed 's/.*--batch \([0-9]*\) would fit/\1/' stderr)
         [ "$batch" -ge 1000 ] || complain "suggests a batch of $batch"
-        "$train" $few --data text.txt --batch "$batch" --steps 2 -o fitting.safetensors ||
+        "$train" $(without steps $(without batch $few)) --data text.txt --batch "$batch" --steps 2 -o fitting.safetensors ||
             complain "--batch $batch does not fit"
         [ $failures -eq 0 ]
     ) || failures=$((failures + 1))
@@ -149,9 +160,9 @@ rm -f run.safetensors run.csv
 refuse 1 'continue it by --resume' $run
 resume="--resume run.safetensors.checkpoint"
 refuse 2 '"seed 0", not "seed 1"' $run $resume --seed 1
-refuse 2 '"threads 1", not "threads 2"' $run $resume --threads 2
+refuse 2 '"threads 1", not "threads 2"' $(without threads $run) $resume --threads 2
 # The run also continues under another name, and says so; the old state stays.
-"$train" ${run%--quiet*} --threads 1 $resume -o other.safetensors 2>stderr ||
+"$train" ${run%--quiet*} $resume -o other.safetensors 2>stderr ||
     complain "the run cannot be continued under another name"
 grep -q '^mgk-train: run.safetensors.checkpoint: is not the state of this output' stderr ||
     complain "nothing about another output: $(cat stderr)"

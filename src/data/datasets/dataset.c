@@ -36,6 +36,19 @@ const char *mgk_dataset_remark(const mgk_dataset *dataset)
     return *dataset->remark ? dataset->remark : NULL;
 }
 
+void mgk_dataset_fit(mgk_dataset *dataset, const uint64_t *samples, size_t count)
+{
+    size_t longest = 0;
+    if (!dataset->functions->length)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        const size_t length = dataset->functions->length(dataset, samples[i]);
+        if (length > longest)
+            longest = length;
+    }
+    dataset->shape.length = longest;
+}
+
 mgk_status mgk_dataset_hash(const mgk_dataset *dataset, uint64_t *hash)
 {
     *hash = mgk_hash(MGK_HASH_START, &dataset->shape, sizeof(dataset->shape));

@@ -59,8 +59,6 @@ typedef struct mgk_dataset_options {
     size_t vocabulary;     /* tokens: V, ids are in [0, V) */
     /* tokens: this id at the end of a row is padding, as -1 always is; -1: no other */
     int32_t padding;
-    /* tokens, lm with lines: reduce N to the length of the longest sequence */
-    bool fit;
     /* tokens: the array of the only path; NULL: the file is read */
     const mgk_token_array *ids;
     /* lm: the tokenizer, NULL: bytes; with large texts it must outlive the dataset */
@@ -115,6 +113,13 @@ uint64_t mgk_dataset_size(const mgk_dataset *dataset);
  */
 mgk_status mgk_dataset_sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens,
                               int32_t *lengths, int32_t *targets);
+
+/*
+ * Reduces N to the length of the longest of these samples, [count], the only ones that are made
+ * from now on. Only tasks of texts and token ids have shorter samples: those of others keep their
+ * N.
+ */
+void mgk_dataset_fit(mgk_dataset *dataset, const uint64_t *samples, size_t count);
 
 /* Hashes what the samples are made from: contents, labels and shape, but neither file names nor the
  * seed. Equal data give equal hashes. It reads all data once, and fails as mgk_dataset_sample. */

@@ -14,6 +14,8 @@ typedef struct mgk_dataset_functions {
     /* As mgk_dataset_sample; `index` is checked already. */
     mgk_status (*sample)(const mgk_dataset *dataset, uint64_t index, int32_t *tokens,
                          int32_t *lengths, int32_t *targets);
+    /* The length of the sample, 1 to N; NULL: all samples fill N, or are to be padded to it. */
+    size_t (*length)(const mgk_dataset *dataset, uint64_t index);
     /* Continues *hash over everything that samples are made from, except shape and size. */
     mgk_status (*hash)(const mgk_dataset *dataset, uint64_t *hash);
     /* Releases everything, including the dataset; also called after a failed open. */

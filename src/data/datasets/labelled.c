@@ -54,7 +54,7 @@ static void close_labelled(mgk_dataset *dataset)
     mgk_free(labelled);
 }
 
-static const mgk_dataset_functions functions = {sample, hash_labelled, close_labelled};
+static const mgk_dataset_functions functions = {sample, NULL, hash_labelled, close_labelled};
 
 mgk_status mgk_labelled_create(mgk_dataset_shape shape, mgk_labelled **out)
 {

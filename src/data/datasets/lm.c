@@ -17,8 +17,17 @@
 typedef struct lm_dataset {
     mgk_dataset base;
     mgk_texts text;
+    size_t window; /* N when it was opened */
     uint64_t seed;
 } lm_dataset;
+
+/* The bytes of window `index` that have a next one. */
+static size_t length(const mgk_dataset *dataset, uint64_t index)
+{
+    const lm_dataset *lm = (const lm_dataset *)dataset;
+    const size_t left = lm->text.size - 1 - index * lm->window;
+    return dataset->size == 0 || left > lm->window ? lm->window : left;
+}
 
 static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens,
                          int32_t *lengths, int32_t *targets)
@@ -31,9 +40,8 @@ static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *to
         uint64_t stream = mgk_data_stream(MGK_PURPOSE_WINDOW, 0);
         start = mgk_random_below(lm->seed, stream, index, predicted - n + 1);
     } else {
-        start = index * n;
-        if (count > predicted - start)
-            count = predicted - start;
+        start = index * lm->window;
+        count = length(dataset, index);
     }
     int32_t target_count;
     unsigned char *bytes;
@@ -60,7 +68,7 @@ static void close_lm(mgk_dataset *dataset)
     mgk_free(lm);
 }
 
-static const mgk_dataset_functions functions = {sample, hash_lm, close_lm};
+static const mgk_dataset_functions functions = {sample, length, hash_lm, close_lm};
 
 mgk_status mgk_lm_open(const mgk_dataset_options *options, mgk_dataset **out)
 {
@@ -69,6 +77,7 @@ mgk_status mgk_lm_open(const mgk_dataset_options *options, mgk_dataset **out)
     TRY(mgk_alloc(1, sizeof(*lm), &lm));
     lm->base.functions = &functions;
     lm->base.shape = (mgk_dataset_shape){1, options->length, MGK_BYTE_VALUES, 0};
+    lm->window = options->length;
     lm->seed = options->seed;
     for (size_t i = 0; i < options->path_count; i++)
         CHECK(mgk_texts_add(&lm->text, options->paths[i]));

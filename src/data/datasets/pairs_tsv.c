@@ -72,7 +72,7 @@ static void close_tsv(mgk_dataset *dataset)
     mgk_free(tsv);
 }
 
-static const mgk_dataset_functions functions = {sample, hash_tsv, close_tsv};
+static const mgk_dataset_functions functions = {sample, NULL, hash_tsv, close_tsv};
 
 static mgk_status read_row(mgk_span line, tsv_dataset *tsv)
 {

@@ -101,7 +101,7 @@ static void close_pairs(mgk_dataset *dataset)
     mgk_free(pairs);
 }
 
-static const mgk_dataset_functions functions = {sample, hash_pairs, close_pairs};
+static const mgk_dataset_functions functions = {sample, NULL, hash_pairs, close_pairs};
 
 static mgk_status add_file(const mgk_dataset_options *options, const char *path,
                            retrieval_dataset *pairs)

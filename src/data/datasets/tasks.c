@@ -28,8 +28,7 @@ mgk_status mgk_task_from_name(const char *name, mgk_task *task)
             return STATUS_OK;
         }
     }
-    return mgk_fail(STATUS_USAGE,
-                    "task \"%s\" is not one of lm, listops, retrieval, text and tokens", name);
+    return mgk_fail(STATUS_USAGE, "task \"%s\": expected lm, listops, retrieval or text", name);
 }
 
 mgk_dataset_options mgk_dataset_defaults(mgk_task task)

@@ -23,7 +23,6 @@ typedef struct tokenized_dataset {
     mgk_buffer before, after;   /* int32_t, the frame */
     mgk_token_encoder *encoder; /* for lines; NULL: bytes are their own ids */
     size_t room;                /* ids of a full sample, excluding the frame */
-    size_t longest;             /* longest sequence, excluding the frame */
     size_t cut;                 /* number of lines longer than N */
 } tokenized_dataset;
 
@@ -52,7 +51,7 @@ static sequence sequence_at(const tokenized_dataset *set, uint64_t index, bool *
     if (!set->windows)
         return *((const sequence *)(const void *)set->sequences.data + index);
     size_t start = index * set->room, left = set->windows->count - start;
-    *continued = set->room == set->base.shape.length && left > set->room;
+    *continued = count(&set->before) + count(&set->after) == 0 && left > set->room;
     return (sequence){start, left < set->room ? left : set->room};
 }
 
@@ -84,6 +83,13 @@ static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *to
         TRY(read_ids(set, row.start + row.length, 1, &targets[used - 1]));
     lengths[0] = (int32_t)used;
     return STATUS_OK;
+}
+
+static size_t length(const mgk_dataset *dataset, uint64_t index)
+{
+    const tokenized_dataset *set = (const tokenized_dataset *)dataset;
+    bool continued;
+    return count(&set->before) + sequence_at(set, index, &continued).length + count(&set->after);
 }
 
 /* Consecutive sequences of `ids` give the same hash as their concatenation. */
@@ -129,14 +135,12 @@ static void close_tokenized(mgk_dataset *dataset)
     mgk_free(set);
 }
 
-static const mgk_dataset_functions functions = {sample, hash_tokenized, close_tokenized};
+static const mgk_dataset_functions functions = {sample, length, hash_tokenized, close_tokenized};
 
-static mgk_status add_sequence(tokenized_dataset *set, size_t start, size_t length)
+static mgk_status add_sequence(tokenized_dataset *set, size_t start, size_t ids)
 {
-    sequence row = {start, length};
+    sequence row = {start, ids};
     set->base.size++;
-    if (length > set->longest)
-        set->longest = length;
     return mgk_buffer_append(&set->sequences, &row, sizeof(row));
 }
 
@@ -167,13 +171,13 @@ static mgk_status read_lines(tokenized_dataset *set, mgk_span text)
         if (is_blank(line))
             continue;
         TRY(append_ids(set, line));
-        size_t length = count(&set->ids) - start;
-        set->cut += length > set->room;
-        if (length > set->room)
-            length = set->room;
-        set->ids.size = (start + length) * sizeof(int32_t);
-        if (length > 0)
-            TRY(add_sequence(set, start, length));
+        size_t size = count(&set->ids) - start;
+        set->cut += size > set->room;
+        if (size > set->room)
+            size = set->room;
+        set->ids.size = (start + size) * sizeof(int32_t);
+        if (size > 0)
+            TRY(add_sequence(set, start, size));
     }
     return STATUS_OK;
 }
@@ -209,8 +213,6 @@ static mgk_status open_lines(const mgk_dataset_options *options, tokenized_datas
         TRY(mgk_token_encoder_open(options->tokenizer, &set->encoder));
     for (size_t i = 0; i < options->path_count; i++)
         TRY(read_file(options->paths[i], set));
-    if (options->fit)
-        set->base.shape.length -= set->room - set->longest;
     return STATUS_OK;
 }
 

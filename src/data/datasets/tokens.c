@@ -57,6 +57,13 @@ static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *to
     return STATUS_OK;
 }
 
+static size_t length_of(const mgk_dataset *dataset, uint64_t index)
+{
+    const tokens_dataset *set = (const tokens_dataset *)dataset;
+    const sequence *row = (const sequence *)(const void *)set->sequences.data + index;
+    return row->length < dataset->shape.length ? row->length : dataset->shape.length;
+}
+
 static mgk_status hash_tokens(const mgk_dataset *dataset, uint64_t *hash)
 {
     const tokens_dataset *set = (const tokens_dataset *)dataset;
@@ -73,7 +80,7 @@ static void close_tokens(mgk_dataset *dataset)
     mgk_free(set);
 }
 
-static const mgk_dataset_functions functions = {sample, hash_tokens, close_tokens};
+static const mgk_dataset_functions functions = {sample, length_of, hash_tokens, close_tokens};
 
 static mgk_status add_sequence(sequence row, tokens_dataset *set)
 {
@@ -247,7 +254,7 @@ mgk_status mgk_tokens_open(const mgk_dataset_options *options, mgk_dataset **out
     for (size_t i = 0; i < options->path_count; i++)
         CHECK(options->ids ? add_rows(options->paths[i], options->ids, set)
                            : read_file(options->paths[i], set));
-    if (options->length == 0 || (options->fit && set->longest < options->length))
+    if (options->length == 0)
         set->base.shape.length = set->longest;
     if (set->cut > 0)
         mgk_dataset_set_remark(&set->base, "%zu of %llu %s cut to %zu %s", set->cut,
