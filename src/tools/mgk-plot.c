@@ -116,7 +116,7 @@ static const mgk_arg_note notes[] = {
      "its "
      "hash, so their pictures do not either; rank files in JSON and HDF5 do."},
     {"sample",
-     "The dataset `/samples` of the store lists the numbers; position and number differ if the "
+     "The dataset `/sample` of the store lists the numbers; position and number differ if the "
      "store has only chosen samples.\n"
      "In rank files the column {sample} is the number."},
     {"heads", "From rank files only the rows of these heads are drawn."},

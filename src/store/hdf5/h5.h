@@ -78,6 +78,9 @@ mgk_status mgk_h5_create_dataset(const mgk_h5_file *file, const char *name, hid_
 mgk_status mgk_h5_create_scale(const mgk_h5_file *file, const char *name, const char *label,
                                size_t count, const int32_t *values, hid_t *out);
 
+/* Gives an object a second name, a hard link. */
+mgk_status mgk_h5_link(const mgk_h5_file *file, const char *name, const char *other);
+
 /* Gives an axis of the dataset its label and its dimension scale. */
 mgk_status mgk_h5_set_axis(const mgk_h5_file *file, hid_t dataset, unsigned axis, const char *label,
                            hid_t scale);
