@@ -686,7 +686,7 @@ typedef struct mgk_plot_options {
     int tokens;          /* keys: number of tokens drawn, from the first; 0 (default): 100 */
     const char *colors;  /* viridis, magma, cividis, grey, coolwarm; NULL: by kind */
     const char *scale;   /* "linear", "log", "percentile"; NULL: by kind */
-    bool shared;         /* one range for all panels instead of one each */
+    bool shared;         /* as without it: one range for all panels; excludes `separate` */
     const char *pooling; /* "mean" (default) or "max", for matrices with more entries than pixels */
     int panel;           /* side of a panel in pixels; 0: automatic */
     bool matrix;         /* one matrix, one pixel an entry, no decoration */
@@ -701,9 +701,13 @@ typedef struct mgk_plot_options {
      * compare, curves: one or several names with commas between them; NULL: six usual ones, or
      * "entropy". prune: one curve of each input; NULL: all */
     const char *measure;
-    bool from_zero;    /* measures: layers and heads count from 0, as in tables, not from 1 */
+    bool from_zero;    /* as without it: numbers begin at 0; excludes `from_one` */
     bool skip_missing; /* measures: leave out inputs that lack `measure`; false: they are errors */
     const char *axes;  /* as in mgk_rank_options */
+    /* Layers, heads, keys and tokens are counted from 1 in the picture, as always in the published
+     * figures; options and messages count from 0 all the same. */
+    bool from_one;
+    bool separate; /* a range and a colour bar for each matrix; not in the published figures */
 } mgk_plot_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

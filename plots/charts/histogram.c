@@ -80,8 +80,8 @@ static mgk_status check_ranks(const mgk_histograms *histograms, size_t layers, d
         for (size_t l = 0; l < layers; l++) {
             size_t row = table_row(histograms, l);
             if (row >= table->layers)
-                return mgk_fail(STATUS_SHAPE, "%s: layer %zu of %zu does not exist", title, row + 1,
-                                table->layers);
+                return mgk_fail(STATUS_SHAPE, "%s: no layer %zu, there are %zu (counted from 0)",
+                                title, row, table->layers);
             for (size_t i = 0; i < table->count; i++) {
                 double rank = table->ranks[row * table->count + i];
                 if (!(rank >= 0 && rank < 1e9))
@@ -194,11 +194,11 @@ static void layer_label(const panel_grid *grid, size_t layer, char out[32])
     const mgk_model_ranks *table = &grid->histograms->tables[0];
     size_t row = table_row(grid->histograms, layer);
     long number = table->layer_numbers ? (long)table->layer_numbers[row] : (long)row;
-    snprintf(out, 32, "layer %ld", number + 1);
+    snprintf(out, 32, "layer %ld", number + grid->histograms->count_from);
 }
 
 /*
- * Draws "layer 1, mean 57.1 84.2" above the frame, the means of tables [first, last) in their
+ * Draws "layer 0, mean 57.1 84.2" above the frame, the means of tables [first, last) in their
  * colours. Returns the width; without a canvas it only measures.
  */
 static double draw_means(mgk_canvas *canvas, const panel_grid *grid, const mgk_axes *axes,

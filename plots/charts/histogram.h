@@ -30,6 +30,7 @@ typedef struct mgk_histograms {
      * by side
      */
     bool overlay;
+    int32_t count_from;     /* the number drawn for layer 0, see mgk_picture_options */
     const char *value_name; /* of the x axis: "rank" */
     const char *heading;    /* overlay only: above the plots; NULL: no heading */
 } mgk_histograms;

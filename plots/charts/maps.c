@@ -335,6 +335,7 @@ static mgk_status measure(maps_plan *plan)
         return mgk_fail(STATUS_SHAPE, "%zu maps without a cell", maps->count);
     TRY(fit_scales(plan));
     plan->look.colormap = plan->options->colormap;
+    plan->look.count_from = plan->options->count_from;
     plan->look.style = mgk_style_of(MGK_TEXT_SIZE);
     mgk_map_measure_numbers(maps->maps, maps->count, &plan->look);
     arrange(plan);

@@ -172,7 +172,7 @@ static void set_legend(mixtures_plan *plan)
     bool gaps = false;
     plan->legend = (mgk_legend){plan->entries, plan->most_keys, font};
     for (size_t k = 0; k < plan->most_keys; k++) {
-        snprintf(plan->names[k], KEY_NAME, "key %zu", k + 1);
+        snprintf(plan->names[k], KEY_NAME, "key %ld", (long)k + plan->looks[0].count_from);
         plan->entries[k] = (mgk_legend_entry){plan->names[k], mgk_series_color(k), KEY_PATCH};
     }
     if (plan->most_keys > 1 && plan->looks[0].cell_height >= least_lined)
@@ -197,6 +197,7 @@ static mgk_status measure(mixtures_plan *plan, const mgk_picture_options *option
     for (size_t b = 0; b < plan->blocks; b++) {
         plan->looks[b].style = mgk_style_of(MGK_TEXT_SIZE);
         plan->looks[b].colormap = options->colormap;
+        plan->looks[b].count_from = options->count_from;
         if (b == 0)
             continue;
         TRY(fit_scale(plan, options, b - 1, &plan->scales[b - 1]));

@@ -25,7 +25,7 @@ enum { MGK_MIXTURE_MAPS = 2 };
 typedef struct mgk_key_mixture {
     const char *title;
     size_t layers, heads, keys;                  /* L, H, M */
-    const int32_t *layer_numbers, *head_numbers; /* zero-based, drawn from 1; [L], [H] */
+    const int32_t *layer_numbers, *head_numbers; /* [L], [H] */
     const double *shares;                        /* [L, H, M], in [0, 1]; NaN: no value, hatched */
     const double *maps[MGK_MIXTURE_MAPS];        /* [L, H]; NaN: no value, hatched */
 } mgk_key_mixture;

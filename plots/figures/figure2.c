@@ -39,6 +39,7 @@ mgk_status mgk_figure2(const mgk_figure2_input *input, const mgk_picture_options
     mgk_histograms histograms = {.tables = input->ranks,
                                  .table_count = input->model_count,
                                  .overlay = true,
+                                 .count_from = options->count_from,
                                  .value_name = "rank",
                                  .heading = heading};
     TRY(mgk_heatmap_measure(&grid, options, &plan));

@@ -11,10 +11,10 @@ typedef struct mgk_plot_measured {
     const mgk_diversity_set *set; /* that has them */
     const char *path;
     char title[2 * MGK_PLOT_TITLE + 32];
-    int32_t *layers,
-        *layer_numbers;            /* positions, and numbers less 1 of those drawn, [layer_count] */
-    int32_t *heads, *head_numbers; /* [head_count] */
+    int32_t *layers, *layer_numbers; /* positions and numbers, [layer_count] */
+    int32_t *heads, *head_numbers;   /* [head_count] */
     size_t layer_count, head_count;
+    int32_t count_from; /* what pictures add to numbers, see mgk_picture_options */
 } mgk_plot_measured;
 
 /* The inputs of all files of a picture. */

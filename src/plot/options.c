@@ -70,13 +70,15 @@ static const option_row rows[] = {
     {"`last`", FIELD(last), ATTENTION | ALONE},
     {"`sweep`", FIELD(sweep), RANKS},
     {"`measure`", FIELD(measure), HEADS | DEPTH | PAIRS | COMPARE | PRUNE | MAP | CURVES},
-    {"`from_zero`", FIELD(from_zero), MEASURES | COMPARE | CURVES},
+    {"`from_zero`", FIELD(from_zero), ALL | ALONE},
+    {"`from_one`", FIELD(from_one), ALL & ~(COST | PRUNE)},
     {"`skip_missing`", FIELD(skip_missing), HEADS | DEPTH | PAIRS},
     {"`names`", FIELD(name_count), ALL},
     {"`title`", FIELD(title), ALL | ALONE},
     {"`colors`", FIELD(colors), MATRICES | MAPS | MAP | ALONE},
     {"`scale`", FIELD(scale), MATRICES | MAPS | ALONE},
     {"`shared`", FIELD(shared), MATRICES | ROLES},
+    {"`separate`", FIELD(separate), ATTENTION | WEIGHTS | KEYS},
     {"`pooling`", FIELD(pooling), MATRICES},
     {"`panel`", FIELD(panel), MATRICES},
     {"`head_dim`", FIELD(job.head_dim), MODELS | ALONE},
@@ -142,6 +144,10 @@ mgk_status mgk_plot_check_options(const mgk_plot_options *o)
             return mgk_fail(STATUS_USAGE, "%s: not an option of one matrix alone (`matrix`)",
                             row->name);
     }
+    if (o->from_zero && o->from_one)
+        return mgk_fail(STATUS_USAGE, "`from_zero` and `from_one` exclude each other");
+    if (o->shared && o->separate)
+        return mgk_fail(STATUS_USAGE, "`shared` and `separate` exclude each other");
     if (o->skip_missing && !o->measure)
         return mgk_fail(STATUS_USAGE, "`skip_missing` needs a `measure`");
     return STATUS_OK;

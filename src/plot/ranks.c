@@ -218,7 +218,10 @@ mgk_status mgk_plot_histograms(mgk_plot *plot)
     mgk_plot_ranks ranks[MGK_GROUPS_MAX] = {{.values = NULL}};
     mgk_model_ranks models[MGK_GROUPS_MAX];
     char heading[80];
-    mgk_histograms histograms = {.tables = models, .overlay = true, .value_name = "rank"};
+    mgk_histograms histograms = {.tables = models,
+                                 .overlay = true,
+                                 .count_from = plot->picture.count_from,
+                                 .value_name = "rank"};
     CHECK(mgk_plot_read_ranks(o, o->inputs, o->input_count, ranks, &histograms.table_count));
     CHECK(mgk_plot_check_names(o, histograms.table_count));
     for (size_t i = 0; i < histograms.table_count; i++)

@@ -67,7 +67,7 @@ done
 
 # Every kind.
 draws p.png attention s1.h5 s3.h5
-draws p.svg attention s1.h5 --shared --scale percentile --colors cividis
+draws p.svg attention s1.h5 --separate --scale percentile --colors cividis
 draws p.png attention part1.h5 --layers 1 --heads 0 --sample 2 --matrix
 draws p.png attention s1.h5 --labels --sample 1
 draws p.svg attention s1.h5 s3.h5 --words --range 0:2
@@ -164,6 +164,11 @@ option_of "-1 -2 -3" --matrix
 option_of "$matrices 13 15 16 19 20" --colors coolwarm
 option_of "$matrices 13 15 16 20" --scale linear
 option_of "$matrices 16" --shared
+option_of "1 2 3" --separate
+option_of "1 2 3 4 5 -6 8 9 10 11 12 13 14 15 16 17 19 20" --from-one
+draws p.png heads d1.h5 --from-zero
+refuses 2 '--from-zero and --from-one exclude each other' heads d1.h5 --from-zero --from-one -o p.png
+refuses 2 '--shared and --separate exclude each other' attention s1.h5 --shared --separate -o p.png
 option_of "$matrices" --pooling max
 option_of "$matrices" --panel 30
 option_of "2 -7 11" --head-dim 2
