@@ -445,6 +445,10 @@ typedef struct mgk_rank_options {
     /* Array of others: the axes in front of its matrices, in their order, such as "layer,head";
      * NULL: those of `dataset`. */
     const char *axes;
+    /* Array of others: a file of NumPy or HDF5 with the attention_mask of its model, zeros and ones
+     * [samples, N], whose ones are next to each other: only their rows and columns are counted, and
+     * N is their number. NULL: all tokens are valid. */
+    const char *mask;
 } mgk_rank_options;
 
 /* Ranks of one layer of one input, at the first threshold. */
@@ -475,7 +479,7 @@ typedef struct mgk_rank_summary {
     const char *storage; /* coarsest format among the matrices' entries: "f32" */
     bool by_factors;     /* some matrices were counted by thin factors; noise_floor, storage and
                             certified_by_values then refer to the factors */
-    char *histogram;     /* text for a terminal; released with mgk_release */
+    char *histogram;     /* text for a terminal; released with mgk_release, and `warnings` with it */
     int64_t matrices;    /* in all layers; the next three count matrices whose stored entries have a
                             certain rank, by the kind of certificate */
     int64_t certified_by_bound;       /* counted, with a bound on all rounding errors */
@@ -490,7 +494,9 @@ typedef struct mgk_rank_summary {
     int64_t unnormalised;
     double row_sum_error;
     int64_t zero_rows, matrices_with_zero_rows;
-    void *reserved[2];
+    const char *warnings; /* what a reader of these numbers must know, each on a line with its end;
+                             released with `histogram` */
+    void *reserved[1];
 } mgk_rank_summary;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */
@@ -611,6 +617,7 @@ typedef struct mgk_diversity_options {
      * sample are in memory at once. */
     bool across_layers;
     const char *axes; /* as in mgk_rank_options */
+    const char *mask; /* as in mgk_rank_options */
 } mgk_diversity_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */
@@ -707,6 +714,7 @@ typedef struct mgk_plot_options {
     /* Layers, heads, keys and tokens are counted from 1 in the picture, as always in the published
      * figures; options and messages count from 0 all the same. */
     bool from_one;
+    const char *mask; /* as in mgk_rank_options */
     bool separate; /* a range and a colour bar for each matrix; not in the published figures */
 } mgk_plot_options;
 

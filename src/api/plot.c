@@ -87,6 +87,7 @@ static mgk_status claim_files(const mgk_plot_options *o, mgk_claims *claims)
         TRY(tables ? mgk_claims_add_input(claims, o->inputs[i])
                    : mgk_files_model(claims, o->inputs[i]));
     TRY(mgk_files_list(claims, &o->labels_file, o->labels_file != NULL));
+    TRY(mgk_files_list(claims, &o->mask, o->mask != NULL));
     TRY(mgk_claims_add_output(claims, o->output));
     return mgk_files_lock(claims, &o->job);
 }

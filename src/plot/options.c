@@ -64,6 +64,7 @@ static const option_row rows[] = {
     {"`tokens`", FIELD(tokens), KEYS | FIGURE12 | ALONE},
     {"`dataset`", FIELD(dataset), ATTENTION | FIGURE2 | FIGURE5 | ALONE},
     {"`axes`", FIELD(axes), ATTENTION | FIGURE2 | FIGURE5 | ALONE},
+    {"`mask`", FIELD(mask), ATTENTION | FIGURE2 | FIGURE5 | ALONE},
     {"`labels`", FIELD(labels), ATTENTION},
     {"`words`", FIELD(words), ATTENTION | ALONE},
     {"`labels_file`", FIELD(labels_file), ATTENTION | ALONE},

@@ -39,6 +39,8 @@ static mgk_status open_source(source *s)
                *axes = matrices ? s->options->axes : NULL;
     TRY(mgk_expect_arrays(s->path, "mgk-dump makes one from a model"));
     TRY(mgk_store_open_as(s->path, dataset, axes, &s->reader));
+    if (matrices && s->options->mask)
+        TRY(mgk_store_mask(s->reader, s->options->mask));
     s->description = mgk_store_describe(s->reader);
     if (dataset || s->description->objects & MGK_STORE_BIT(s->object))
         return STATUS_OK;
