@@ -479,9 +479,9 @@ typedef struct mgk_rank_summary {
     const char *storage; /* coarsest format among the matrices' entries: "f32" */
     bool by_factors;     /* some matrices were counted by thin factors; noise_floor, storage and
                             certified_by_values then refer to the factors */
-    char *histogram;     /* text for a terminal; released with mgk_release, and `warnings` with it */
-    int64_t matrices;    /* in all layers; the next three count matrices whose stored entries have a
-                            certain rank, by the kind of certificate */
+    char *histogram;  /* text for a terminal; released with mgk_release, and `warnings` with it */
+    int64_t matrices; /* in all layers; the next three count matrices whose stored entries have a
+                         certain rank, by the kind of certificate */
     int64_t certified_by_bound;       /* counted, with a bound on all rounding errors */
     int64_t certified_by_measurement; /* counted, with a measured bound */
     int64_t certified_by_values;      /* no singular value is within its error of the threshold */
@@ -706,7 +706,8 @@ typedef struct mgk_plot_options {
     const char *title;
     /* heads, depth, pairs, map: the name of the measure; NULL: "entropy", of pairs and map "js".
      * compare, curves: one or several names with commas between them; NULL: six usual ones, or
-     * "entropy". prune: one curve of each input; NULL: all */
+     * "entropy". prune: one curve of each input; NULL: all. ranks: a column of numbers of rank
+     * files; NULL: "rank", divided by N if matrices differ in N */
     const char *measure;
     bool from_zero;    /* as without it: numbers begin at 0; excludes `from_one` */
     bool skip_missing; /* measures: leave out inputs that lack `measure`; false: they are errors */
@@ -715,7 +716,7 @@ typedef struct mgk_plot_options {
      * figures; options and messages count from 0 all the same. */
     bool from_one;
     const char *mask; /* as in mgk_rank_options */
-    bool separate; /* a range and a colour bar for each matrix; not in the published figures */
+    bool separate;    /* a range and a colour bar for each matrix; not in the published figures */
 } mgk_plot_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

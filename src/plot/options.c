@@ -70,7 +70,7 @@ static const option_row rows[] = {
     {"`labels_file`", FIELD(labels_file), ATTENTION | ALONE},
     {"`last`", FIELD(last), ATTENTION | ALONE},
     {"`sweep`", FIELD(sweep), RANKS},
-    {"`measure`", FIELD(measure), HEADS | DEPTH | PAIRS | COMPARE | PRUNE | MAP | CURVES},
+    {"`measure`", FIELD(measure), RANKS | HEADS | DEPTH | PAIRS | COMPARE | PRUNE | MAP | CURVES},
     {"`from_zero`", FIELD(from_zero), ALL | ALONE},
     {"`from_one`", FIELD(from_one), ALL & ~(COST | PRUNE)},
     {"`skip_missing`", FIELD(skip_missing), HEADS | DEPTH | PAIRS},

@@ -206,7 +206,9 @@ int main(int argc, char **argv)
          "Heads, depth, pairs, map: the measure to draw; entropy, of pairs and map js, if not "
          "given. Compare and curves: names with commas between them; six usual ones, or entropy, "
          "if "
-         "not given. Prune: one curve, such as prune_importance; all three if not given.",
+         "not given. Prune: one curve, such as prune_importance; all three if not given. Ranks: a "
+         "column of numbers, such as effective_rank; rank if not given, as a share of N if "
+         "matrices differ in N.",
          NULL},
         {MGK_ARG_FLAG, 0, "skip-missing", &o.skip_missing, NULL,
          "Heads, depth, pairs: leave out inputs that lack the measure.", NULL},
