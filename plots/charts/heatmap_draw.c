@@ -158,14 +158,17 @@ static mgk_status draw_panel(mgk_canvas *canvas, const mgk_heatmap_plan *plan, s
                              const mgk_drawn_matrix *view, const mgk_scale *scale, double *values,
                              double x, double y)
 {
+    const mgk_panels *panels = &plan->grid->groups[g];
     const mgk_heatmap_group *group = &plan->groups[g];
     mgk_rect rect = {x, y, group->cell_width, group->cell_height};
     mgk_raster raster;
     mgk_pool(view, plan->options->pooling, group->rows, group->cols, values);
     TRY(mgk_color_values(values, group->rows, group->cols, group->factor, scale,
                          plan->options->colormap, &raster));
-    if (plan->grid->groups[g].causal)
+    if (panels->causal)
         mgk_hatch_masked(values, group->rows, group->cols, group->factor, view->rows, &raster);
+    mgk_hatch_padding(group->rows, group->cols, group->factor, view->cols, panels->padding_first,
+                      panels->padding_last, &raster);
     mgk_canvas_raster(canvas, &raster, rect);
     mgk_free(raster.pixels);
     mgk_canvas_frame(canvas, rect, plan->style.thin);

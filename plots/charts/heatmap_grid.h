@@ -45,6 +45,7 @@ typedef struct mgk_panels {
     const char *const *labels;
     size_t first;
     bool causal; /* for square matrices: zeros right of the diagonal are masked entries */
+    size_t padding_first, padding_last; /* so many columns at the ends are masked: padding */
 } mgk_panels;
 
 typedef struct mgk_heatmap_grid {

@@ -336,8 +336,11 @@ static double place_groups(mgk_heatmap_plan *plan)
 static void measure_notes(mgk_heatmap_plan *plan, bool gaps)
 {
     bool masked = false;
-    for (size_t g = 0; g < plan->grid->group_count; g++)
-        masked = masked || (plan->grid->groups[g].causal && plan->groups[g].rows > 1);
+    for (size_t g = 0; g < plan->grid->group_count; g++) {
+        const mgk_panels *panels = &plan->grid->groups[g];
+        masked = masked || (panels->causal && plan->groups[g].rows > 1) ||
+                 panels->padding_first + panels->padding_last > 0;
+    }
     plan->notes = (mgk_legend){plan->note, 0, plan->style.small};
     if (masked)
         plan->note[plan->notes.count++] = (mgk_legend_entry){.label = "masked", .key = KEY_HATCH};

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/measures/registry.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/names.h"
@@ -256,6 +257,14 @@ mgk_status mgk_plot_expect_level(const mgk_plot_measured *input, size_t m, mgk_m
         return STATUS_OK;
     return mgk_fail(STATUS_USAGE, "\"%s\" is a measure of the level %s: %s draw it", measure->name,
                     mgk_measure_level_names[measure->level], pictures[measure->level]);
+}
+
+bool mgk_plot_is_signed(const mgk_measure *measure)
+{
+    const mgk_measure *known = mgk_measure_find(measure->name);
+    static const char cosine[] = "-1 to 1", any[] = "any";
+    return known && (strncmp(known->range, cosine, sizeof(cosine) - 1) == 0 ||
+                     strncmp(known->range, any, sizeof(any) - 1) == 0);
 }
 
 void mgk_plot_measure_label(const mgk_measure *measure, char out[MGK_PLOT_LABEL])

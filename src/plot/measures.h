@@ -41,6 +41,10 @@ void mgk_plot_measures_free(mgk_plot_measures *measures);
 /* Leaves out the inputs without a value of a measure. STATUS_FORMAT: none has one. */
 mgk_status mgk_plot_skip_missing(const char *name, mgk_plot_measures *measures);
 
+/* Whether a measure has values of both signs, such as a cosine: 0 belongs to the middle of colours.
+ */
+bool mgk_plot_is_signed(const mgk_measure *measure);
+
 /* Makes the name of the model the title of its picture, if there is only one. */
 void mgk_plot_name_only(mgk_plot *plot, const mgk_plot_measures *measures);
 

@@ -671,7 +671,7 @@ static void refusals(void **state)
     case_refuses(o, MGK_INPUT, "head 1 of layer 0 and head 0 of layer 0");
     o = case_options(MGK_PLOT_ROLES, formats, 1);
     o.measure = "first";
-    case_refuses(o, MGK_USAGE, "`measure`: not an option of roles, but of curves, heads, depth, ");
+    case_refuses(o, MGK_USAGE, "`measure`: not an option of roles, but of ranks, curves, heads, ");
     o = case_options(MGK_PLOT_HEADS, &case_store, 1);
     case_refuses(o, MGK_INPUT, "plot.h5: not measures of diversity");
     o = case_options(MGK_PLOT_ATTENTION, formats, 1);
