@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "plots/charts/image.h"
@@ -23,6 +24,8 @@ typedef struct mgk_picture_options {
     double log_floor;     /* of a log scale, > 0; 0: from the data */
     bool range_per_panel; /* each matrix has its own range and colour bar */
     mgk_pooling pooling;  /* of matrices larger than their panel */
+    int32_t count_from;   /* the number of the first layer, head, key and token: 0, or 1 as in the
+                             paper */
     size_t panel;         /* longer side of a drawn matrix in pixels; 0: the picture's default */
     const char *title;    /* above everything; NULL: none */
     const mgk_text_pair *texts; /* [text_count], written into the file */

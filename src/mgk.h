@@ -450,6 +450,10 @@ typedef struct mgk_rank_options {
     /* Array of others: the axes in front of its matrices, in their order, such as "layer,head";
      * NULL: those of `dataset`. */
     const char *axes;
+    /* Array of others: a file of NumPy or HDF5 with the attention_mask of its model, zeros and ones
+     * [samples, N], whose ones are next to each other: only their rows and columns are counted, and
+     * N is their number. NULL: all tokens are valid. */
+    const char *mask;
 } mgk_rank_options;
 
 /* Ranks of one layer of one input, at the first threshold. */
@@ -480,9 +484,9 @@ typedef struct mgk_rank_summary {
     const char *storage; /* coarsest format among the matrices' entries: "f32" */
     bool by_factors;     /* some matrices were counted by thin factors; noise_floor, storage and
                             certified_by_values then refer to the factors */
-    char *histogram;     /* text for a terminal; released with mgk_release */
-    int64_t matrices;    /* in all layers; the next three count matrices whose stored entries have a
-                            certain rank, by the kind of certificate */
+    char *histogram;  /* text for a terminal; released with mgk_release, and `warnings` with it */
+    int64_t matrices; /* in all layers; the next three count matrices whose stored entries have a
+                         certain rank, by the kind of certificate */
     int64_t certified_by_bound;       /* counted, with a bound on all rounding errors */
     int64_t certified_by_measurement; /* counted, with a measured bound */
     int64_t certified_by_values;      /* no singular value is within its error of the threshold */
@@ -495,7 +499,9 @@ typedef struct mgk_rank_summary {
     int64_t unnormalised;
     double row_sum_error;
     int64_t zero_rows, matrices_with_zero_rows;
-    void *reserved[2];
+    const char *warnings; /* what a reader of these numbers must know, each on a line with its end;
+                             released with `histogram` */
+    void *reserved[1];
 } mgk_rank_summary;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */
@@ -616,6 +622,7 @@ typedef struct mgk_diversity_options {
      * sample are in memory at once. */
     bool across_layers;
     const char *axes; /* as in mgk_rank_options */
+    const char *mask; /* as in mgk_rank_options */
 } mgk_diversity_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */
@@ -691,7 +698,7 @@ typedef struct mgk_plot_options {
     int tokens;          /* keys: number of tokens drawn, from the first; 0 (default): 100 */
     const char *colors;  /* viridis, magma, cividis, grey, coolwarm; NULL: by kind */
     const char *scale;   /* "linear", "log", "percentile"; NULL: by kind */
-    bool shared;         /* one range for all panels instead of one each */
+    bool shared;         /* as without it: one range for all panels; excludes `separate` */
     const char *pooling; /* "mean" (default) or "max", for matrices with more entries than pixels */
     int panel;           /* side of a panel in pixels; 0: automatic */
     bool matrix;         /* one matrix, one pixel an entry, no decoration */
@@ -704,11 +711,17 @@ typedef struct mgk_plot_options {
     const char *title;
     /* heads, depth, pairs, map: the name of the measure; NULL: "entropy", of pairs and map "js".
      * compare, curves: one or several names with commas between them; NULL: six usual ones, or
-     * "entropy". prune: one curve of each input; NULL: all */
+     * "entropy". prune: one curve of each input; NULL: all. ranks: a column of numbers of rank
+     * files; NULL: "rank", divided by N if matrices differ in N */
     const char *measure;
-    bool from_zero;    /* measures: layers and heads count from 0, as in tables, not from 1 */
+    bool from_zero;    /* as without it: numbers begin at 0; excludes `from_one` */
     bool skip_missing; /* measures: leave out inputs that lack `measure`; false: they are errors */
     const char *axes;  /* as in mgk_rank_options */
+    /* Layers, heads, keys and tokens are counted from 1 in the picture, as always in the published
+     * figures; options and messages count from 0 all the same. */
+    bool from_one;
+    const char *mask; /* as in mgk_rank_options */
+    bool separate;    /* a range and a colour bar for each matrix; not in the published figures */
 } mgk_plot_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

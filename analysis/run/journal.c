@@ -8,9 +8,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
+#include <zlib.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -18,6 +20,9 @@
 
 /* Least room for a line: the settings of another run, to say how they differ, may be longer. */
 enum { OTHER_SETTINGS = 1 << 16 };
+
+/* "89abcdef ", before a part. */
+enum { CHECKSUM = 9 };
 
 struct mgk_journal {
     char *path;
@@ -136,18 +141,23 @@ static mgk_status survey(mgk_journal *j, const char *settings, off_t *size)
     }
 }
 
-static mgk_status append_text(mgk_journal *j, const char *text, size_t size)
+/* Appends two texts, by a single write unless the file system splits it. */
+static mgk_status append_texts(mgk_journal *j, struct iovec parts[2])
 {
-    while (size > 0 && !j->broken) {
-        ssize_t put = write(fileno(j->file), text, size);
+    while (parts[0].iov_len + parts[1].iov_len > 0 && !j->broken) {
+        ssize_t put = writev(fileno(j->file), parts, 2);
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0) {
             j->broken = true;
             return mgk_fail_write(j->path, errno);
         }
-        text += put;
-        size -= (size_t)put;
+        for (int i = 0; i < 2; i++) {
+            const size_t done = (size_t)put < parts[i].iov_len ? (size_t)put : parts[i].iov_len;
+            parts[i].iov_base = (char *)parts[i].iov_base + done;
+            parts[i].iov_len -= done;
+            put -= (ssize_t)done;
+        }
     }
     return j->broken ? mgk_fail(STATUS_IO, "%s: cannot be written to its end", j->path) : STATUS_OK;
 }
@@ -165,8 +175,8 @@ static mgk_status prepare(mgk_journal *j, mgk_journal_start start, const char *s
         return fail_file(j);
     if (size > 0)
         return STATUS_OK;
-    TRY(append_text(j, settings, strlen(settings)));
-    return append_text(j, "\n", 1);
+    struct iovec parts[2] = {{(char *)(uintptr_t)settings, strlen(settings)}, {"\n", 1}};
+    return append_texts(j, parts);
 }
 
 /* Whether the path still refers to the open file. */
@@ -228,10 +238,10 @@ mgk_status mgk_journal_open(const char *path, mgk_journal_start start, const cha
 {
     mgk_journal *j;
     mgk_status status;
-    const size_t room = strlen(settings) + 2;
+    const size_t room = strlen(settings) + 2, longest = CHECKSUM + line_bytes + 1;
     *out = NULL;
     TRY(mgk_alloc(1, sizeof(*j), &j));
-    j->line_size = room > line_bytes ? room : line_bytes + 1;
+    j->line_size = room > longest ? room : longest;
     if (j->line_size < OTHER_SETTINGS)
         j->line_size = OTHER_SETTINGS;
     CHECK(mgk_copy_string(path, &j->path));
@@ -257,13 +267,41 @@ mgk_status mgk_journal_begin(mgk_journal *journal)
     return read_line(journal, &end); /* the settings */
 }
 
+uint32_t mgk_journal_checksum(const char *text, size_t size)
+{
+    return (uint32_t)crc32_z(0, (const unsigned char *)text, size);
+}
+
+static void write_checksum(const char *text, size_t size, char out[CHECKSUM + 1])
+{
+    snprintf(out, CHECKSUM + 1, "%08lx ", (unsigned long)mgk_journal_checksum(text, size));
+}
+
+/* Journals of earlier builds have no checksums. */
+static mgk_status check_line(const mgk_journal *j)
+{
+    const size_t length = strlen(j->line);
+    char expected[CHECKSUM + 1];
+    if (length >= CHECKSUM) {
+        write_checksum(j->line + CHECKSUM, length - CHECKSUM, expected);
+        if (memcmp(j->line, expected, CHECKSUM) == 0)
+            return STATUS_OK;
+    }
+    return mgk_fail(STATUS_FORMAT,
+                    "%s: line %zu does not have the checksum of its content: it is damaged, or of "
+                    "an earlier version; `force` starts anew",
+                    j->path, j->number);
+}
+
 mgk_status mgk_journal_next(mgk_journal *journal, const char **line)
 {
     bool end;
     *line = NULL;
     TRY(read_line(journal, &end));
-    if (!end)
-        *line = journal->line;
+    if (end)
+        return STATUS_OK;
+    TRY(check_line(journal));
+    *line = journal->line + CHECKSUM;
     return STATUS_OK;
 }
 
@@ -274,7 +312,10 @@ mgk_status mgk_journal_fail_line(const mgk_journal *journal, mgk_status status)
 
 mgk_status mgk_journal_append(mgk_journal *journal, const char *text, size_t size)
 {
-    TRY(append_text(journal, text, size));
+    char checksum[CHECKSUM + 1];
+    write_checksum(text, size - 1, checksum);
+    struct iovec parts[2] = {{checksum, CHECKSUM}, {(char *)(uintptr_t)text, size}};
+    TRY(append_texts(journal, parts));
     journal->appended++;
     return STATUS_OK;
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The progress of a run, in a file next to its output: a line of JSON with the settings of the run,
- * then a line for each finished part, in the order of completion. A line is appended by a single
- * write, so that ending the process loses only the parts in progress. An incomplete last line is
- * ignored; any other defect is an error, because the file is not trusted.
+ * then a line for each finished part, in the order of completion: the checksum of the rest of the
+ * line, eight hexadecimal digits; a space; and the part. A line is appended by a single write, so
+ * that ending the process loses only the parts in progress. An incomplete last line is ignored; any
+ * other defect is an error, because the file is not trusted.
  */
 #ifndef MGK_ANALYSIS_JOURNAL_H
 #define MGK_ANALYSIS_JOURNAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 
@@ -37,8 +39,9 @@ size_t mgk_journal_resumed(const mgk_journal *journal);
 
 /*
  * Reads the lines after the settings: `begin`, then `next` until *line is NULL, then `end`, also
- * after a failure. *line, without its end, is valid until the next call. STATUS_FORMAT: a line is
- * too long or holds a zero byte; STATUS_IO; STATUS_MEMORY.
+ * after a failure. *line, without its checksum and its end, is valid until the next call.
+ * STATUS_FORMAT: a line is too long, holds a zero byte or has another checksum; STATUS_IO;
+ * STATUS_MEMORY.
  */
 mgk_status mgk_journal_begin(mgk_journal *journal);
 mgk_status mgk_journal_next(mgk_journal *journal, const char **line);
@@ -48,7 +51,11 @@ void mgk_journal_end(mgk_journal *journal);
  * `status`. */
 mgk_status mgk_journal_fail_line(const mgk_journal *journal, mgk_status status);
 
-/* Appends a line: text [size], which ends with the line's only newline. STATUS_IO. */
+/* The checksum of a part, text [size] without the end of its line: CRC-32. */
+uint32_t mgk_journal_checksum(const char *text, size_t size);
+
+/* Appends a line with its checksum: text [size], which ends with the line's only newline.
+ * STATUS_IO. */
 mgk_status mgk_journal_append(mgk_journal *journal, const char *text, size_t size);
 
 /*

@@ -23,6 +23,18 @@ double mgk_text_size_for(double width)
     return round(fmax(MGK_TEXT_SIZE, MGK_TEXT_SIZE * width / page));
 }
 
+const mgk_rgb mgk_key_color = {80, 80, 80};
+
+static unsigned char lighten(unsigned char channel)
+{
+    return (unsigned char)(128 + channel / 2);
+}
+
+mgk_rgb mgk_faint_color(mgk_rgb color)
+{
+    return (mgk_rgb){lighten(color.r), lighten(color.g), lighten(color.b)};
+}
+
 static unsigned char darken(unsigned char channel)
 {
     return channel / 2;

@@ -33,6 +33,12 @@ double mgk_text_size_for(double width);
  */
 mgk_rgb mgk_series_color(size_t index);
 
+/* Half way to white, for lines of secondary data. */
+mgk_rgb mgk_faint_color(mgk_rgb color);
+
+/* Of keys in legends that stand for lines of any colour. */
+extern const mgk_rgb mgk_key_color;
+
 /* The height of a line of text, including leading. */
 double mgk_line_height(mgk_font font);
 

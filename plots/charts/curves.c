@@ -8,7 +8,7 @@
 #include "plots/scales/axes.h"
 #include "plots/scales/legend.h"
 
-enum { CURVES_MAX = 64 };
+enum { CURVES_MAX = 64, LEGEND_MAX = CURVES_MAX + MGK_CURVE_KEYS };
 
 /* With a legend of up to two rows; more rows make it higher. */
 static const double picture_width = 1240, picture_height = 800;
@@ -45,12 +45,6 @@ mgk_status mgk_curves_add_range(const mgk_curves *curves, mgk_curves_range *rang
     return STATUS_OK;
 }
 
-/* Half way to white. */
-static uint8_t lighter(uint8_t component)
-{
-    return (uint8_t)(128 + component / 2);
-}
-
 static mgk_rgb color_of(const mgk_curve *curve)
 {
     return curve->color ? *curve->color : mgk_series_color(curve->series);
@@ -61,7 +55,7 @@ static mgk_stroke stroke_of(const mgk_curve *curve, mgk_style style)
     mgk_rgb color = color_of(curve);
     double width = style.thin.width;
     if (curve->faint)
-        return (mgk_stroke){{lighter(color.r), lighter(color.g), lighter(color.b)}, width, 0};
+        return (mgk_stroke){mgk_faint_color(color), width, 0};
     return (mgk_stroke){color, 2 * width, 0};
 }
 
@@ -171,7 +165,7 @@ mgk_status mgk_curves_draw(mgk_canvas *canvas, const mgk_curves *curves, const m
     return STATUS_OK;
 }
 
-/* The curves with labels; entries [CURVES_MAX]. */
+/* The curves with labels, and the keys; entries [LEGEND_MAX]. */
 static mgk_legend make_legend(const mgk_curves *curves, mgk_font font, mgk_legend_entry *entries)
 {
     mgk_legend legend = {entries, 0, font};
@@ -180,6 +174,8 @@ static mgk_legend make_legend(const mgk_curves *curves, mgk_font font, mgk_legen
         if (curve->label)
             entries[legend.count++] = (mgk_legend_entry){curve->label, color_of(curve), KEY_PATCH};
     }
+    for (size_t k = 0; k < curves->key_count && k < MGK_CURVE_KEYS; k++)
+        entries[legend.count++] = curves->keys[k];
     return legend;
 }
 
@@ -205,7 +201,7 @@ mgk_status mgk_draw_curves(const mgk_curves *curves, const mgk_picture_options *
         return mgk_fail(STATUS_NUMERIC, "no point of %zu curves can be drawn", curves->count);
     mgk_axes axes = mgk_curves_axes(curves, range, picture_width, picture_height, style);
     mgk_margins margins = mgk_axes_margins(&axes);
-    mgk_legend_entry entries[CURVES_MAX];
+    mgk_legend_entry entries[LEGEND_MAX];
     const mgk_legend legend = make_legend(curves, style.text, entries);
     const double rows = mgk_legend_height(&legend, picture_width - margins.left - margins.right);
     const double height = picture_height + fmax(0, rows - 2.25 * mgk_line_height(style.text));

@@ -8,6 +8,7 @@
 
 #include "plots/options.h"
 #include "plots/scales/axes.h"
+#include "plots/scales/legend.h"
 
 /*
  * A line through (x[i], y[i]), interrupted at points without a position (NaN; <= 0 on a log axis).
@@ -24,9 +25,13 @@ typedef struct mgk_curve {
     bool faint;           /* thin and lighter, for noisy or secondary data */
 } mgk_curve;
 
+enum { MGK_CURVE_KEYS = 2 };
+
 typedef struct mgk_curves {
     const mgk_curve *curves; /* [count]; later ones cover earlier ones */
     size_t count;
+    const mgk_legend_entry *keys;  /* of lines of any colour, [key_count], last in the legend */
+    size_t key_count;              /* 0 to MGK_CURVE_KEYS */
     const char *x_label, *y_label; /* NULL: none */
     bool log_x, log_y;
     bool whole_x; /* x counts: its ticks are whole numbers */

@@ -8,11 +8,11 @@
 #include "plots/charts/heatmap_grid.h"
 #include "plots/scales/colorbar.h"
 
-/* "head 3", or "3" if short; numbers count from one. */
-static void number_label(char out[32], const char *name, bool is_short, const int32_t *numbers,
-                         size_t index)
+/* "head 3", or "3" if short. */
+static void number_label(const mgk_heatmap_plan *plan, const char *name, bool is_short,
+                         const int32_t *numbers, size_t index, char out[32])
 {
-    long number = numbers ? (long)numbers[index] + 1 : (long)index + 1;
+    const long number = (numbers ? (long)numbers[index] : (long)index) + plan->options->count_from;
     if (is_short)
         snprintf(out, 32, "%ld", number);
     else
@@ -49,10 +49,10 @@ static void draw_titles(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_t
         char label[32];
         double first = x + group->x + (double)(h * panels->keys) * step;
         double middle = first + ((double)(panels->keys - 1) * step + group->cell_width) / 2;
-        number_label(label, "head", group->short_heads, panels->head_numbers, h);
+        number_label(plan, "head", group->short_heads, panels->head_numbers, h, label);
         mgk_canvas_text(canvas, middle, upper, label, style->text, ANCHOR_MIDDLE);
         for (size_t m = 0; panels->keys > 1 && m < panels->keys; m++) {
-            number_label(label, "key", group->short_keys, NULL, m);
+            number_label(plan, "key", group->short_keys, NULL, m, label);
             mgk_canvas_text(canvas, first + (double)m * step + group->cell_width / 2, lowest, label,
                             style->text, ANCHOR_MIDDLE);
         }
@@ -66,7 +66,7 @@ typedef struct extent {
     bool upward;
     bool apart;         /* the name is on a separate line, */
     double line;        /* at this distance */
-    size_t first, size; /* numbers at the ends: first + 1 to first + size; none if size is 0 */
+    size_t first, size; /* numbers at the ends: first to first + size - 1; none if size is 0 */
 } extent;
 
 /* Draws a text `along` units from the start of the side, at a distance of `away` units. */
@@ -86,8 +86,8 @@ static void put(mgk_canvas *canvas, const extent *side, double along, double awa
 static void draw_extent(mgk_canvas *canvas, const extent *side, const char *name, mgk_font font)
 {
     char first[32], last[32];
-    snprintf(first, sizeof(first), "%zu", side->first + 1);
-    snprintf(last, sizeof(last), "%zu", side->first + side->size);
+    snprintf(first, sizeof(first), "%zu", side->first);
+    snprintf(last, sizeof(last), "%zu", side->first + side->size - 1);
     double last_width = mgk_text_width(last, font), space = side->length;
     double first_width = mgk_text_width(first, font) + mgk_text_width(" ", font);
     if (side->size > 1 && first_width + last_width <= space) {
@@ -112,6 +112,7 @@ static void draw_margins(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_
     double last = y + plan->top + (double)(panels->layers - 1) * step;
     double bottom = last + group->cell_height, labels = group->labels.space;
     double line = mgk_line_height(style->small);
+    const size_t first = mgk_heatmap_first(plan, panels);
     /* Labels replace the numbers. */
     extent lower = {left,
                     bottom + labels + style->small.size * 1.05,
@@ -120,7 +121,7 @@ static void draw_margins(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_
                     false,
                     group->col_apart,
                     line,
-                    panels->first,
+                    first,
                     panels->labels ? 0 : panels->cols};
     draw_extent(canvas, &lower, plan->grid->col_name, style->small);
     for (size_t c = 0; c < panels->heads * panels->keys; c++)
@@ -135,7 +136,7 @@ static void draw_margins(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_
                      true,
                      group->row_apart,
                      line,
-                     panels->first,
+                     first,
                      panels->labels ? 0 : panels->rows};
     double label_x = left - labels - (group->row_apart ? 2 : 1) * line - 0.3 * style->text.size;
     draw_extent(canvas, &upward, plan->grid->row_name, style->small);
@@ -143,7 +144,7 @@ static void draw_margins(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_
         mgk_labels_draw_left(canvas, &group->labels, left, y + plan->top + (double)l * step);
         char label[32];
         double middle = y + plan->top + (double)l * step + group->cell_height / 2;
-        number_label(label, "layer", plan->short_rows, panels->layer_numbers, l);
+        number_label(plan, "layer", plan->short_rows, panels->layer_numbers, l, label);
         if (plan->short_rows)
             mgk_canvas_text(canvas, label_x, middle + style->text.size * MGK_CAP_HEIGHT / 2, label,
                             style->text, ANCHOR_END);
@@ -157,14 +158,17 @@ static mgk_status draw_panel(mgk_canvas *canvas, const mgk_heatmap_plan *plan, s
                              const mgk_drawn_matrix *view, const mgk_scale *scale, double *values,
                              double x, double y)
 {
+    const mgk_panels *panels = &plan->grid->groups[g];
     const mgk_heatmap_group *group = &plan->groups[g];
     mgk_rect rect = {x, y, group->cell_width, group->cell_height};
     mgk_raster raster;
     mgk_pool(view, plan->options->pooling, group->rows, group->cols, values);
     TRY(mgk_color_values(values, group->rows, group->cols, group->factor, scale,
                          plan->options->colormap, &raster));
-    if (plan->grid->groups[g].causal)
+    if (panels->causal)
         mgk_hatch_masked(values, group->rows, group->cols, group->factor, view->rows, &raster);
+    mgk_hatch_padding(group->rows, group->cols, group->factor, view->cols, panels->padding_first,
+                      panels->padding_last, &raster);
     mgk_canvas_raster(canvas, &raster, rect);
     mgk_free(raster.pixels);
     mgk_canvas_frame(canvas, rect, plan->style.thin);

@@ -4,11 +4,11 @@
  * columns per model.
  *
  *          (a) softmax, 2 heads            (b) MGK, 1 head      <- titles
- *             head 1    head 2                head 1            <- columns
- *                                          key 1     key 2      <- in groups with several keys
- *   layer 1  [matrix]  [matrix]          [matrix]  [matrix]  | colour
- *   layer 2  [matrix]  [matrix]          [matrix]  [matrix]  | bar
- *           1 key 256                   1 key 256               <- extent of the matrices
+ *             head 0    head 1                head 0            <- columns
+ *                                          key 0     key 1      <- in groups with several keys
+ *   layer 0  [matrix]  [matrix]          [matrix]  [matrix]  | colour
+ *   layer 1  [matrix]  [matrix]          [matrix]  [matrix]  | bar
+ *           0 key 255                   0 key 255               <- extent of the matrices
  *
  * Labels, if any, replace the extent: left of the first panels and below the last ones. A legend at
  * the bottom names the colours of masked entries and of entries that are not finite.
@@ -41,10 +41,11 @@ typedef struct mgk_panels {
     size_t matrix_stride; /* elements between matrices; 0: rows * row_stride */
     /* The model's zero-based numbers of the layers [L] and heads [H]; NULL: 0, 1, 2, ... */
     const int32_t *layer_numbers, *head_numbers;
-    /* For square matrices: labels of rows and columns [rows]; NULL: numbers from first + 1. */
+    /* For square matrices: labels of rows and columns [rows]; NULL: numbers from `first`. */
     const char *const *labels;
     size_t first;
     bool causal; /* for square matrices: zeros right of the diagonal are masked entries */
+    size_t padding_first, padding_last; /* so many columns at the ends are masked: padding */
 } mgk_panels;
 
 typedef struct mgk_heatmap_grid {
@@ -95,6 +96,9 @@ typedef struct mgk_heatmap_plan {
  */
 mgk_status mgk_heatmap_measure(const mgk_heatmap_grid *grid, const mgk_picture_options *options,
                                mgk_heatmap_plan *out);
+
+/* The number of a group's first row and column. */
+size_t mgk_heatmap_first(const mgk_heatmap_plan *plan, const mgk_panels *panels);
 
 /* Draws the grid with its upper left corner at (x, y). */
 mgk_status mgk_heatmap_draw(mgk_canvas *canvas, const mgk_heatmap_plan *plan, double x, double y);

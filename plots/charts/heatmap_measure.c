@@ -263,11 +263,16 @@ static void measure_labels(mgk_heatmap_plan *plan)
 static bool is_apart(const char *name, size_t first, size_t size, double length, mgk_font font)
 {
     char text[64];
-    snprintf(text, sizeof(text), "%zu %zu", first + 1, first + size);
+    snprintf(text, sizeof(text), "%zu %zu", first, first + size - 1);
     double numbers = mgk_text_width(text, font);
-    snprintf(text, sizeof(text), "%zu", first + size);
+    snprintf(text, sizeof(text), "%zu", first + size - 1);
     double room = length - 2 * mgk_text_width(text, font) - font.size;
     return name && size > 1 && numbers <= length && mgk_text_width(name, font) > room;
+}
+
+size_t mgk_heatmap_first(const mgk_heatmap_plan *plan, const mgk_panels *panels)
+{
+    return panels->first + (size_t)plan->options->count_from;
 }
 
 /* The space left of a group's first panels. */
@@ -285,9 +290,10 @@ static void measure_axes(mgk_heatmap_plan *plan)
         mgk_heatmap_group *group = &plan->groups[g];
         group->left_axis = g == 0 || !same_rows(panels, &grid->groups[g - 1]);
         /* Labels replace the numbers. */
-        group->row_apart = !panels->labels && is_apart(grid->row_name, panels->first, panels->rows,
+        const size_t first = mgk_heatmap_first(plan, panels);
+        group->row_apart = !panels->labels && is_apart(grid->row_name, first, panels->rows,
                                                        group->cell_height, plan->style.small);
-        group->col_apart = !panels->labels && is_apart(grid->col_name, panels->first, panels->cols,
+        group->col_apart = !panels->labels && is_apart(grid->col_name, first, panels->cols,
                                                        group->cell_width, plan->style.small);
     }
 }
@@ -330,8 +336,11 @@ static double place_groups(mgk_heatmap_plan *plan)
 static void measure_notes(mgk_heatmap_plan *plan, bool gaps)
 {
     bool masked = false;
-    for (size_t g = 0; g < plan->grid->group_count; g++)
-        masked = masked || (plan->grid->groups[g].causal && plan->groups[g].rows > 1);
+    for (size_t g = 0; g < plan->grid->group_count; g++) {
+        const mgk_panels *panels = &plan->grid->groups[g];
+        masked = masked || (panels->causal && plan->groups[g].rows > 1) ||
+                 panels->padding_first + panels->padding_last > 0;
+    }
     plan->notes = (mgk_legend){plan->note, 0, plan->style.small};
     if (masked)
         plan->note[plan->notes.count++] = (mgk_legend_entry){.label = "masked", .key = KEY_HATCH};

@@ -50,6 +50,13 @@ void mgk_count_heading(double threshold, bool relative, size_t size, char *out)
              relative ? " of the largest" : "");
 }
 
+void mgk_append_sizes(size_t least, size_t most, size_t size, char *text)
+{
+    const size_t used = strlen(text);
+    if (least < most)
+        snprintf(text + used, size - used, ", N from %zu to %zu", least, most);
+}
+
 static size_t table_row(const mgk_histograms *histograms, size_t index)
 {
     return histograms->rows ? histograms->rows[index] : index;
@@ -80,17 +87,19 @@ static mgk_status check_ranks(const mgk_histograms *histograms, size_t layers, d
         for (size_t l = 0; l < layers; l++) {
             size_t row = table_row(histograms, l);
             if (row >= table->layers)
-                return mgk_fail(STATUS_SHAPE, "%s: layer %zu of %zu does not exist", title, row + 1,
-                                table->layers);
+                return mgk_fail(STATUS_SHAPE, "%s: no layer %zu, there are %zu (counted from 0)",
+                                title, row, table->layers);
             for (size_t i = 0; i < table->count; i++) {
                 double rank = table->ranks[row * table->count + i];
-                if (!(rank >= 0 && rank < 1e9))
+                if (histograms->real ? isinf(rank) : !(rank >= 0 && rank < 1e9))
                     return mgk_fail(STATUS_NUMERIC, "%s: rank %g: expected 0 to 1e9", title, rank);
                 *low = fmin(*low, rank);
                 *high = fmax(*high, rank);
             }
         }
     }
+    if (!(*low <= *high)) /* fmin and fmax pass over NaN */
+        return mgk_fail(STATUS_NUMERIC, "no matrix has a value");
     return STATUS_OK;
 }
 
@@ -126,7 +135,8 @@ static mgk_status prepare(const mgk_histograms *histograms, mgk_style style, mgk
         histograms->overlay ? mgk_histogram_columns(grid->layers, area.width, area.height) : tables;
     grid->rows =
         histograms->overlay ? (grid->layers + grid->columns - 1) / grid->columns : grid->layers;
-    grid->bins = mgk_bins_over(low, high, largest_rank(histograms));
+    grid->bins = histograms->real ? mgk_real_bins_over(low, high)
+                                  : mgk_bins_over(low, high, largest_rank(histograms));
     TRY(mgk_alloc(grid->layers * tables * grid->bins.count, sizeof(double), &grid->shares));
     for (size_t l = 0; l < grid->layers; l++)
         for (size_t t = 0; t < tables; t++) {
@@ -137,10 +147,13 @@ static mgk_status prepare(const mgk_histograms *histograms, mgk_style style, mgk
             for (size_t b = 0; b < grid->bins.count; b++)
                 tallest = fmax(tallest, shares[b]);
         }
-    double right = grid->bins.low + grid->bins.width * (double)grid->bins.count;
-    /* The first bin may start below rank 0. */
-    grid->axes.x = mgk_axis_whole_across(fmax(grid->bins.low, -0.5), right,
-                                         0.85 * area.width / (double)grid->columns, style);
+    const double right = grid->bins.low + grid->bins.width * (double)grid->bins.count,
+                 width = 0.85 * area.width / (double)grid->columns;
+    /* The first bin of counts may start below rank 0. */
+    grid->axes.x =
+        histograms->real
+            ? mgk_axis_over(grid->bins.low, right, false, false, mgk_ticks_across(width, style))
+            : mgk_axis_whole_across(fmax(grid->bins.low, -0.5), right, width, style);
     grid->axes.y = mgk_axis_over(0, 1.08 * tallest, false, false,
                                  mgk_ticks_up(0.8 * area.height / (double)grid->rows, style));
     return STATUS_OK;
@@ -150,10 +163,13 @@ static double mean_rank(const panel_grid *grid, size_t layer, size_t t)
 {
     const mgk_model_ranks *table = &grid->histograms->tables[t];
     const double *ranks = table->ranks + table_row(grid->histograms, layer) * table->count;
-    double sum = 0;
+    double sum = 0, known = 0;
     for (size_t i = 0; i < table->count; i++)
-        sum += ranks[i];
-    return sum / (double)table->count;
+        if (!isnan(ranks[i])) {
+            sum += ranks[i];
+            known++;
+        }
+    return sum / known;
 }
 
 /* The bars of one model: tinted, with an outline that remains visible behind other bars. */
@@ -180,10 +196,10 @@ static mgk_status draw_bars(mgk_canvas *canvas, const panel_grid *grid, const mg
     outline[count++] = (mgk_point){axes->frame.x + axes->frame.width, base};
     mgk_canvas_polyline(canvas, outline, count,
                         (mgk_stroke){color, 1.5 * axes->style.thin.width, 0});
-    double mean = mgk_axes_x(axes, mean_rank(grid, layer, t));
-    mgk_canvas_line(
-        canvas, mean, axes->frame.y, mean, base,
-        (mgk_stroke){color, 1.5 * axes->style.thin.width, 0.25 * axes->style.text.size});
+    const double mean = mgk_axes_x(axes, mean_rank(grid, layer, t));
+    const mgk_stroke dashes = {color, 1.5 * axes->style.thin.width, 0.25 * axes->style.text.size};
+    if (!isnan(mean))
+        mgk_canvas_line(canvas, mean, axes->frame.y, mean, base, dashes);
     mgk_canvas_unclip(canvas);
     mgk_free(outline);
     return STATUS_OK;
@@ -194,11 +210,11 @@ static void layer_label(const panel_grid *grid, size_t layer, char out[32])
     const mgk_model_ranks *table = &grid->histograms->tables[0];
     size_t row = table_row(grid->histograms, layer);
     long number = table->layer_numbers ? (long)table->layer_numbers[row] : (long)row;
-    snprintf(out, 32, "layer %ld", number + 1);
+    snprintf(out, 32, "layer %ld", number + grid->histograms->count_from);
 }
 
 /*
- * Draws "layer 1, mean 57.1 84.2" above the frame, the means of tables [first, last) in their
+ * Draws "layer 0, mean 57.1 84.2" above the frame, the means of tables [first, last) in their
  * colours. Returns the width; without a canvas it only measures.
  */
 static double draw_means(mgk_canvas *canvas, const panel_grid *grid, const mgk_axes *axes,
@@ -214,7 +230,9 @@ static double draw_means(mgk_canvas *canvas, const panel_grid *grid, const mgk_a
     font.bold = true;
     for (size_t t = first; t < last; t++) {
         x += 0.5 * font.size;
-        snprintf(text, sizeof(text), "%.1f", mean_rank(grid, layer, t));
+        const double mean = mean_rank(grid, layer, t);
+        const bool fine = grid->histograms->real && !(fabs(mean) >= 100);
+        snprintf(text, sizeof(text), isnan(mean) ? "\u2013" : fine ? "%#.3g" : "%.1f", mean);
         font.color = mgk_series_color(t);
         if (canvas)
             mgk_canvas_text(canvas, x, y, text, font, ANCHOR_START);
@@ -269,9 +287,14 @@ static void overlay_heading(const mgk_histograms *histograms, char *out, size_t 
         same = same && tables[t].count == tables[0].count;
     snprintf(out, size, "%s%s", histograms->heading ? histograms->heading : "",
              histograms->heading ? ", " : "");
-    for (size_t t = 0; t < (same ? 1 : histograms->table_count); t++) {
+    const size_t numbers = same ? 1 : histograms->table_count;
+    for (size_t t = 0; t < numbers; t++) {
         size_t used = strlen(out);
-        snprintf(out + used, size - used, "%s%zu", t > 0 ? ", " : "", tables[t].count);
+        snprintf(out + used, size - used, "%s%zu",
+                 t == 0            ? ""
+                 : t + 1 < numbers ? ", "
+                                   : " and ",
+                 tables[t].count);
     }
     size_t used = strlen(out);
     snprintf(out + used, size - used, " matrices a layer");

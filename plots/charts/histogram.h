@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rank histograms of several models per layer, on shared axes. */
+/* Histograms of ranks, or of another measure, of several models per layer, on shared axes. */
 #ifndef MGK_PLOTS_HISTOGRAM_H
 #define MGK_PLOTS_HISTOGRAM_H
 
@@ -11,10 +11,10 @@
 #include "plots/canvas/style.h"
 #include "plots/options.h"
 
-/* The ranks of a model's attention matrices. */
+/* The ranks of a model's attention matrices, or other values. */
 typedef struct mgk_model_ranks {
     const char *title;   /* NULL: no title */
-    const double *ranks; /* [layers, count], finite, >= 0 */
+    const double *ranks; /* [layers, count], finite, >= 0; or if they are real, finite or NaN */
     size_t layers, count;
     const int32_t *layer_numbers; /* the model's zero-based numbers, [layers]; NULL: 0, 1, ... */
     size_t tokens;                /* N of the largest matrix, an upper bound of ranks; 0: unknown */
@@ -30,16 +30,22 @@ typedef struct mgk_histograms {
      * by side
      */
     bool overlay;
+    int32_t count_from;     /* the number drawn for layer 0, see mgk_picture_options */
+    bool real;              /* the values are real numbers; false: counts */
     const char *value_name; /* of the x axis: "rank" */
     const char *heading;    /* overlay only: above the plots; NULL: no heading */
 } mgk_histograms;
 
-/* Draws into the area. STATUS_SHAPE: nothing to draw; STATUS_NUMERIC: an invalid rank. */
+/* Draws into the area. STATUS_SHAPE: nothing to draw; STATUS_NUMERIC: an invalid rank,
+ * or no value at all. */
 mgk_status mgk_histograms_draw(mgk_canvas *canvas, const mgk_histograms *histograms,
                                mgk_style style, mgk_rect area);
 
 /* "Singular values of at least 10^-6 of the largest", the meaning of the ranks, to out [size]. */
 void mgk_count_heading(double threshold, bool relative, size_t size, char *out);
+
+/* Appends ", N from 7 to 256" to the heading text [size] of matrices that differ in N. */
+void mgk_append_sizes(size_t least, size_t most, size_t size, char *text);
 
 /* The best number of columns for the plots of an overlay in an area of this shape. */
 size_t mgk_histogram_columns(size_t count, double width, double height);

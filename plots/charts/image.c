@@ -127,3 +127,12 @@ bool mgk_hatch_masked(const double *values, size_t rows, size_t cols, size_t fac
             }
     return found;
 }
+
+void mgk_hatch_padding(size_t rows, size_t cols, size_t factor, size_t size, size_t first,
+                       size_t last, mgk_raster *raster)
+{
+    for (size_t j = 0; j < cols; j++)
+        if (part_start(j + 1, size, cols) <= first || part_start(j, size, cols) >= size - last)
+            for (size_t i = 0; i < rows; i++)
+                hatch(raster, j * factor, i * factor, factor);
+}

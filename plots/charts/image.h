@@ -70,6 +70,13 @@ mgk_status mgk_color_values(const double *values, size_t rows, size_t cols, size
 bool mgk_hatch_masked(const double *values, size_t rows, size_t cols, size_t factor, size_t size,
                       mgk_raster *raster);
 
+/*
+ * Hatches the columns of padding: those of `cols` that contain only the first `first` or the last
+ * `last` of the `size` columns that were pooled to them.
+ */
+void mgk_hatch_padding(size_t rows, size_t cols, size_t factor, size_t size, size_t first,
+                       size_t last, mgk_raster *raster);
+
 /* The largest picture: 2^28 pixels, a matrix of 16384^2 with one pixel per entry. */
 #define MGK_PIXELS_MAX ((size_t)1 << 28)
 

@@ -29,6 +29,7 @@ static const mgk_rgb zero_color = {70, 70, 70};
 /* A measured picture. */
 typedef struct intervals_plan {
     const mgk_intervals *data;
+    int32_t count_from; /* the number drawn for layer 0 */
     mgk_style style;
     mgk_axes *axes; /* [panel_count], without frames */
     size_t columns, rows;
@@ -48,14 +49,14 @@ static const mgk_interval_series *series_of(const intervals_plan *plan, size_t p
 
 /* ---- axes ------------------------------------------------------------------------------------ */
 
-/* The least and the greatest of all numbers of points, from 1. */
+/* The least and the greatest of all numbers of points, as they are drawn. */
 static void number_range(const intervals_plan *plan, double *low, double *high)
 {
     *low = INFINITY;
     *high = -INFINITY;
     for (size_t k = 0; k < plan->data->panel_count * plan->data->series_count; k++)
         for (size_t i = 0; i < plan->data->series[k].count; i++) {
-            const double number = plan->data->series[k].points[i].number + 1.0;
+            const double number = plan->data->series[k].points[i].number + plan->count_from;
             *low = fmin(*low, number);
             *high = fmax(*high, number);
         }
@@ -199,11 +200,10 @@ static mgk_status measure(intervals_plan *plan)
 /* ---- drawing --------------------------------------------------------------------------------- */
 
 static void draw_point(mgk_canvas *canvas, const mgk_axes *axes, const mgk_interval *point,
-                       size_t series, double shift, double radius)
+                       size_t series, double x, double radius)
 {
     const mgk_rgb color = mgk_series_color(series);
     const mgk_stroke stroke = {color, 1.5 * axes->style.thin.width, 0};
-    const double x = mgk_axes_x(axes, point->number + 1.0) + shift;
     if (isnan(point->value))
         return;
     if (!isnan(point->low) && !isnan(point->high)) {
@@ -226,9 +226,11 @@ static void draw_points(mgk_canvas *canvas, const intervals_plan *plan, const mg
                      fmax(3.5, fmin(marker_size * plan->style.text.size, 0.36 * pitch / count)),
                  step = fmin(0.8 * pitch / count, 4 * radius);
     for (size_t s = 0; s < plan->data->series_count; s++)
-        for (size_t i = 0; i < series_of(plan, panel, s)->count; i++)
-            draw_point(canvas, axes, &series_of(plan, panel, s)->points[i], s,
-                       step * ((double)s - (count - 1) / 2), radius);
+        for (size_t i = 0; i < series_of(plan, panel, s)->count; i++) {
+            const mgk_interval *point = &series_of(plan, panel, s)->points[i];
+            const double x = mgk_axes_x(axes, point->number + plan->count_from);
+            draw_point(canvas, axes, point, s, x + step * ((double)s - (count - 1) / 2), radius);
+        }
 }
 
 /* Draws a panel with its upper left corner at (x, y). Names of axes are at the edge of the picture.
@@ -269,7 +271,7 @@ mgk_status mgk_draw_intervals(const mgk_intervals *intervals, const mgk_picture_
 {
     mgk_status status;
     mgk_page page = {0};
-    intervals_plan plan = {.data = intervals};
+    intervals_plan plan = {.data = intervals, .count_from = options->count_from};
     CHECK(measure(&plan));
     CHECK(mgk_page_open(path, plan.width, plan.height, plan.width / 2, plan.style, options, &page));
     draw_all(page.canvas, &plan, page.x, page.y);

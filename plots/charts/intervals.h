@@ -20,7 +20,7 @@
 #include "plots/options.h"
 
 typedef struct mgk_interval {
-    int32_t number;          /* zero-based, drawn from 1 */
+    int32_t number;          /* of its layer */
     double value, low, high; /* NaN value: not drawn; NaN low or high: no interval */
     bool filled;
 } mgk_interval;

@@ -15,7 +15,7 @@
 typedef struct mgk_map {
     const double *values; /* [rows, cols]; NaN: no value, hatched */
     size_t rows, cols;
-    const int32_t *row_numbers, *col_numbers; /* zero-based, drawn from 1; [rows], [cols] */
+    const int32_t *row_numbers, *col_numbers; /* [rows], [cols] */
     const char *row_name, *col_name;          /* of the axes; NULL: none */
     bool ordered; /* numbers are in no natural order: all of them are drawn, or none */
     bool self;    /* a square map whose diagonal compares a head with itself, and stays blank */
@@ -26,6 +26,7 @@ typedef struct mgk_map_look {
     double cell_width, cell_height; /* whole pixels */
     int decimals;                   /* of the numbers in cells */
     double widest;                  /* of these numbers, in text sizes; 0: none is drawn */
+    int32_t count_from;             /* the number drawn for row and column 0 */
     mgk_colormap colormap;
     mgk_style style;
 } mgk_map_look;

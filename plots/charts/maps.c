@@ -30,6 +30,7 @@ typedef struct maps_plan {
     mgk_axis tree_axis;
     double tree;         /* its width, with gaps; 0: none */
     double block_width;  /* distances of neighbouring maps */
+    double last_width;   /* of the last column, from the left edge of its block */
     double cells_height; /* of the highest map */
     double maps_height, width, height;
 } maps_plan;
@@ -199,6 +200,27 @@ static double top_of_row(const maps_plan *plan, size_t row)
     return top;
 }
 
+static size_t most_in_last_column(const maps_plan *plan)
+{
+    size_t most = 0;
+    for (size_t i = plan->columns - 1; i < plan->maps->count; i += plan->columns)
+        most = plan->maps->maps[i].cols > most ? plan->maps->maps[i].cols : most;
+    return most;
+}
+
+/* The width of the last column of maps, with a bar of this width beside each; the others are as
+ * wide as the widest map needs. */
+static double last_width(const maps_plan *plan, double bar)
+{
+    const double gap = block_gap * plan->look.style.text.size,
+                 cells = plan->look.cell_width * (double)most_in_last_column(plan);
+    double title = 0;
+    for (size_t i = plan->columns - 1; plan->maps->titles && i < plan->maps->count;
+         i += plan->columns)
+        title = fmax(title, mgk_text_width(plan->maps->titles[i], plan->look.style.title));
+    return ceil(fmax(plan->margins.left + cells + plan->tree + bar, title) + gap);
+}
+
 static void set_blocks(maps_plan *plan)
 {
     const mgk_style *style = &plan->look.style;
@@ -218,8 +240,18 @@ static void set_blocks(maps_plan *plan)
         ceil(fmax(plan->margins.left + map_width + plan->tree + bar, widest_title(plan)) +
              block_gap * style->text.size);
     plan->maps_height = top_of_row(plan, plan->rows);
-    plan->width = plan->block_width * (double)plan->columns +
+    plan->last_width = last_width(plan, bar);
+    plan->width = plan->block_width * (double)(plan->columns - 1) + plan->last_width +
                   (plan->scale_count == 1 ? bar_width(plan, plan->maps_height) : 0);
+}
+
+/* The middle of the cells of all maps, below the picture's title. */
+static double middle_of(const maps_plan *plan)
+{
+    const double first = plan->margins.left,
+                 last = plan->block_width * (double)(plan->columns - 1) + plan->margins.left +
+                        plan->look.cell_width * (double)most_in_last_column(plan);
+    return (first + last) / 2;
 }
 
 /* ---- notes ----------------------------------------------------------------------------------- */
@@ -313,7 +345,8 @@ static mgk_status draw_all(mgk_canvas *canvas, const maps_plan *plan, double x, 
                      y + top_of_row(plan, i / plan->columns)));
     if (plan->scale_count == 1) {
         const mgk_colorbar bar = bar_of(plan, 0);
-        mgk_colorbar_draw(canvas, &bar, x + plan->block_width * (double)plan->columns,
+        mgk_colorbar_draw(canvas, &bar,
+                          x + plan->block_width * (double)(plan->columns - 1) + plan->last_width,
                           y + plan->margins.top,
                           fmin(plan->maps_height - plan->margins.top - plan->margins.bottom,
                                longest_bar * plan->look.style.text.size));
@@ -335,6 +368,7 @@ static mgk_status measure(maps_plan *plan)
         return mgk_fail(STATUS_SHAPE, "%zu maps without a cell", maps->count);
     TRY(fit_scales(plan));
     plan->look.colormap = plan->options->colormap;
+    plan->look.count_from = plan->options->count_from;
     plan->look.style = mgk_style_of(MGK_TEXT_SIZE);
     mgk_map_measure_numbers(maps->maps, maps->count, &plan->look);
     arrange(plan);
@@ -354,7 +388,7 @@ mgk_status mgk_draw_maps(const mgk_maps *maps, const mgk_picture_options *option
     mgk_page page = {0};
     maps_plan plan = {.maps = maps, .options = options};
     CHECK(measure(&plan));
-    CHECK(mgk_page_open(path, plan.width, plan.height, plan.width / 2, plan.look.style, options,
+    CHECK(mgk_page_open(path, plan.width, plan.height, middle_of(&plan), plan.look.style, options,
                         &page));
     CHECK(draw_all(page.canvas, &plan, page.x, page.y));
     CHECK(mgk_page_save(&page));

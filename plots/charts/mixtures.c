@@ -60,14 +60,16 @@ static mgk_status fit_scale(const mixtures_plan *plan, const mgk_picture_options
                             size_t map, mgk_scale *out)
 {
     const mgk_key_mixtures *data = plan->data;
+    mgk_scale_rule rule = mgk_picture_rule(options);
     mgk_sample sample = {0};
+    rule.symmetric = rule.symmetric || data->map_signed[map];
     mgk_status status =
         mgk_sample_open(data->count * plan->most_layers * plan->most_heads, &sample);
     for (size_t i = 0; i < data->count && status == STATUS_OK; i++)
         mgk_sample_add(&sample, data->models[i].maps[map],
                        data->models[i].layers * data->models[i].heads);
     if (status == STATUS_OK)
-        status = mgk_scale_fit(mgk_picture_rule(options), &sample, out);
+        status = mgk_scale_fit(rule, &sample, out);
     mgk_sample_close(&sample);
     return status;
 }
@@ -172,7 +174,7 @@ static void set_legend(mixtures_plan *plan)
     bool gaps = false;
     plan->legend = (mgk_legend){plan->entries, plan->most_keys, font};
     for (size_t k = 0; k < plan->most_keys; k++) {
-        snprintf(plan->names[k], KEY_NAME, "key %zu", k + 1);
+        snprintf(plan->names[k], KEY_NAME, "key %ld", (long)k + plan->looks[0].count_from);
         plan->entries[k] = (mgk_legend_entry){plan->names[k], mgk_series_color(k), KEY_PATCH};
     }
     if (plan->most_keys > 1 && plan->looks[0].cell_height >= least_lined)
@@ -197,8 +199,11 @@ static mgk_status measure(mixtures_plan *plan, const mgk_picture_options *option
     for (size_t b = 0; b < plan->blocks; b++) {
         plan->looks[b].style = mgk_style_of(MGK_TEXT_SIZE);
         plan->looks[b].colormap = options->colormap;
+        plan->looks[b].count_from = options->count_from;
         if (b == 0)
             continue;
+        if (data->map_signed[b - 1])
+            plan->looks[b].colormap = COLORMAP_COOLWARM;
         TRY(fit_scale(plan, options, b - 1, &plan->scales[b - 1]));
         TRY(measure_numbers(plan, b - 1, &plan->looks[b]));
     }
@@ -293,7 +298,12 @@ static mgk_status draw_model(mgk_canvas *canvas, const mixtures_plan *plan, size
     mgk_font font = plan->looks[0].style.title;
     font.size *= fmin(1, (plan->width - plan->margins.left) / mgk_text_width(model->title, font));
     x += plan->margins.left;
-    mgk_canvas_text(canvas, x, y + MGK_CAP_HEIGHT * font.size, model->title, font, ANCHOR_START);
+    /* The middle of all cells. */
+    const double middle = x + (plan->width - plan->block_widths[plan->blocks - 1] +
+                               plan->looks[0].cell_width * (double)plan->most_heads) /
+                                  2;
+    mgk_canvas_text(canvas, middle, y + MGK_CAP_HEIGHT * font.size, model->title, font,
+                    ANCHOR_MIDDLE);
     y += plan->title_height + plan->margins.top;
     for (size_t b = 0; b < plan->blocks; b++) {
         TRY(draw_block(canvas, plan, model, b, x, y));

@@ -14,6 +14,7 @@
 #ifndef MGK_PLOTS_MIXTURES_H
 #define MGK_PLOTS_MIXTURES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,7 +26,7 @@ enum { MGK_MIXTURE_MAPS = 2 };
 typedef struct mgk_key_mixture {
     const char *title;
     size_t layers, heads, keys;                  /* L, H, M */
-    const int32_t *layer_numbers, *head_numbers; /* zero-based, drawn from 1; [L], [H] */
+    const int32_t *layer_numbers, *head_numbers; /* [L], [H] */
     const double *shares;                        /* [L, H, M], in [0, 1]; NaN: no value, hatched */
     const double *maps[MGK_MIXTURE_MAPS];        /* [L, H]; NaN: no value, hatched */
 } mgk_key_mixture;
@@ -35,6 +36,7 @@ typedef struct mgk_key_mixtures {
     size_t count;
     const char *share_name;                  /* above the bars */
     const char *map_names[MGK_MIXTURE_MAPS]; /* above the maps, [map_count] */
+    bool map_signed[MGK_MIXTURE_MAPS]; /* values of both signs: 0 has the middle of coolwarm */
     size_t map_count;
     const char *const *notes; /* [note_count], lines below */
     size_t note_count;

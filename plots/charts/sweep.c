@@ -158,7 +158,8 @@ static mgk_status draw_layer(mgk_canvas *canvas, const sweep_page *page, size_t 
     mgk_axes_draw_grid(canvas, &axes);
     TRY(draw_models(canvas, page, &axes, layer));
     mgk_axes_draw(canvas, &axes);
-    snprintf(title, sizeof(title), "layer %ld", (long)sweeps->layer_numbers[layer] + 1);
+    snprintf(title, sizeof(title), "layer %ld",
+             (long)sweeps->layer_numbers[layer] + sweeps->count_from);
     mgk_canvas_text(canvas, frame.x, frame.y - 0.35 * axes.style.small.size, title,
                     axes.style.small, ANCHOR_START);
     return STATUS_OK;

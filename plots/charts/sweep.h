@@ -22,6 +22,7 @@ typedef struct mgk_sweeps {
     size_t model_count;
     const int32_t *layer_numbers; /* zero-based numbers of the models, [layers] */
     size_t layers;
+    int32_t count_from;         /* the number drawn for layer 0, see mgk_picture_options */
     const char *threshold_name; /* of the x axis: "threshold" */
     const char *heading;        /* above the plots */
 } mgk_sweeps;

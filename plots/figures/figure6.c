@@ -13,6 +13,7 @@ mgk_status mgk_figure6(const mgk_figure6_input *input, const mgk_picture_options
                                  .row_count = chosen       ? input->layer_count
                                               : layers > 1 ? 2
                                                            : layers,
+                                 .count_from = options->count_from,
                                  .value_name = "rank"};
     return mgk_draw_histograms(&histograms, options, path);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Histogram bins of integers. */
+/* Histogram bins of integers, and of real numbers. */
 #ifndef MGK_PLOTS_BINS_H
 #define MGK_PLOTS_BINS_H
 
@@ -21,7 +21,12 @@ typedef struct mgk_rank_bins {
  */
 mgk_rank_bins mgk_bins_over(double low, double high, double most);
 
-/* shares[b]: the percentage of values [count] in bin b, [bins.count]. */
+/* Bins for real numbers low to high, from a multiple of their width, 1, 2 or 5 x 10^k, on. The last
+ * one contains its upper end. */
+mgk_rank_bins mgk_real_bins_over(double low, double high);
+
+/* shares[b]: the percentage of values [count] in bin b, [bins.count]; NaN is no value, and
+ * without values all shares are 0. */
 void mgk_bin_shares(mgk_rank_bins bins, const double *values, size_t count, double *shares);
 
 #endif

@@ -85,7 +85,7 @@ mgk_rgb mgk_colormap_at(mgk_colormap map, double t)
 mgk_rgb mgk_hatch_at(size_t x, size_t y)
 {
     enum { PERIOD = 8, STRIPE = 2 };
-    const mgk_rgb stripe = {150, 150, 150}, paper = {226, 226, 226};
+    const mgk_rgb stripe = {200, 200, 200}, paper = {255, 255, 255};
     return (x + y) % PERIOD < STRIPE ? stripe : paper;
 }
 

@@ -29,7 +29,8 @@ typedef struct mgk_rgb {
 /* The colour of NaN and infinities: a magenta that no map contains. */
 #define MGK_NAN_COLOR ((mgk_rgb){255, 0, 255})
 
-/* The colour of masked entries at pixel (x, y): grey stripes, which no map contains. */
+/* The colour of masked entries at pixel (x, y): white paper with faint stripes, which no map has.
+ */
 mgk_rgb mgk_hatch_at(size_t x, size_t y);
 
 /* The colour at t, clamped to [0, 1]; MGK_NAN_COLOR for NaN. */

@@ -47,6 +47,20 @@ static void draw_hatch(mgk_canvas *canvas, mgk_rect rect)
     mgk_canvas_raster(canvas, &(mgk_raster){width, height, pixels}, rect);
 }
 
+/* A line, in a band or alone. */
+static void draw_line(mgk_canvas *canvas, const mgk_legend_entry *entry, mgk_rect rect, double em)
+{
+    const double middle = rect.y + rect.height / 2, thin = fmax(1, round(em / 14));
+    mgk_stroke stroke = {entry->color, 2 * thin, 0};
+    if (entry->key == KEY_BAND)
+        mgk_canvas_fill(canvas, rect, entry->color, 0.2);
+    if (entry->key == KEY_DASHES)
+        stroke = (mgk_stroke){entry->color, thin, 0.25 * em};
+    if (entry->key == KEY_FAINT)
+        stroke = (mgk_stroke){mgk_faint_color(entry->color), thin, 0};
+    mgk_canvas_line(canvas, rect.x, middle, rect.x + rect.width, middle, stroke);
+}
+
 static void draw_key(mgk_canvas *canvas, const mgk_legend_entry *entry, double x, double baseline,
                      double em)
 {
@@ -61,8 +75,7 @@ static void draw_key(mgk_canvas *canvas, const mgk_legend_entry *entry, double x
             canvas, entry->key == KEY_HOLLOW ? 0 : (size_t)entry->key - (size_t)KEY_MARKER,
             rect.x + rect.width / 2, middle, 0.3 * em, entry->color, entry->key != KEY_HOLLOW);
     else
-        mgk_canvas_line(canvas, rect.x, middle, rect.x + rect.width, middle,
-                        (mgk_stroke){entry->color, fmax(1, round(em / 14)), 0.25 * em});
+        draw_line(canvas, entry, rect, em);
 }
 
 void mgk_legend_draw(mgk_canvas *canvas, const mgk_legend *legend, double x, double y, double width)

@@ -8,12 +8,15 @@
 #include "plots/canvas/canvas.h"
 
 /*
- * The symbol before a label: a patch or a dashed line in a colour, the hatching of masked entries,
- * or a marker; KEY_MARKER + i is the marker of series i.
+ * The symbol before a label: a patch or a line in a colour, the hatching of masked entries, or a
+ * marker; KEY_MARKER + i is the marker of series i.
  */
 typedef enum mgk_legend_key {
     KEY_PATCH,
     KEY_DASHES,
+    KEY_LINE,  /* thick */
+    KEY_FAINT, /* a line that is thin and lighter */
+    KEY_BAND,  /* a thick line in a band */
     KEY_HATCH,
     KEY_HOLLOW, /* a marker as an outline */
     KEY_MARKER

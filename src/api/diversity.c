@@ -38,6 +38,7 @@ typedef struct measuring {
     size_t count, current;                 /* part number `current` is being measured */
     mgk_journal *journal;                  /* NULL without an output */
     mgk_claims claims;
+    mgk_warnings warnings;
     size_t before, done, total;    /* matrices: of finished inputs, of the current one, of all */
     volatile sig_atomic_t stopped; /* the watcher asked to stop */
 } measuring;
@@ -106,9 +107,11 @@ static void tell(measuring *m, const char *note)
     report(m, note, false);
 }
 
+/* Reports what the table repeats. */
 static void warn(measuring *m, const char *note)
 {
     report(m, note, true);
+    mgk_warnings_add(&m->warnings, note);
 }
 
 static void progress(void *state, size_t done)
@@ -373,6 +376,17 @@ static void tell_notes(measuring *m, size_t i)
         warn(m, notes.lines[n]);
 }
 
+static void tell_zero_keys(measuring *m, const mgk_source_input *input)
+{
+    char note[MGK_DIVERSITY_NOTE];
+    if (!input->zero_keys)
+        return;
+    mgk_zero_keys_explain(input->name, input->zero_keys->matrices, input->zero_keys->most,
+                          input->source.n_max, note, sizeof(note));
+    if (*note)
+        warn(m, note);
+}
+
 static mgk_status measure_samples(measuring *m, size_t i)
 {
     const mgk_diversity_options *o = m->options;
@@ -396,6 +410,7 @@ static mgk_status measure_samples(measuring *m, size_t i)
     mgk_status status = mgk_diversity_run(&input->source, &options);
     if (status == STATUS_NUMERIC || status == STATUS_UNSUPPORTED)
         return mgk_fail_prefix(status, input->name);
+    tell_zero_keys(m, input);
     return status;
 }
 
@@ -538,7 +553,7 @@ static mgk_status hand_over(const measuring *m, mgk_table **out)
 static mgk_status write_output(const measuring *m)
 {
     char *settings;
-    TRY(mgk_diversity_settings(m->options, m->parts, m->count, &settings));
+    TRY(mgk_diversity_settings(m->options, m->parts, m->count, &m->warnings, &settings));
     const mgk_diversity_results results = results_of(m, settings);
     mgk_status status = mgk_diversity_write(m->options, &results);
     mgk_free(settings);
@@ -573,6 +588,7 @@ out:
     close_inputs(m);
     mgk_device_close(m->device);
     mgk_claims_release(&m->claims);
+    mgk_warnings_free(&m->warnings);
     return status;
 }
 

@@ -43,9 +43,9 @@ static mgk_status set_picture(const mgk_plot_options *o, mgk_picture_options *pi
     picture->panel = (size_t)o->panel;
     picture->title = o->title;
     picture->force = o->job.force;
-    /* The published figures compare models under one colour bar; so do maps of measures. */
-    const bool compares = o->kind == MGK_PLOT_FIGURE || is_of_measures(o);
-    picture->range_per_panel = !compares && !o->shared;
+    picture->range_per_panel = o->separate;
+    /* The published figures count from 1. */
+    picture->count_from = o->from_one || o->kind == MGK_PLOT_FIGURE;
     return STATUS_OK;
 }
 
@@ -87,6 +87,7 @@ static mgk_status claim_files(const mgk_plot_options *o, mgk_claims *claims)
         TRY(tables ? mgk_claims_add_input(claims, o->inputs[i])
                    : mgk_files_model(claims, o->inputs[i]));
     TRY(mgk_files_list(claims, &o->labels_file, o->labels_file != NULL));
+    TRY(mgk_files_list(claims, &o->mask, o->mask != NULL));
     TRY(mgk_claims_add_output(claims, o->output));
     return mgk_files_lock(claims, &o->job);
 }

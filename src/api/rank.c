@@ -13,6 +13,7 @@
 #include "base/number.h"
 #include "plots/charts/heatmap_grid.h"
 #include "run/arguments.h"
+#include "run/array_axes.h"
 #include "run/files.h"
 #include "run/job.h"
 #include "run/run_journal.h"
@@ -26,6 +27,7 @@ typedef struct ranking {
     mgk_journal *journal; /* NULL without an output */
     mgk_rank_table table; /* rows of the finished inputs */
     mgk_claims claims;
+    mgk_warnings warnings;
 
     pthread_t caller; /* the only thread that may call the watcher */
     /* matrices: in finished inputs, in the current one, in all inputs */
@@ -84,6 +86,15 @@ static void tell(ranking *r, const char *note)
     report(r, note, false);
 }
 
+/* Reports what the table repeats. */
+static void warn(ranking *r, const char *note)
+{
+    if (!*note)
+        return;
+    report(r, note, true);
+    mgk_warnings_add(&r->warnings, note);
+}
+
 static void progress(void *state, size_t done, size_t count)
 {
     ranking *r = state;
@@ -129,6 +140,9 @@ static mgk_status open_inputs(ranking *r)
     for (size_t i = 0; i < r->input_count; i++) {
         const mgk_source_input *input = &r->inputs[i];
         r->total += input->source.count;
+        mgk_array_axes_explain(input->name, input->axes, o->dataset, note, sizeof(note));
+        if (!o->axes)
+            warn(r, note);
         if (input->per_layer >= (size_t)o->matrices)
             continue;
         snprintf(note, sizeof(note), "%s: only %zu %s in each layer (%d wanted)", input->name,
@@ -136,6 +150,16 @@ static mgk_status open_inputs(ranking *r)
         tell(r, note);
     }
     return STATUS_OK;
+}
+
+static void tell_zero_keys(ranking *r, const mgk_source_input *input)
+{
+    char note[512];
+    if (!input->zero_keys)
+        return;
+    mgk_zero_keys_explain(input->name, input->zero_keys->matrices, input->zero_keys->most,
+                          input->source.n_max, note, sizeof(note));
+    warn(r, note);
 }
 
 /* A picture has one panel per layer, in which the inputs' histograms overlap. */
@@ -216,6 +240,7 @@ static mgk_status rank_input(ranking *r, mgk_source_input *input)
     if (r->told < r->before + r->done) /* another thread finished the last one */
         tell(r, "");
     tell_grid(r, input->name, &table);
+    tell_zero_keys(r, input);
     r->before += r->done;
     r->done = 0;
     if (r->table.row_count == 0) {
@@ -262,6 +287,17 @@ static mgk_status summarize(const ranking *r, mgk_rank_summary *out)
     return STATUS_OK;
 }
 
+/* Adds the lines of a summary to the warnings that the table repeats. */
+static void take_warnings(ranking *r, const char *lines)
+{
+    char line[512];
+    for (size_t length; *lines; lines += length + 1) {
+        length = strcspn(lines, "\n");
+        snprintf(line, sizeof(line), "%.*s", (int)length, lines);
+        mgk_warnings_add(&r->warnings, line);
+    }
+}
+
 /* `table` and `summary` may be NULL. */
 static mgk_status rank_attention(ranking *r, mgk_table **table, mgk_rank_summary *summary)
 {
@@ -280,17 +316,18 @@ static mgk_status rank_attention(ranking *r, mgk_table **table, mgk_rank_summary
     CHECK(open_journal(r));
     for (size_t i = 0; i < r->input_count; i++)
         CHECK(rank_input(r, &r->inputs[i]));
-    CHECK(mgk_rank_record_settings(r->options, r->inputs, r->input_count, r->device->name,
-                                   &r->table.settings));
     /* Steps that may fail come before the outputs: these appear only if the job succeeds. */
-    if (summary)
-        CHECK(summarize(r, &own));
+    CHECK(summarize(r, &own));
+    take_warnings(r, own.warnings);
+    CHECK(mgk_rank_record_settings(r->options, r->inputs, r->input_count, r->device->name,
+                                   &r->warnings, &r->table.settings));
     if (table)
         CHECK(hand_over(r, table));
     CHECK(mgk_rank_write_outputs(r->options, &r->table));
-    if (summary)
+    if (summary) {
         *summary = own;
-    own = (mgk_rank_summary){0};
+        own = (mgk_rank_summary){0};
+    }
 out:
     mgk_free(own.layers);
     mgk_free(own.histogram);
@@ -299,6 +336,7 @@ out:
     mgk_device_close(r->device);
     mgk_rank_table_free(&r->table);
     mgk_claims_release(&r->claims);
+    mgk_warnings_free(&r->warnings);
     return status;
 }
 

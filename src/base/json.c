@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,4 +116,40 @@ bool mgk_json_append(cJSON *array, cJSON *item)
     if (!added)
         cJSON_Delete(item);
     return added;
+}
+
+/* Copies the strings of an array, each on a line. */
+static mgk_status join_strings(const cJSON *array, char **out)
+{
+    const cJSON *item;
+    size_t size = 1, used = 0;
+    cJSON_ArrayForEach(item, array)
+    {
+        size += cJSON_IsString(item) ? strlen(item->valuestring) + 1 : 0;
+    }
+    *out = NULL;
+    if (size == 1)
+        return STATUS_OK;
+    TRY(mgk_alloc(size, 1, out));
+    cJSON_ArrayForEach(item, array)
+    {
+        if (cJSON_IsString(item))
+            used += (size_t)snprintf(*out + used, size - used, "%s%s", used > 0 ? "\n" : "",
+                                     item->valuestring);
+    }
+    return STATUS_OK;
+}
+
+mgk_status mgk_json_warnings(const char *text, char **out)
+{
+    cJSON *object;
+    *out = NULL;
+    mgk_status status = text ? mgk_json_parse_object(text, strlen(text), &object) : STATUS_FORMAT;
+    if (status != STATUS_OK)
+        return status == STATUS_MEMORY ? status : STATUS_OK;
+    const cJSON *run = cJSON_GetObjectItemCaseSensitive(object, "run"),
+                *array = cJSON_GetObjectItemCaseSensitive(object, "warnings");
+    status = join_strings(array ? array : cJSON_GetObjectItemCaseSensitive(run, "warnings"), out);
+    cJSON_Delete(object);
+    return status;
 }

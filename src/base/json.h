@@ -34,6 +34,13 @@ mgk_status mgk_json_parse_object(const char *text, size_t length, cJSON **out);
 bool mgk_json_add(cJSON *object, const char *name, cJSON *item);
 bool mgk_json_append(cJSON *array, cJSON *item);
 
+/*
+ * The strings of the array "warnings" of an object, or of its member "run", from the text of the
+ * object: a line for each, without a line end at the last; release with mgk_free. NULL: there are
+ * none, or the text is no such object. STATUS_MEMORY.
+ */
+mgk_status mgk_json_warnings(const char *text, char **out);
+
 /* STATUS_FORMAT if `value`, or an object in it, has a repeated key. */
 mgk_status mgk_json_check_keys(const cJSON *value);
 

@@ -11,8 +11,9 @@
 
 struct mgk_numpy {
     char *path;
-    mgk_mapping file; /* of a .npy file, */
-    mgk_zip *zip;     /* or of an archive */
+    mgk_file file;       /* a .npy file, */
+    mgk_mapping mapping; /* which is mapped for mgk_numpy_map alone, */
+    mgk_zip *zip;        /* or an archive */
     size_t count;
     mgk_numpy_array *arrays;       /* [count] */
     const mgk_zip_entry **entries; /* [count]; NULL without an archive */
@@ -55,11 +56,13 @@ mgk_status mgk_recognise_numpy(const char *path, bool *out)
 
 static mgk_status open_single(mgk_numpy *file)
 {
+    unsigned char start[MGK_NPY_START];
+    const size_t size = file->file.size, available = size < sizeof(start) ? size : sizeof(start);
     TRY(mgk_alloc(1, sizeof(*file->arrays), &file->arrays));
     file->count = 1;
     TRY(mgk_copy_string("", &file->arrays[0].name));
-    mgk_status status =
-        mgk_npy_parse(file->file.data, file->file.size, file->file.size, &file->arrays[0].header);
+    TRY(mgk_file_read(&file->file, 0, available, start));
+    mgk_status status = mgk_npy_parse(start, available, size, &file->arrays[0].header);
     return status == STATUS_OK ? status : mgk_fail_prefix(status, file->path);
 }
 
@@ -97,18 +100,15 @@ static mgk_status open_archive(mgk_numpy *file)
 mgk_status mgk_numpy_open(const char *path, mgk_numpy **out)
 {
     mgk_status status;
+    unsigned char begin[4]; /* of an archive */
     mgk_numpy *file;
     *out = NULL;
     TRY(mgk_alloc(1, sizeof(*file), &file));
     CHECK(mgk_copy_string(path, &file->path));
-    CHECK(mgk_map_file(path, &file->file));
-    if (mgk_is_zip(file->file.data, file->file.size)) {
-        mgk_unmap_file(&file->file);
-        file->file = (mgk_mapping){.data = NULL};
-        CHECK(open_archive(file));
-    } else {
-        CHECK(open_single(file));
-    }
+    CHECK(mgk_file_open(path, &file->file));
+    const size_t size = file->file.size < sizeof(begin) ? file->file.size : sizeof(begin);
+    CHECK(mgk_file_read(&file->file, 0, size, begin));
+    CHECK(mgk_is_zip(begin, size) ? open_archive(file) : open_single(file));
     *out = file;
 out:
     if (status != STATUS_OK)
@@ -125,7 +125,8 @@ void mgk_numpy_close(mgk_numpy *file)
     mgk_free(file->entries);
     mgk_free(file->arrays);
     mgk_zip_close(file->zip);
-    mgk_unmap_file(&file->file);
+    mgk_unmap_file(&file->mapping);
+    mgk_file_close(&file->file);
     mgk_free(file->path);
     mgk_free(file);
 }
@@ -140,9 +141,19 @@ const mgk_numpy_array *mgk_numpy_at(const mgk_numpy *file, size_t index)
     return &file->arrays[index];
 }
 
-const unsigned char *mgk_numpy_elements(const mgk_numpy *file, size_t index)
+mgk_status mgk_numpy_map(mgk_numpy *file, size_t index, const unsigned char **out)
 {
-    return file->zip ? NULL : file->file.data + file->arrays[index].header.start;
+    unsigned char last;
+    if (file->zip)
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: an archive, whose arrays cannot be mapped",
+                        file->path);
+    if (!file->mapping.data)
+        TRY(mgk_map_file(file->path, &file->mapping));
+    if (file->mapping.size != file->file.size)
+        return mgk_fail(STATUS_IO, "%s: was replaced while it was read", file->path);
+    TRY(mgk_file_read(&file->file, file->file.size - 1, 1, &last));
+    *out = file->mapping.data + file->arrays[index].header.start;
+    return STATUS_OK;
 }
 
 mgk_status mgk_numpy_read(mgk_numpy *file, size_t index, size_t first, size_t count, void *out)
@@ -154,6 +165,5 @@ mgk_status mgk_numpy_read(mgk_numpy *file, size_t index, size_t first, size_t co
                         first + count, size);
     if (file->zip)
         return mgk_zip_read(file->zip, file->entries[index], header->start + first, count, out);
-    memcpy(out, mgk_numpy_elements(file, index) + first, count);
-    return STATUS_OK;
+    return mgk_file_read(&file->file, header->start + first, count, out);
 }

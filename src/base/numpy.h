@@ -34,12 +34,18 @@ void mgk_numpy_close(mgk_numpy *file); /* NULL is accepted */
 size_t mgk_numpy_count(const mgk_numpy *file);
 const mgk_numpy_array *mgk_numpy_at(const mgk_numpy *file, size_t index);
 
-/* The elements of an array in the mapped file; NULL for an archive. May be unaligned. */
-const unsigned char *mgk_numpy_elements(const mgk_numpy *file, size_t index);
+/*
+ * Maps the elements of a single array, for those whose reader needs them in another order than that
+ * of the file; *out may be unaligned, and is valid until the file is closed. Call it anew before
+ * elements are read: it notices if the file has become shorter since. STATUS_UNSUPPORTED: an
+ * archive.
+ */
+mgk_status mgk_numpy_map(mgk_numpy *file, size_t index, const unsigned char **out);
 
 /*
  * Reads bytes first ... first + count - 1 of an array's elements to `out`. Compressed entries are
- * inflated from the last position on. STATUS_FORMAT: out of range, or damaged.
+ * inflated from the last position on. STATUS_FORMAT: out of range, or damaged, or the file has
+ * become shorter.
  */
 mgk_status mgk_numpy_read(mgk_numpy *file, size_t index, size_t first, size_t count, void *out);
 

@@ -16,6 +16,7 @@ mgk_source_options mgk_diversity_source_options(const mgk_diversity_options *o)
                                 .input_count = o->input_count,
                                 .dataset = o->dataset,
                                 .axes = o->axes,
+                                .mask = o->mask,
                                 .model = o->models && o->model_count > 0 ? o->models[0] : NULL,
                                 .input = &o->input,
                                 .layers = o->layers,

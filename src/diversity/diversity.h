@@ -9,6 +9,7 @@
 #include "analysis/table/pruning.h"
 #include "mgk.h"
 #include "run/sources.h"
+#include "run/warnings.h"
 
 /* An input, and the means of its records so far. */
 typedef struct mgk_diversity_part {
@@ -124,10 +125,11 @@ mgk_status mgk_diversity_open_journal(const mgk_diversity_options *options,
                                       const mgk_diversity_part *parts, size_t count,
                                       mgk_journal **out);
 
-/* The settings of the run for readers of its output, a JSON object; release with mgk_free.
- * STATUS_MEMORY. */
+/* The settings of the run for readers of its output, a JSON object with its warnings; release with
+ * mgk_free. STATUS_MEMORY. */
 mgk_status mgk_diversity_settings(const mgk_diversity_options *options,
-                                  const mgk_diversity_part *parts, size_t count, char **out);
+                                  const mgk_diversity_part *parts, size_t count,
+                                  const mgk_warnings *warnings, char **out);
 
 /* Adds the sample of a record to the hash of a part's samples, by which settings identify them. */
 void mgk_diversity_hash_sample(mgk_diversity_part *part, double *record);

@@ -129,7 +129,7 @@ static bool add_inputs(cJSON *settings, const mgk_diversity_part *parts, size_t 
 }
 
 static char *print_settings(const mgk_diversity_options *o, const mgk_diversity_part *parts,
-                            size_t count)
+                            size_t count, const mgk_warnings *warnings)
 {
     char *text = NULL, seed[24];
     const mgk_source_options sources = mgk_diversity_source_options(o);
@@ -141,16 +141,18 @@ static char *print_settings(const mgk_diversity_options *o, const mgk_diversity_
         cJSON_AddBoolToObject(settings, "compare", o->compare) &&
         cJSON_AddBoolToObject(settings, "prune", o->prune) &&
         cJSON_AddBoolToObject(settings, "allow_zero_rows", o->allow_zero_rows) &&
-        mgk_sources_describe(settings, &sources, parts[0].input))
+        mgk_sources_describe(settings, &sources, parts[0].input) &&
+        mgk_warnings_describe(settings, warnings))
         text = cJSON_PrintUnformatted(settings);
     cJSON_Delete(settings);
     return text;
 }
 
 mgk_status mgk_diversity_settings(const mgk_diversity_options *options,
-                                  const mgk_diversity_part *parts, size_t count, char **out)
+                                  const mgk_diversity_part *parts, size_t count,
+                                  const mgk_warnings *warnings, char **out)
 {
-    char *text = print_settings(options, parts, count);
+    char *text = print_settings(options, parts, count, warnings);
     mgk_status status =
         text ? mgk_copy_string(text, out) : mgk_fail(STATUS_MEMORY, "no memory for the settings");
     cJSON_free(text);

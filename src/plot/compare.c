@@ -269,21 +269,20 @@ static mgk_status collect(comparisons *all, const comparison *c, const char *mea
                           mgk_interval_series *out)
 {
     mgk_interval *points;
-    const int32_t before = all->options->from_zero ? 1 : 0; /* pictures count from 1 */
     TRY(mgk_arena_alloc(&all->arena, c->set->difference_count, sizeof(*points), &points));
     *out = (mgk_interval_series){.points = points};
     for (size_t i = 0; i < c->set->difference_count; i++) {
         const mgk_layer_difference *row = &c->set->differences[i];
         const mgk_difference *d = &row->difference;
         if (is_of(row, c) && is_drawn(all, row, measure))
-            points[out->count++] = (mgk_interval){row->layer - before, d->value, d->low, d->high,
-                                                  d->p_holm < significant};
+            points[out->count++] =
+                (mgk_interval){row->layer, d->value, d->low, d->high, d->p_holm < significant};
     }
     qsort(points, out->count, sizeof(*points), by_number);
     for (size_t i = 1; i < out->count; i++)
         if (points[i].number == points[i - 1].number)
             return mgk_fail(STATUS_FORMAT, "%s: \"%s\" of \"%s\" is there twice for layer %ld",
-                            c->path, measure, c->name, (long)(points[i].number + before));
+                            c->path, measure, c->name, (long)points[i].number);
     return STATUS_OK;
 }
 

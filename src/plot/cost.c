@@ -70,10 +70,14 @@ mgk_status mgk_plot_cost(mgk_plot *plot)
                                         .series = i,
                                         .faint = true};
     }
+    const mgk_legend_entry keys[] = {{"whole model", mgk_key_color, KEY_LINE},
+                                     {"attention layers", mgk_key_color, KEY_FAINT}};
     const mgk_curves picture = {.curves = curves,
                                 .count = 2 * count,
+                                .keys = keys,
+                                .key_count = 2,
                                 .x_label = "tokens of a sequence",
-                                .y_label = "operations of a forward pass (faint: attention)",
+                                .y_label = "operations of a forward pass",
                                 .log_x = true,
                                 .log_y = true};
     CHECK(mgk_draw_curves(&picture, &plot->picture, o->output));

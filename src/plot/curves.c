@@ -80,11 +80,14 @@ static mgk_status draw_logs(mgk_plot *plot)
         curves[count + i].label = mgk_plot_name(o, i, logs[i].title);
         curves[count + i].markers = true;
     }
+    const mgk_legend_entry keys[] = {{"held out", mgk_key_color, KEY_LINE},
+                                     {"training", mgk_key_color, KEY_FAINT}};
     const mgk_curves picture = {.curves = curves,
                                 .count = 2 * count,
-                                .x_label = "step",
-                                .y_label = bits ? "bits per byte, held out (faint: training)"
-                                                : "loss in nats, held out (faint: training)"};
+                                .keys = keys,
+                                .key_count = 2,
+                                .x_label = "training step",
+                                .y_label = bits ? "loss (bits per byte)" : "loss (nats)"};
     status = mgk_draw_curves(&picture, &plot->picture, o->output);
     if (status == STATUS_NUMERIC)
         mgk_fail_prefix(status, o->inputs[0]);
@@ -118,7 +121,7 @@ static mgk_status check_logs(const mgk_plot_options *o)
     const char *name = o->measure       ? "`measure`"
                        : o->layer_count ? "`layers`"
                        : o->head_count  ? "`heads`"
-                       : o->from_zero   ? "`from_zero`"
+                       : o->from_one    ? "`from_one`"
                                         : NULL;
     return name ? mgk_fail(STATUS_USAGE,
                            "%s: not an option of curves of training logs, but of measures", name)

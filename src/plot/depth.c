@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Draws a measure against the layer: a line for each input, with a band of quartiles. */
-#include <stdio.h>
 
 #include "base/memory.h"
 #include "plot/measures.h"
@@ -29,7 +28,7 @@ static mgk_status make_line(const mgk_plot_measured *input, size_t m, depth_line
     for (size_t l = 0; l < layers; l++) {
         double quartiles[3];
         TRY(mgk_plot_quartiles(input, m, l, quartiles));
-        out->x[l] = input->layer_numbers[l] + 1;
+        out->x[l] = input->layer_numbers[l] + input->count_from;
         out->lower[l] = quartiles[0];
         out->median[l] = quartiles[1];
         out->upper[l] = quartiles[2];
@@ -41,7 +40,7 @@ static mgk_status draw_lines(const mgk_plot *plot, const mgk_plot_measures *meas
                              const char *name, depth_line *lines)
 {
     mgk_curve curves[MGK_GROUPS_MAX];
-    char label[MGK_PLOT_LABEL], x_label[64];
+    char label[MGK_PLOT_LABEL];
     size_t m;
     for (size_t i = measures->count; i-- > 0;) {
         const mgk_plot_measured *input = &measures->inputs[i];
@@ -59,10 +58,12 @@ static mgk_status draw_lines(const mgk_plot *plot, const mgk_plot_measures *meas
     const mgk_measure *measure = measures->inputs[0].values->layout.measures[m];
     const char *spread = mgk_plot_spread(measures, measure);
     mgk_plot_measure_label(measure, label);
-    snprintf(x_label, sizeof(x_label), *spread ? "layer (%s)" : "layer%s", spread);
+    const mgk_legend_entry band = {spread, mgk_key_color, KEY_BAND};
     return mgk_draw_curves(&(mgk_curves){.curves = curves,
                                          .count = measures->count,
-                                         .x_label = x_label,
+                                         .keys = &band,
+                                         .key_count = *spread ? 1 : 0,
+                                         .x_label = "layer",
                                          .y_label = label,
                                          .whole_x = true},
                            &plot->picture, plot->options->output);

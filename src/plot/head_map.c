@@ -54,7 +54,8 @@ static mgk_status name_layers(const mgk_plot_measures *measures, layer_names *ou
         if (i == 0 || out->numbers[i] != out->numbers[out->count - 1])
             out->numbers[out->count++] = out->numbers[i];
     for (size_t i = 0; i < out->count; i++) {
-        snprintf(out->names[i], NAME, "layer %ld", (long)out->numbers[i] + 1);
+        snprintf(out->names[i], NAME, "layer %ld",
+                 (long)out->numbers[i] + measures->inputs->count_from);
         out->pointers[i] = out->names[i];
     }
     return STATUS_OK;
@@ -145,8 +146,8 @@ static mgk_status make_points(const mgk_plot_measured *input, size_t m, bool sim
     for (size_t i = 0; i < count; i++) {
         const int32_t layer = input->layer_numbers[i / heads];
         out->groups[i] = find_layer(layers, layer);
-        snprintf(out->names[i], NAME, "%ld.%ld", (long)layer + 1,
-                 (long)input->head_numbers[i % heads] + 1);
+        snprintf(out->names[i], NAME, "%ld.%ld", (long)layer + input->count_from,
+                 (long)input->head_numbers[i % heads] + input->count_from);
         out->labels[i] = out->names[i];
     }
     write_title(input->title, shares, sizeof(out->title), out->title);

@@ -67,6 +67,8 @@ mgk_status mgk_plot_heads(mgk_plot *plot)
         CHECK(add_map(&measures.inputs[i], mgk_diversity_find(measures.inputs[i].values, name),
                       measures.inputs[i].title, list));
     mgk_plot_measure_label(measures.inputs[0].values->layout.measures[first], label);
+    if (!o->colors && mgk_plot_is_signed(measures.inputs[0].values->layout.measures[first]))
+        plot->picture.colormap = COLORMAP_COOLWARM;
     mgk_plot_measure_note(&measures, first, note);
     CHECK(mgk_draw_maps(&(mgk_maps){.maps = list->maps,
                                     .titles = list->title_list,

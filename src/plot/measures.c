@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/measures/registry.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/names.h"
@@ -14,36 +15,27 @@
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
-/* Pictures draw numbers plus 1, as the paper counts. */
-static void count_from_zero(int32_t *numbers, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        numbers[i]--;
-}
-
 static mgk_status choose(const mgk_plot_options *o, mgk_plot_measured *input)
 {
     const mgk_record_layout *layout = &input->values->layout;
     TRY(mgk_plot_choose(input->path, "layer", o->layers, o->layer_count, input->values->layers,
                         layout->layers, &input->layers, &input->layer_numbers,
                         &input->layer_count));
-    TRY(mgk_plot_choose(input->path, "head", o->heads, o->head_count, input->values->heads,
-                        layout->heads, &input->heads, &input->head_numbers, &input->head_count));
-    if (o->from_zero) {
-        count_from_zero(input->layer_numbers, input->layer_count);
-        count_from_zero(input->head_numbers, input->head_count);
-    }
-    return STATUS_OK;
+    return mgk_plot_choose(input->path, "head", o->heads, o->head_count, input->values->heads,
+                           layout->heads, &input->heads, &input->head_numbers, &input->head_count);
 }
 
-static mgk_status add_set(const mgk_plot_options *o, const char *path, const mgk_diversity_set *set,
+static mgk_status add_set(const mgk_plot *plot, const char *path, const mgk_diversity_set *set,
                           mgk_plot_measures *out)
 {
     for (size_t i = 0; i < set->count; i++) {
         TRY(mgk_grow(out->count, sizeof(*out->inputs), &out->room, &out->inputs));
         mgk_plot_measured *input = &out->inputs[out->count++];
-        *input = (mgk_plot_measured){.values = &set->inputs[i], .set = set, .path = path};
-        TRY(choose(o, input));
+        *input = (mgk_plot_measured){.values = &set->inputs[i],
+                                     .set = set,
+                                     .path = path,
+                                     .count_from = plot->picture.count_from};
+        TRY(choose(plot->options, input));
     }
     return STATUS_OK;
 }
@@ -169,7 +161,7 @@ mgk_status mgk_plot_read_inputs(mgk_plot *plot, mgk_plot_measures *out)
     *out = (mgk_plot_measures){.inputs = NULL};
     TRY(mgk_plot_read_sets(plot));
     for (size_t i = 0; i < o->input_count; i++)
-        TRY(add_set(o, o->inputs[i], plot->sets[i], out));
+        TRY(add_set(plot, o->inputs[i], plot->sets[i], out));
     return STATUS_OK;
 }
 
@@ -265,6 +257,14 @@ mgk_status mgk_plot_expect_level(const mgk_plot_measured *input, size_t m, mgk_m
         return STATUS_OK;
     return mgk_fail(STATUS_USAGE, "\"%s\" is a measure of the level %s: %s draw it", measure->name,
                     mgk_measure_level_names[measure->level], pictures[measure->level]);
+}
+
+bool mgk_plot_is_signed(const mgk_measure *measure)
+{
+    const mgk_measure *known = mgk_measure_find(measure->name);
+    static const char cosine[] = "-1 to 1", any[] = "any";
+    return known && (strncmp(known->range, cosine, sizeof(cosine) - 1) == 0 ||
+                     strncmp(known->range, any, sizeof(any) - 1) == 0);
 }
 
 void mgk_plot_measure_label(const mgk_measure *measure, char out[MGK_PLOT_LABEL])

@@ -11,10 +11,10 @@ typedef struct mgk_plot_measured {
     const mgk_diversity_set *set; /* that has them */
     const char *path;
     char title[2 * MGK_PLOT_TITLE + 32];
-    int32_t *layers,
-        *layer_numbers;            /* positions, and numbers less 1 of those drawn, [layer_count] */
-    int32_t *heads, *head_numbers; /* [head_count] */
+    int32_t *layers, *layer_numbers; /* positions and numbers, [layer_count] */
+    int32_t *heads, *head_numbers;   /* [head_count] */
     size_t layer_count, head_count;
+    int32_t count_from; /* what pictures add to numbers, see mgk_picture_options */
 } mgk_plot_measured;
 
 /* The inputs of all files of a picture. */
@@ -40,6 +40,10 @@ void mgk_plot_measures_free(mgk_plot_measures *measures);
 
 /* Leaves out the inputs without a value of a measure. STATUS_FORMAT: none has one. */
 mgk_status mgk_plot_skip_missing(const char *name, mgk_plot_measures *measures);
+
+/* Whether a measure has values of both signs, such as a cosine: 0 belongs to the middle of colours.
+ */
+bool mgk_plot_is_signed(const mgk_measure *measure);
 
 /* Makes the name of the model the title of its picture, if there is only one. */
 void mgk_plot_name_only(mgk_plot *plot, const mgk_plot_measures *measures);

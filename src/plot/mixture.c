@@ -129,6 +129,7 @@ static mgk_status draw_mixtures(const mgk_plot *plot, const mgk_plot_measures *m
         mgk_plot_measure_label(first->layout.measures[m], labels[k]);
         mgk_plot_measure_note(measures, m, texts[1 + k]);
         mixtures.map_names[k] = labels[k];
+        mixtures.map_signed[k] = mgk_plot_is_signed(first->layout.measures[m]);
         notes[1 + k] = texts[1 + k];
     }
     return mgk_draw_mixtures(&mixtures, &plot->picture, plot->options->output);

@@ -64,19 +64,22 @@ static const option_row rows[] = {
     {"`tokens`", FIELD(tokens), KEYS | FIGURE12 | ALONE},
     {"`dataset`", FIELD(dataset), ATTENTION | FIGURE2 | FIGURE5 | ALONE},
     {"`axes`", FIELD(axes), ATTENTION | FIGURE2 | FIGURE5 | ALONE},
+    {"`mask`", FIELD(mask), ATTENTION | FIGURE2 | FIGURE5 | ALONE},
     {"`labels`", FIELD(labels), ATTENTION},
     {"`words`", FIELD(words), ATTENTION | ALONE},
     {"`labels_file`", FIELD(labels_file), ATTENTION | ALONE},
     {"`last`", FIELD(last), ATTENTION | ALONE},
     {"`sweep`", FIELD(sweep), RANKS},
-    {"`measure`", FIELD(measure), HEADS | DEPTH | PAIRS | COMPARE | PRUNE | MAP | CURVES},
-    {"`from_zero`", FIELD(from_zero), MEASURES | COMPARE | CURVES},
+    {"`measure`", FIELD(measure), RANKS | HEADS | DEPTH | PAIRS | COMPARE | PRUNE | MAP | CURVES},
+    {"`from_zero`", FIELD(from_zero), ALL | ALONE},
+    {"`from_one`", FIELD(from_one), ALL & ~(COST | PRUNE)},
     {"`skip_missing`", FIELD(skip_missing), HEADS | DEPTH | PAIRS},
     {"`names`", FIELD(name_count), ALL},
     {"`title`", FIELD(title), ALL | ALONE},
     {"`colors`", FIELD(colors), MATRICES | MAPS | MAP | ALONE},
     {"`scale`", FIELD(scale), MATRICES | MAPS | ALONE},
     {"`shared`", FIELD(shared), MATRICES | ROLES},
+    {"`separate`", FIELD(separate), ATTENTION | WEIGHTS | KEYS},
     {"`pooling`", FIELD(pooling), MATRICES},
     {"`panel`", FIELD(panel), MATRICES},
     {"`head_dim`", FIELD(job.head_dim), MODELS | ALONE},
@@ -142,6 +145,10 @@ mgk_status mgk_plot_check_options(const mgk_plot_options *o)
             return mgk_fail(STATUS_USAGE, "%s: not an option of one matrix alone (`matrix`)",
                             row->name);
     }
+    if (o->from_zero && o->from_one)
+        return mgk_fail(STATUS_USAGE, "`from_zero` and `from_one` exclude each other");
+    if (o->shared && o->separate)
+        return mgk_fail(STATUS_USAGE, "`shared` and `separate` exclude each other");
     if (o->skip_missing && !o->measure)
         return mgk_fail(STATUS_USAGE, "`skip_missing` needs a `measure`");
     return STATUS_OK;

@@ -105,7 +105,7 @@ static mgk_status add_layer(const mgk_plot_measured *input, size_t m, size_t lay
     for (size_t h = 0; h < heads; h++)
         out->numbers[h] = input->head_numbers[out->order[h]];
     snprintf(out->title, sizeof(out->title), "%s%slayer %ld", several ? input->title : "",
-             several ? ", " : "", (long)input->layer_numbers[layer] + 1);
+             several ? ", " : "", (long)input->layer_numbers[layer] + input->count_from);
     list->titles[i] = out->title;
     list->trees[i] = (mgk_dendrogram){complete ? out->nodes : NULL, out->rows, heads};
     list->maps[i] = (mgk_map){.values = out->ordered,

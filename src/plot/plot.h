@@ -136,10 +136,12 @@ void mgk_plot_matrices_free(mgk_plot_matrices *matrices, size_t count);
 
 /* The ranks of one model. Zeroed is empty. */
 typedef struct mgk_plot_ranks {
-    double *values;  /* [threshold_count, layer_count, count] */
+    double
+        *values;   /* [threshold_count, layer_count, count]: ranks, or of another measure NaN too */
+    double *sizes; /* [layer_count, count]: N of the matrices */
     int32_t *layers; /* the model's numbers, ascending, [layer_count] */
     size_t layer_count, count;
-    size_t tokens;      /* N of the largest matrix */
+    size_t tokens, least_tokens; /* N of the largest and of the smallest matrix */
     double *thresholds; /* [threshold_count]; NaN: a CSV with one threshold does not contain it */
     size_t threshold_count;
     bool relative; /* thresholds are multiples of sigma_1; a CSV does not contain this */

@@ -6,11 +6,39 @@
 #include <string.h>
 
 #include "analysis/measures/sweep.h"
+#include "analysis/table/rank_columns.h"
 #include "base/memory.h"
+#include "base/names.h"
 #include "base/utf8.h"
 #include "plot/plot.h"
 #include "run/arguments.h"
 #include "run/rank_file.h"
+
+/* The column of numbers of this name; NULL: none. */
+static const mgk_column *find_column(const char *name)
+{
+    const size_t c = mgk_schema_find(&mgk_rank_schema, name);
+    const mgk_column *column = &mgk_rank_schema.columns[c];
+    return c < mgk_rank_schema.column_count && !mgk_column_is_text(column) ? column : NULL;
+}
+
+static mgk_status check_measure(const mgk_plot_options *o)
+{
+    enum { MOST = 64 };
+    const char *names[MOST];
+    char hint[MGK_NAMES_HINT];
+    size_t count = 0;
+    if (!o->measure || (find_column(o->measure) && !o->sweep))
+        return STATUS_OK;
+    if (o->sweep)
+        return mgk_fail(STATUS_USAGE, "`measure`: a sweep draws ranks alone");
+    for (size_t c = 0; c < mgk_rank_schema.column_count && count < MOST; c++)
+        if (!mgk_column_is_text(&mgk_rank_schema.columns[c]))
+            names[count++] = mgk_rank_schema.columns[c].name;
+    mgk_names_hint(o->measure, names, count, hint);
+    return mgk_fail(STATUS_USAGE, "`measure`: no column \"%.60s\" of numbers in rank files; %s",
+                    o->measure, hint);
+}
 
 /* One matrix. */
 typedef struct entry {
@@ -50,10 +78,27 @@ static double noise_floor(const mgk_rank_table *table, size_t row)
     return table->settings.relative ? r->noise_floor / r->sigma_max : r->noise_floor;
 }
 
+/* The number in a column of a record; NaN: none, or not a number. */
+static double number_of(const mgk_rank_record *record, const mgk_column *column)
+{
+    const void *at = (const char *)record + column->offset;
+    switch (column->type) {
+    case MGK_COLUMN_INTEGER:
+        return (double)*(const size_t *)at;
+    case MGK_COLUMN_FLAG:
+        return *(const bool *)at;
+    case MGK_COLUMN_REAL:
+        return *(const double *)at;
+    default:
+        return NAN;
+    }
+}
+
 /* Collects the chosen layers of one input's entries [count], sorted by layer. */
 static mgk_status gather(const mgk_plot_options *o, const char *path, const mgk_rank_table *table,
                          const entry *entries, size_t count, mgk_plot_ranks *out)
 {
+    const mgk_column *column = find_column(o->measure ? o->measure : "rank");
     mgk_status status;
     int32_t *layers = NULL, *positions = NULL;
     size_t layer_count = 0, thresholds = out->threshold_count = table->threshold_count, ranks;
@@ -67,15 +112,22 @@ static mgk_status gather(const mgk_plot_options *o, const char *path, const mgk_
     CHECK(mgk_alloc(out->layer_count, sizeof(*out->noise), &out->noise));
     CHECK(mgk_multiply(out->layer_count * out->count, thresholds, &ranks));
     CHECK(mgk_alloc(ranks, sizeof(*out->values), &out->values));
+    CHECK(mgk_alloc(out->layer_count * out->count, sizeof(*out->sizes), &out->sizes));
+    out->least_tokens = SIZE_MAX;
     for (size_t l = 0; l < out->layer_count; l++) {
         out->noise[l] = NAN;
         for (size_t i = 0; i < out->count; i++) {
             size_t row = entries[(size_t)positions[l] * out->count + i].row;
-            out->tokens = table->rows[row].n > out->tokens ? table->rows[row].n : out->tokens;
+            const size_t n = table->rows[row].n;
+            out->tokens = n > out->tokens ? n : out->tokens;
+            out->least_tokens = n < out->least_tokens ? n : out->least_tokens;
+            out->sizes[l * out->count + i] = (double)n;
             out->noise[l] = fmax(out->noise[l], noise_floor(table, row));
-            for (size_t t = 0; t < thresholds; t++)
+            for (size_t t = 0; t < thresholds; t++) {
+                const mgk_rank_record record = mgk_rank_table_record(table, row * thresholds + t);
                 out->values[(t * out->layer_count + l) * out->count + i] =
-                    (double)table->counts[row * thresholds + t].rank;
+                    number_of(&record, column);
+            }
         }
     }
 out:
@@ -169,6 +221,7 @@ mgk_status mgk_plot_read_ranks(const mgk_plot_options *options, const char *cons
                                size_t count, mgk_plot_ranks *out, size_t *models)
 {
     *models = 0;
+    TRY(check_measure(options));
     for (size_t i = 0; i < count; i++)
         TRY(read_file(options, paths[i], out, models));
     for (size_t i = 1; i < *models; i++)
@@ -194,6 +247,7 @@ void mgk_plot_ranks_free(mgk_plot_ranks *ranks, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         mgk_free(ranks[i].values);
+        mgk_free(ranks[i].sizes);
         mgk_free(ranks[i].layers);
         mgk_free(ranks[i].thresholds);
         mgk_free(ranks[i].noise);
@@ -211,20 +265,65 @@ static void describe_count(const mgk_plot_ranks *ranks, size_t count, size_t siz
     mgk_count_heading(ranks[0].thresholds[0], ranks[0].relative, size, out);
 }
 
+/* Whether the matrices differ in N, so that their ranks cannot be compared. */
+static bool differ_in_size(const mgk_plot_ranks *ranks, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (ranks[i].tokens != ranks[0].tokens || ranks[i].least_tokens != ranks[0].tokens)
+            return true;
+    return false;
+}
+
+/* Divides ranks by N, the most that they can be; a matrix without rows has no share. */
+static void make_shares(mgk_plot_ranks *ranks, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < ranks[i].layer_count * ranks[i].count; k++)
+            ranks[i].values[k] =
+                ranks[i].sizes[k] > 0 ? ranks[i].values[k] / ranks[i].sizes[k] : (double)NAN;
+}
+
+/* Says what the values are: ranks, their shares of N, or a measure that was asked for. */
+static void name_values(const mgk_plot_options *o, mgk_plot_ranks *ranks, char *label,
+                        char *heading, size_t size, mgk_histograms *out)
+{
+    const mgk_column *column = find_column(o->measure ? o->measure : "rank");
+    const bool shares = !o->measure && differ_in_size(ranks, out->table_count);
+    size_t least = SIZE_MAX, most = 0;
+    snprintf(label, size, "%s%s", column->name, shares ? " / N" : "");
+    for (char *c = label; *c; c++)
+        *c = *c == '_' ? ' ' : *c;
+    *heading = '\0';
+    if (strcmp(column->name, "rank") == 0)
+        describe_count(ranks, out->table_count, size, heading);
+    if (!*heading)
+        snprintf(heading, size, "%s", label);
+    for (size_t i = 0; i < out->table_count; i++) {
+        least = ranks[i].least_tokens < least ? ranks[i].least_tokens : least;
+        most = ranks[i].tokens > most ? ranks[i].tokens : most;
+    }
+    mgk_append_sizes(least, most, size, heading);
+    if (shares)
+        make_shares(ranks, out->table_count);
+    out->real = shares || column->type == MGK_COLUMN_REAL;
+    out->value_name = label;
+    out->heading = heading;
+}
+
 mgk_status mgk_plot_histograms(mgk_plot *plot)
 {
     mgk_status status;
     const mgk_plot_options *o = plot->options;
     mgk_plot_ranks ranks[MGK_GROUPS_MAX] = {{.values = NULL}};
     mgk_model_ranks models[MGK_GROUPS_MAX];
-    char heading[80];
-    mgk_histograms histograms = {.tables = models, .overlay = true, .value_name = "rank"};
+    char label[128], heading[128];
+    mgk_histograms histograms = {
+        .tables = models, .overlay = true, .count_from = plot->picture.count_from};
     CHECK(mgk_plot_read_ranks(o, o->inputs, o->input_count, ranks, &histograms.table_count));
     CHECK(mgk_plot_check_names(o, histograms.table_count));
+    name_values(o, ranks, label, heading, sizeof(label), &histograms);
     for (size_t i = 0; i < histograms.table_count; i++)
         models[i] = mgk_plot_ranks_of(plot, &ranks[i], mgk_plot_name(o, i, ranks[i].title));
-    describe_count(ranks, histograms.table_count, sizeof(heading), heading);
-    histograms.heading = *heading ? heading : NULL;
     CHECK(mgk_draw_histograms(&histograms, &plot->picture, o->output));
 out:
     mgk_plot_ranks_free(ranks, MGK_GROUPS_MAX);

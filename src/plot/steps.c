@@ -232,10 +232,8 @@ static mgk_status list_layers(steps_picture *p)
 /* Dark for the first layer; the brightest colours are too faint on paper. */
 static mgk_rgb color_of(const steps_picture *p, int32_t layer)
 {
-    const int32_t first = p->options->from_zero ? -1 : 0; /* numbers are those drawn less 1 */
-    const double brightest = 0.9, deepest = p->layers[p->layer_count - 1] - first;
-    return mgk_colormap_at(COLORMAP_VIRIDIS,
-                           deepest > 0 ? brightest * (layer - first) / deepest : 0);
+    const double brightest = 0.9, deepest = p->layers[p->layer_count - 1];
+    return mgk_colormap_at(COLORMAP_VIRIDIS, deepest > 0 ? brightest * layer / deepest : 0);
 }
 
 /* Some layers, the first and the last included. */
@@ -244,7 +242,8 @@ static size_t make_legend(const steps_picture *p, char (*texts)[32], mgk_legend_
     const size_t count = p->layer_count < LEGEND_MOST ? p->layer_count : LEGEND_MOST;
     for (size_t i = 0; i < count; i++) {
         const int32_t layer = p->layers[count > 1 ? i * (p->layer_count - 1) / (count - 1) : 0];
-        snprintf(texts[i], sizeof(texts[i]), "layer %ld", (long)layer + 1);
+        snprintf(texts[i], sizeof(texts[i]), "layer %ld",
+                 (long)layer + p->measures.inputs->count_from);
         out[i] = (mgk_legend_entry){texts[i], color_of(p, layer), KEY_PATCH};
     }
     return count;

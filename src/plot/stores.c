@@ -39,6 +39,8 @@ static mgk_status open_source(source *s)
                *axes = matrices ? s->options->axes : NULL;
     TRY(mgk_expect_arrays(s->path, "mgk-dump makes one from a model"));
     TRY(mgk_store_open_as(s->path, dataset, axes, &s->reader));
+    if (matrices && s->options->mask)
+        TRY(mgk_store_mask(s->reader, s->options->mask));
     s->description = mgk_store_describe(s->reader);
     if (dataset || s->description->objects & MGK_STORE_BIT(s->object))
         return STATUS_OK;
@@ -160,7 +162,7 @@ static mgk_status describe_model(const source *s, mgk_plot_matrices *out)
         mgk_plot_kind_title(d->attention, heads, out->title);
     else
         mgk_plot_file_title(s->path, out->title);
-    mgk_utf8_copy(d->model, SIZE_MAX, out->model, sizeof(out->model));
+    mgk_plot_file_title(d->model, out->model);
     out->sample = s->object == STORE_KEY_WEIGHTS ? -1 : s->sample;
     if (d->model_sha256 && mgk_sha256_is_hex(d->model_sha256))
         memcpy(out->sha256, d->model_sha256, sizeof(out->sha256));
@@ -185,6 +187,35 @@ static bool looks_causal(const mgk_panels *panels)
     return below;
 }
 
+/* Whether a column is 0 in all matrices. */
+static bool is_unseen(const mgk_panels *panels, size_t column)
+{
+    for (size_t m = 0; m < panels->layers * panels->heads; m++) {
+        mgk_drawn_matrix view = mgk_panel_view(panels, 0, 0, m);
+        /* From the last row on: with a causal mask it sees every key. */
+        for (size_t i = view.rows; i-- > 0;)
+            if (mgk_view_at(&view, i, column) != 0)
+                return false;
+    }
+    return true;
+}
+
+/* Finds the padding of an array that does not say its lengths: the keys at both ends that no query
+ * sees. */
+static void find_padding(mgk_panels *panels)
+{
+    const size_t cols = panels->cols;
+    size_t first = 0, last = 0;
+    while (first < cols && is_unseen(panels, first))
+        first++;
+    while (first + last < cols && is_unseen(panels, cols - 1 - last))
+        last++;
+    if (first == cols) /* no weight at all */
+        return;
+    panels->padding_first = first;
+    panels->padding_last = last;
+}
+
 static mgk_status read_source(source *s, mgk_plot_matrices *out)
 {
     const mgk_plot_options *o = s->options;
@@ -201,6 +232,8 @@ static mgk_status read_source(source *s, mgk_plot_matrices *out)
         return STATUS_OK;
     TRY(mgk_plot_label(o, s->path, s->reader, s->sample, out));
     out->panels.causal = d->causal || looks_causal(&out->panels);
+    if (!mgk_store_has_tokens(s->reader) && !o->mask)
+        find_padding(&out->panels);
     return STATUS_OK;
 }
 

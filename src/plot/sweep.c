@@ -68,7 +68,8 @@ mgk_status mgk_plot_sweeps(mgk_plot *plot)
     mgk_sweep_model models[MGK_GROUPS_MAX];
     double *summaries[MGK_GROUPS_MAX] = {NULL};
     char heading[80];
-    mgk_sweeps sweeps = {.models = models, .heading = heading};
+    mgk_sweeps sweeps = {
+        .models = models, .heading = heading, .count_from = plot->picture.count_from};
     CHECK(mgk_plot_read_ranks(o, o->inputs, o->input_count, ranks, &sweeps.model_count));
     CHECK(mgk_plot_check_names(o, sweeps.model_count));
     CHECK(check_scale(ranks, sweeps.model_count));

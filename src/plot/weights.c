@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/utf8.h"
 #include "model/core/model.h"
 #include "plot/plot.h"
 #include "run/job.h"
@@ -70,7 +69,7 @@ static mgk_status read_model(const mgk_plot_options *o, const char *path, mgk_pl
     mgk_model_view file;
     char name[MGK_PLOT_TITLE];
     mgk_model_name(path, name, sizeof(name));
-    mgk_utf8_copy(name, SIZE_MAX, out->model, sizeof(out->model));
+    mgk_plot_file_title(name, out->model);
     out->path = path;
     out->sample = -1;
     TRY(mgk_model_view_open(path, &o->job, &file));

@@ -17,6 +17,7 @@ mgk_source_options mgk_rank_source_options(const mgk_rank_options *o)
                                 .input_count = o->input_count,
                                 .dataset = o->dataset,
                                 .axes = o->axes,
+                                .mask = o->mask,
                                 .model = o->model,
                                 .input = &o->input,
                                 .layers = o->layers,

@@ -7,6 +7,7 @@
 #include "analysis/table/rank_table.h"
 #include "mgk.h"
 #include "run/sources.h"
+#include "run/warnings.h"
 
 /* The inputs of a count, without its `memory`; borrows from the options. */
 mgk_source_options mgk_rank_source_options(const mgk_rank_options *options);
@@ -30,9 +31,10 @@ mgk_status mgk_rank_open_journal(const mgk_rank_options *options, const mgk_sour
                                  bool gpu, mgk_journal **out);
 
 /* Adds the settings that the run does not know: the inputs, the chosen matrices and the description
- * of the run; `device` computes spectra. STATUS_MEMORY. */
+ * of the run, with its warnings; `device` computes spectra. STATUS_MEMORY. */
 mgk_status mgk_rank_record_settings(const mgk_rank_options *options, const mgk_source_input *inputs,
-                                    size_t input_count, const char *device, mgk_rank_settings *out);
+                                    size_t input_count, const char *device,
+                                    const mgk_warnings *warnings, mgk_rank_settings *out);
 
 /* Draws the histograms of each layer into options->png; those of several inputs overlap. */
 mgk_status mgk_rank_draw(const mgk_rank_options *options, const mgk_rank_table *table);

@@ -9,7 +9,7 @@
 #include "run/source_settings.h"
 
 static mgk_status print_run(const mgk_rank_options *o, const mgk_source_input *inputs,
-                            const char *device, char **out)
+                            const char *device, const mgk_warnings *warnings, char **out)
 {
     const mgk_source_options sources = mgk_rank_source_options(o);
     char *text = NULL;
@@ -17,7 +17,7 @@ static mgk_status print_run(const mgk_rank_options *o, const mgk_source_input *i
     if (cJSON_AddStringToObject(run, "software", "mgk " MGK_VERSION) &&
         cJSON_AddStringToObject(run, "method", o->method ? o->method : "auto") &&
         cJSON_AddStringToObject(run, "device", device) &&
-        mgk_sources_describe(run, &sources, inputs))
+        mgk_sources_describe(run, &sources, inputs) && mgk_warnings_describe(run, warnings))
         text = cJSON_PrintUnformatted(run);
     mgk_status status =
         text ? mgk_copy_string(text, out) : mgk_fail(STATUS_MEMORY, "no memory for the settings");
@@ -27,7 +27,8 @@ static mgk_status print_run(const mgk_rank_options *o, const mgk_source_input *i
 }
 
 mgk_status mgk_rank_record_settings(const mgk_rank_options *options, const mgk_source_input *inputs,
-                                    size_t input_count, const char *device, mgk_rank_settings *out)
+                                    size_t input_count, const char *device,
+                                    const mgk_warnings *warnings, mgk_rank_settings *out)
 {
     out->seed = options->job.seed;
     out->matrices_per_layer = (size_t)options->matrices;
@@ -37,5 +38,5 @@ mgk_status mgk_rank_record_settings(const mgk_rank_options *options, const mgk_s
         memcpy(origin->sha256, inputs[i].sha256, sizeof(origin->sha256));
         TRY(mgk_utf8_duplicate(inputs[i].name, &origin->path));
     }
-    return print_run(options, inputs, device, &out->run);
+    return print_run(options, inputs, device, warnings, &out->run);
 }

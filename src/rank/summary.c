@@ -3,10 +3,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/measures/histogram.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "rank/rank.h"
 
 enum { TEXT_BINS = 12, TEXT_COLUMNS = 79 };
@@ -171,6 +173,43 @@ static void summarize_certificates(const mgk_rank_table *table, mgk_rank_summary
     }
 }
 
+/* Writes what a reader of the numbers must know, a line each. */
+static void write_warnings(FILE *text, const mgk_rank_summary *s)
+{
+    bool mixed = false;
+    for (size_t i = 0; i < s->count; i++)
+        mixed |= s->layers[i].smallest < s->layers[i].largest;
+    if (mixed)
+        fputs("matrices differ in size: a rank is at most N, so means over them mix short and long "
+              "samples\n",
+              text);
+    if (s->coarse > 0)
+        fprintf(text,
+                "all entries of %lld %s are %s numbers, and this rounding leaves %s undecided: it "
+                "can make up most of a rank (at N = 1024 f16 turns a rank of 64 into 924)\n",
+                (long long)s->coarse, MGK_NOUN(s->coarse, "matrix", "matrices"), s->coarse_format,
+                MGK_NOUN(s->coarse, "its rank", "their ranks"));
+    if (s->zero_rows > 0)
+        fprintf(text, "rows of zeros: %lld in %lld %s, counted as they are\n",
+                (long long)s->zero_rows, (long long)s->matrices_with_zero_rows,
+                MGK_NOUN(s->matrices_with_zero_rows, "matrix", "matrices"));
+    if (s->unnormalised > 0)
+        fprintf(text,
+                "rows of %lld %s do not sum to 1 but are off by up to %.2g: are they attention, or "
+                "logits?\n",
+                (long long)s->unnormalised, MGK_NOUN(s->unnormalised, "matrix", "matrices"),
+                s->row_sum_error);
+}
+
+/* Takes the text of the stream, the histograms and after a zero byte the warnings. */
+static mgk_status take_texts(const char *text, size_t size, mgk_rank_summary *out)
+{
+    TRY(mgk_alloc(size + 1, 1, &out->histogram));
+    memcpy(out->histogram, text, size);
+    out->warnings = out->histogram + strlen(out->histogram) + 1;
+    return STATUS_OK;
+}
+
 /* Number of layers, summed over inputs. */
 static mgk_status count_layers(const mgk_rank_table *table, size_t *out)
 {
@@ -201,13 +240,15 @@ mgk_status mgk_rank_summarize(const mgk_rank_table *table, mgk_rank_summary *out
     }
     for (size_t input = 0; input < mgk_rank_table_inputs(table); input++)
         CHECK(summarize_input(table, input, stream, out));
-    bool complete = mgk_close_text(stream);
-    stream = NULL;
-    status = complete ? mgk_copy_string(text, &out->histogram)
-                      : mgk_fail(STATUS_MEMORY, "no memory for a histogram");
     summarize_storage(table, out);
     summarize_rows(table, out);
     summarize_certificates(table, out);
+    fputc('\0', stream);
+    write_warnings(stream, out);
+    bool complete = mgk_close_text(stream);
+    stream = NULL;
+    status = complete ? take_texts(text, size, out)
+                      : mgk_fail(STATUS_MEMORY, "no memory for a histogram");
 out:
     if (stream)
         fclose(stream);

@@ -5,6 +5,8 @@
 
 #include "analysis/measures/registry.h"
 #include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "report/again.h"
 #include "report/text.h"
@@ -170,6 +172,26 @@ static mgk_status write_thresholds(FILE *page, const mgk_report_model *model)
     return STATUS_OK;
 }
 
+/* Writes the warnings of all tables of a model, a string each. */
+static mgk_status write_warnings(FILE *page, const mgk_report_model *model)
+{
+    const char *comma = "";
+    fputs(",\"warnings\":[", page);
+    for (size_t i = 0; i < model->count; i++) {
+        char *lines, *rest = NULL;
+        TRY(mgk_json_warnings(model->sources[i].set->settings, &lines));
+        for (char *line = lines ? strtok_r(lines, "\n", &rest) : NULL; line;
+             line = strtok_r(NULL, "\n", &rest)) {
+            fputs(comma, page);
+            mgk_report_string(page, line);
+            comma = ",";
+        }
+        mgk_free(lines);
+    }
+    fputc(']', page);
+    return STATUS_OK;
+}
+
 /* ---- models ---------------------------------------------------------------------------------- */
 
 static mgk_status write_model(FILE *page, const mgk_report_tables *tables,
@@ -183,6 +205,7 @@ static mgk_status write_model(FILE *page, const mgk_report_tables *tables,
     write_text(page, "sha256", v->model_sha256);
     write_files(page, tables, model);
     TRY(write_thresholds(page, model));
+    TRY(write_warnings(page, model));
     fputs(",\"again\":", page);
     mgk_report_again(page, model);
     write_curves(page, &model->set);

@@ -105,7 +105,6 @@ mgk_status mgk_report_picture_write(FILE *page, const mgk_report_picture *pictur
     o.names = from->names;
     o.name_count = from->names ? from->count : 0;
     o.title = from->title;
-    o.from_zero = picture->kind != MGK_PLOT_PRUNE; /* which names no layer */
     mgk_status status = from->count > 0 ? draw(&o, from->sets, memory)
                                         : mgk_fail(STATUS_FORMAT, "no table has a value of \"%s\"",
                                                    picture->measure);

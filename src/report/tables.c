@@ -50,7 +50,7 @@ static const char *const sampling[] = {"text",   "lines", "article_per_file", "t
                                        "length", "seed",  "samples",          NULL};
 
 /* Those that decide, with the array, which matrices are read. */
-static const char *const reading[] = {"axes", "causal", "attention", NULL};
+static const char *const reading[] = {"axes", "mask", "causal", "attention", NULL};
 
 /* Whether both have the same settings of these names, or lack the same. */
 static bool same_settings(const cJSON *a, const cJSON *b, const char *const *names)

@@ -28,25 +28,62 @@ static int write_shape(const int axes[MGK_LEADING_AXES], char *text, size_t size
     return count;
 }
 
+/* What else an array with so many axes in front of its matrices may be, and the names of its axes
+ * as they were read. */
+static const struct {
+    const char *what, *axes, *as_read;
+} others[] = {
+    {"", "", ""},
+    {"these are the heads of one text", "head", "sample"},
+    {"these are the attentions of one text, stacked", "layer,head", "sample,head"},
+    {"this is torch.stack(outputs.attentions)", "layer,sample,head", "sample,layer,head"}};
+
+/* With one array for each layer: as outputs.attentions of several texts, and of one. */
+static void explain_each(const char *name, const int axes[MGK_LEADING_AXES], const char *shape,
+                         int count, char *note, size_t size)
+{
+    snprintf(
+        note, size,
+        count == 1
+            ? "%s: %s matrices in each array: read as %d %s of %d %s, which is a guess: if "
+              "these are heads, say `axes` head; if the guess is right, `axes` sample"
+            : "%s: %s matrices in each array: read as %d %s of %d %s, which is a guess: if heads "
+              "come first, say `axes` head,sample; if the guess is right, `axes` sample,head",
+        name, shape, axes[MGK_LEADING_SAMPLE],
+        MGK_NOUN(axes[MGK_LEADING_SAMPLE], "sample", "samples"),
+        axes[MGK_LEADING_HEAD] > 0 ? axes[MGK_LEADING_HEAD] : 1,
+        MGK_NOUN(axes[MGK_LEADING_HEAD] > 0 ? axes[MGK_LEADING_HEAD] : 1, "head", "heads"));
+}
+
 void mgk_array_axes_explain(const char *name, const int axes[MGK_LEADING_AXES], const char *dataset,
                             char *note, size_t size)
 {
-    static const char *const others[] = {"", "head", "layer,head", "layer,sample,head"};
     const int samples = axes[MGK_LEADING_SAMPLE];
     const int layers = axes[MGK_LEADING_LAYER] > 0 ? axes[MGK_LEADING_LAYER] : 1;
     const int heads = axes[MGK_LEADING_HEAD] > 0 ? axes[MGK_LEADING_HEAD] : 1;
-    const bool layer_each = dataset && strchr(dataset, '*');
-    char shape[64], of_layers[32] = "";
+    char shape[64];
     const int count = write_shape(axes, shape, sizeof(shape));
-    if (!layer_each)
-        snprintf(of_layers, sizeof(of_layers), " of %d %s", layers,
-                 MGK_NOUN(layers, "layer", "layers"));
     *note = '\0';
-    if (count > 0)
+    if (count > 0 && dataset && strchr(dataset, '*'))
+        explain_each(name, axes, shape, count, note, size);
+    else if (samples * layers * heads > 1)
         snprintf(note, size,
-                 "%s: %s matrices%s: read as %d %s%s of %d %s; "
-                 "name other axes by `axes`, such as %s",
-                 name, shape, layer_each ? " in each array" : "", samples,
-                 MGK_NOUN(samples, "sample", "samples"), of_layers, heads,
-                 MGK_NOUN(heads, "head", "heads"), layer_each ? "head,sample" : others[count]);
+                 "%s: %s matrices: read as %d %s of %d %s of %d %s, which is a guess: if %s, say "
+                 "`axes` %s; if the guess is right, `axes` %s",
+                 name, shape, samples, MGK_NOUN(samples, "sample", "samples"), layers,
+                 MGK_NOUN(layers, "layer", "layers"), heads, MGK_NOUN(heads, "head", "heads"),
+                 others[count].what, others[count].axes, others[count].as_read);
+}
+
+void mgk_zero_keys_explain(const char *name, size_t matrices, size_t keys, size_t n, char *note,
+                           size_t size)
+{
+    *note = '\0';
+    if (matrices > 0)
+        snprintf(
+            note, size,
+            "%s: the first or last columns of %zu %s are all 0 (%zu of %zu columns at most), as "
+            "those of padding are: N, ranks and means count the padding, too; give the "
+            "attention_mask of the model by `mask`",
+            name, matrices, MGK_NOUN(matrices, "matrix", "matrices"), keys, n);
 }

@@ -58,6 +58,7 @@ bool mgk_sources_describe(cJSON *run, const mgk_source_options *options,
 {
     return (!options->dataset || cJSON_AddStringToObject(run, "dataset", options->dataset)) &&
            (!options->axes || cJSON_AddStringToObject(run, "axes", options->axes)) &&
+           (!options->mask || cJSON_AddStringToObject(run, "mask", options->mask)) &&
            add_layers(run, options) &&
            (!options->model || add_model(run, options, inputs[0].source.n_max));
 }

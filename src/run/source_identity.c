@@ -127,7 +127,8 @@ bool mgk_sources_identify(cJSON *settings, const mgk_source_options *options,
 {
     return add_files(settings, "files", options->inputs, options->input_count) &&
            add_text(settings, "dataset", options->dataset) &&
-           add_text(settings, "axes", options->axes) && add_model(settings, options, inputs) &&
+           add_text(settings, "axes", options->axes) &&
+           add_files(settings, "mask", &options->mask, 1) && add_model(settings, options, inputs) &&
            add_input(settings, options) && add_tokenizer(settings, options) &&
            add_choice(settings, options);
 }

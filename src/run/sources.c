@@ -31,6 +31,8 @@ mgk_status mgk_sources_check(const mgk_source_options *o)
         return mgk_fail(STATUS_USAGE, "`dataset` is about files, not about a model");
     if (o->model && o->axes)
         return mgk_fail(STATUS_USAGE, "`axes` is about files, not about a model");
+    if (o->model && o->mask)
+        return mgk_fail(STATUS_USAGE, "`mask` is about files, not about a model");
     if (o->axes)
         TRY(mgk_axes_parse(o->axes, &axes));
     if (o->model)
@@ -48,6 +50,7 @@ mgk_status mgk_sources_check(const mgk_source_options *o)
 mgk_status mgk_sources_claim(const mgk_source_options *options, mgk_claims *claims)
 {
     TRY(mgk_files_list(claims, options->inputs, options->input_count));
+    TRY(mgk_files_list(claims, &options->mask, options->mask != NULL));
     TRY(mgk_files_model(claims, options->model));
     return mgk_files_input(claims, options->input);
 }
@@ -111,6 +114,7 @@ mgk_status mgk_source_describe(const mgk_source_input *opened, mgk_source_input 
     *out = *opened;
     out->run = NULL;
     out->ablation = NULL;
+    out->zero_keys = NULL;
     out->held = 0;
     out->source = (mgk_source){.n_max = source->n_max,
                                .count = source->count,

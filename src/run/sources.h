@@ -19,6 +19,7 @@ typedef struct mgk_source_options {
     size_t input_count;
     const char *dataset;    /* the array in each file; NULL: "attention", or the only array */
     const char *axes;       /* of such an array, see mgk_axes_parse; NULL: the usual ones */
+    const char *mask;       /* the valid tokens of such an array, see mgk_mask_read; NULL: all */
     const char *model;      /* NULL: the inputs are files */
     const mgk_input *input; /* of the model; not NULL */
     const int *layers;      /* the model's numbers, [layer_count]; NULL: all */
@@ -41,6 +42,12 @@ typedef struct mgk_source_options {
     size_t memory;
 } mgk_source_options;
 
+/* Matrices whose first or last columns are all zeros, as those of padding are. */
+typedef struct mgk_zero_keys {
+    size_t matrices; /* their number */
+    size_t most;     /* the largest number of such columns in a matrix */
+} mgk_zero_keys;
+
 /* An input as a source of the chosen matrices. */
 typedef struct mgk_source_input {
     const char *name;                 /* path, borrowed */
@@ -57,6 +64,9 @@ typedef struct mgk_source_input {
     /* What ablates the heads of this run, for the best importance too; NULL: no importance is
      * wanted for which heads are removed. */
     struct mgk_ablation *ablation;
+    /* Counted while matrices are taken from an array of other software without a mask; NULL:
+     * another input. */
+    const struct mgk_zero_keys *zero_keys;
     size_t held;                /* most bytes of matrices, vectors and importances in host memory */
     void (*close)(void *state); /* argument: source.state */
 } mgk_source_input;

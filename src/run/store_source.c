@@ -23,10 +23,12 @@ typedef struct store_source {
                                   numbers; [layer_count] */
     size_t layer_count;
     mgk_selection selection;
-    double *weights;      /* [M, C, D], of one head; NULL: none */
-    double *vectors;      /* [M, N, D], of one head; NULL: not wanted */
-    int32_t *tokens;      /* [N], of one sample; NULL: the store has none */
-    pthread_mutex_t lock; /* held during reads */
+    double *weights; /* [M, C, D], of one head; NULL: none */
+    double *vectors; /* [M, N, D], of one head; NULL: not wanted */
+    int32_t *tokens; /* [N], of one sample; NULL: the store has none */
+    bool counts_zero_keys;
+    pthread_mutex_t lock; /* held during reads, and for */
+    mgk_zero_keys zero_keys;
 } store_source;
 
 static void close_store(void *state)
@@ -120,6 +122,34 @@ static void pack(double *matrix, size_t stride, size_t n)
         memmove(matrix + i * n, matrix + i * stride, n * sizeof(*matrix));
 }
 
+static bool is_zero_column(const double *matrix, size_t n, size_t column)
+{
+    /* From the last row on: with a causal mask it sees every key. */
+    for (size_t i = n; i-- > 0;)
+        if (matrix[i * n + column] != 0)
+            return false;
+    return true;
+}
+
+/* Counts the keys at both ends that no query sees. */
+static size_t count_zero_keys(const double *matrix, size_t n)
+{
+    size_t first = 0, last = 0;
+    while (first < n && is_zero_column(matrix, n, first))
+        first++;
+    while (first + last < n && is_zero_column(matrix, n, n - 1 - last))
+        last++;
+    return first < n ? first + last : 0;
+}
+
+static void note_zero_keys(store_source *s, size_t keys)
+{
+    pthread_mutex_lock(&s->lock);
+    s->zero_keys.matrices += keys > 0;
+    s->zero_keys.most = keys > s->zero_keys.most ? keys : s->zero_keys.most;
+    pthread_mutex_unlock(&s->lock);
+}
+
 static mgk_status take_stored(void *state, const mgk_group *group, size_t which, double *data)
 {
     store_source *s = state;
@@ -130,6 +160,8 @@ static mgk_status take_stored(void *state, const mgk_group *group, size_t which,
     pthread_mutex_unlock(&s->lock);
     TRY(status);
     pack(data, (size_t)s->description->tokens, group->n);
+    if (s->counts_zero_keys)
+        note_zero_keys(s, count_zero_keys(data, group->n));
     return STATUS_OK;
 }
 
@@ -294,6 +326,9 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
     CHECK(mgk_store_open_as(path, options->dataset, options->axes, &s->reader));
     const mgk_store_description *d = s->description = mgk_store_describe(s->reader);
     CHECK(check_store(options, path, d));
+    if (options->mask)
+        CHECK(mgk_store_mask(s->reader, options->mask));
+    s->counts_zero_keys = !options->mask && !mgk_store_has_tokens(s->reader);
     CHECK(choose_layers(options, path, s));
     mgk_selection *selection = &s->selection;
     CHECK(mgk_selection_make(options->job->seed, (size_t)d->samples, s->layer_count, s->numbers,
@@ -320,6 +355,7 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
                               .head_count = (size_t)d->heads,
                               .mixtures = d->mixtures > 1 ? (size_t)d->mixtures : 1,
                               .per_layer = selection->per_layer,
+                              .zero_keys = s->counts_zero_keys ? &s->zero_keys : NULL,
                               .source = source,
                               .close = close_store};
     mgk_array_axes(d, out->axes);

@@ -8,10 +8,11 @@
  * is put between quotes (RFC 4180). CSV has no settings.
  * JSON. One object: "settings", then an array of rows under the schema's name for them. A row is an
  * object with one member per column; null: not computed, or not there.
- * HDF5. Root attributes `format`, `format_version`, `settings` (JSON). One dataset per column, f64
- * or int32, with the attributes `formula`, `unit`, `source` and `level`; its axis "row" has the
- * dimension scale /row. NaN: not computed; -1: not there. Words and names are integers; the
- * dataset's attribute `codes` lists their texts, quoted as in CSV, with ", " between them.
+ * HDF5. Root attributes `format`, `format_version`, `settings` (JSON), and `warnings`, lines of
+ * text, if the settings have warnings. One dataset per column, f64 or int32, with the attributes
+ * `formula`, `unit`, `source` and `level`; its axis "row" has the dimension scale /row. NaN: not
+ * computed; -1: not there. Words and names are integers; the dataset's attribute `codes` lists
+ * their texts, quoted as in CSV, with ", " between them.
  *
  * Numbers have enough digits to be read back unchanged, and a decimal point in every locale.
  * Readers accept columns in any order and ignore unknown ones.

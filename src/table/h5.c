@@ -75,6 +75,7 @@ static mgk_status fill(mgk_h5_file *file, const mgk_table *table, mgk_table_h5_t
     TRY(mgk_h5_put_string(file, file->id, "format", table->schema->format));
     TRY(mgk_h5_put_integer(file, file->id, "format_version", table->schema->version));
     TRY(mgk_h5_put_string(file, file->id, "settings", table->settings ? table->settings : "{}"));
+    TRY(mgk_h5_put_warnings(file, table->settings));
     TRY(write_columns(file, table));
     if (tail)
         TRY(tail(file, state));

@@ -161,6 +161,10 @@ int main(int argc, char **argv)
          "The axes in front of the array's matrices, in their order, such as layer,head; if not "
          "given, sample or sample,head or sample,layer,head.",
          NULL},
+        {MGK_ARG_TEXT, 0, "mask", &o.mask, "FILE",
+         "The valid tokens of the array's samples, as attention_mask of transformers: zeros and "
+         "ones [samples, N] (.npy, .npz, HDF5).",
+         NULL},
         {MGK_ARG_FLAG, 0, "causal", &o.causal, NULL,
          "Arrays of other software come from a model with a causal mask; attention stores say so "
          "themselves.",

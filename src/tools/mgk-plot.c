@@ -121,7 +121,7 @@ static const mgk_arg_note notes[] = {
      "its "
      "hash, so their pictures do not either; rank files in JSON and HDF5 do."},
     {"sample",
-     "The dataset `/samples` of the store lists the numbers; position and number differ if the "
+     "The dataset `/sample` of the store lists the numbers; position and number differ if the "
      "store has only chosen samples.\n"
      "In rank files the column {sample} is the number."},
     {"heads", "From rank files only the rows of these heads are drawn."},
@@ -193,6 +193,10 @@ int main(int argc, char **argv)
          "The axes in front of the array's matrices, in their order, such as layer,head; if not "
          "given, sample or sample,head or sample,layer,head.",
          NULL},
+        {MGK_ARG_TEXT, 0, "mask", &o.mask, "FILE",
+         "The valid tokens of the array's samples, as attention_mask of transformers: zeros and "
+         "ones [samples, N] (.npy, .npz, HDF5).",
+         NULL},
         {MGK_ARG_FLAG, 0, "labels", &o.labels, NULL, "Attention: label rows and columns by tokens.",
          NULL},
         {MGK_ARG_FLAG, 0, "words", &o.words, NULL,
@@ -207,12 +211,17 @@ int main(int argc, char **argv)
          "Heads, depth, pairs, map: the measure to draw; entropy, of pairs and map js, if not "
          "given. Compare and curves: names with commas between them; six usual ones, or entropy, "
          "if "
-         "not given. Prune: one curve, such as prune_importance; all three if not given.",
+         "not given. Prune: one curve, such as prune_importance; all three if not given. Ranks: a "
+         "column of numbers, such as effective_rank; rank if not given, as a share of N if "
+         "matrices differ in N.",
          NULL},
         {MGK_ARG_FLAG, 0, "skip-missing", &o.skip_missing, NULL,
          "Heads, depth, pairs: leave out inputs that lack the measure.", NULL},
-        {MGK_ARG_FLAG, 0, "from-zero", &o.from_zero, NULL,
-         "Measures: count layers and heads from 0, as tables do, not from 1.", NULL},
+        {MGK_ARG_FLAG, 0, "from-one", &o.from_one, NULL,
+         "Count layers, heads, keys and tokens of the picture from 1, as the published figures "
+         "always do, not from 0. Options and messages count from 0 all the same.",
+         NULL},
+        {MGK_ARG_FLAG, 0, "from-zero", &o.from_zero, NULL, "The same as without it.", NULL},
         {MGK_ARG_FLAG, 0, "matrix", &o.matrix, NULL,
          "Draw one matrix alone, one pixel for each entry, without axes and title.", NULL},
         {MGK_ARG_HEADING, 0, "Appearance", NULL, NULL, NULL, NULL},
@@ -226,10 +235,11 @@ int main(int argc, char **argv)
          "Colour map; coolwarm for weights and keys, else viridis, if not given.", NULL},
         {MGK_ARG_WORD, 0, "scale", &o.scale, "linear|log|percentile",
          "Colour scale; log for attention, else linear, if not given.", NULL},
-        {MGK_ARG_FLAG, 0, "shared", &o.shared, NULL,
-         "Use one range and one colour bar for all matrices, as the published figures do. Roles "
-         "always have one.",
+        {MGK_ARG_FLAG, 0, "separate", &o.separate, NULL,
+         "Attention, weights, keys: give each matrix a range and a colour bar of its own, so that "
+         "faint ones show their structure; colours can then not be compared.",
          NULL},
+        {MGK_ARG_FLAG, 0, "shared", &o.shared, NULL, "The same as without it.", NULL},
         {MGK_ARG_WORD, 0, "pooling", &o.pooling, "mean|max",
          "How entries that share a pixel are combined, if a matrix has more entries than pixels; "
          "mean if not given.",
@@ -249,7 +259,7 @@ int main(int argc, char **argv)
         .summary = "Draws attention, key weights, keys, ranks, training curves, costs, measures of "
                    "diversity, and the figures 2, 5, 6, 11 and 12 of the paper.",
         .examples =
-            "  mgk-plot attention mgk4.h5 --sample 0 --shared -o attention.png\n"
+            "  mgk-plot attention mgk4.h5 --sample 0 -o attention.png\n"
             "  mgk-plot attention mgk4.h5 --layers 2 --heads 0 --matrix -o matrix.png\n"
             "  mgk-plot attention bert.h5 --layers 3 --heads 7 --words -o words.png\n"
             "  mgk-plot weights mgk4.safetensors -o weights.pdf\n"

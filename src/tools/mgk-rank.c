@@ -2,6 +2,7 @@
 /* mgk-rank: numerical ranks of attention matrices. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -125,21 +126,8 @@ static void print_certificates(const mgk_rank_summary *s)
 
 static void print_warnings(const mgk_rank_summary *s)
 {
-    if (s->coarse > 0)
-        printf("warning: all entries of %lld %s are %s numbers, and this rounding leaves %s "
-               "undecided: it can make up most of a rank (at N = 1024 f16 turns a rank of 64 into "
-               "924)\n",
-               (long long)s->coarse, MGK_NOUN(s->coarse, "matrix", "matrices"), s->coarse_format,
-               MGK_NOUN(s->coarse, "its rank", "their ranks"));
-    if (s->zero_rows > 0)
-        printf("rows of zeros: %lld in %lld %s, counted as they are\n", (long long)s->zero_rows,
-               (long long)s->matrices_with_zero_rows,
-               MGK_NOUN(s->matrices_with_zero_rows, "matrix", "matrices"));
-    if (s->unnormalised > 0)
-        printf("warning: rows of %lld %s do not sum to 1 but are off by up to %.2g: are they "
-               "attention, or logits?\n",
-               (long long)s->unnormalised, MGK_NOUN(s->unnormalised, "matrix", "matrices"),
-               s->row_sum_error);
+    for (const char *line = s->warnings; *line; line = strchr(line, '\n') + 1)
+        printf("warning: %.*s\n", (int)strcspn(line, "\n"), line);
 }
 
 static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)
@@ -149,7 +137,6 @@ static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)
            o->threshold_count == 1 ? ""
            : o->output             ? " (the first of the thresholds)"
                                    : " (the first of the thresholds; -o OUT keeps the others)");
-    bool mixed = false;
     for (size_t i = 0; i < s->count; i++) {
         const mgk_rank_layer *l = &s->layers[i];
         if (i == 0 || l->input != s->layers[i - 1].input) {
@@ -159,11 +146,7 @@ static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)
                    "undecided");
         }
         print_layer(l);
-        mixed |= l->smallest < l->largest;
     }
-    if (mixed)
-        puts("matrices differ in size: a rank is at most N, so these means mix short and long "
-             "samples");
     print_storage(s);
     print_certificates(s);
     print_warnings(s);
@@ -237,6 +220,10 @@ int main(int argc, char **argv)
         {MGK_ARG_TEXT, 0, "axes", &o.axes, "AXES",
          "The axes in front of the array's matrices, in their order, such as layer,head; if not "
          "given, sample or sample,head or sample,layer,head.",
+         NULL},
+        {MGK_ARG_TEXT, 0, "mask", &o.mask, "FILE",
+         "The valid tokens of the array's samples, as attention_mask of transformers: zeros and "
+         "ones [samples, N] (.npy, .npz, HDF5).",
          NULL},
         {MGK_ARG_FLAG, 0, "allow-half", &o.allow_half, NULL,
          "Accept f16 input, whose rounding dominates the rank.", NULL},

@@ -95,6 +95,15 @@ const mgk_arg_note mgk_tool_array_notes[] = {
              "those of one "
              "text are `layer,head`.\n"
              "The layers of an array are numbered from 0.\n"
-             "An attention store says itself what its axes are."},
+             "An attention store says itself what its axes are.\n"
+             "Without this option a message says what was guessed, and how to name the other usual "
+             "order; {.json} and {.h5} files of results repeat it."},
+    {"mask",
+     "The array is `attention_mask` or `mask`, or the only one of integers or booleans in {FILE}.\n"
+     "Its ones may be at the beginning of a row, at the end (padding on the left) or between, but "
+     "next to each other.\n"
+     "Only the rows and columns of valid tokens are read; {N} is their number.\n"
+     "Without this option padding counts like text, and a message tells of matrices that look "
+     "padded: those whose first or last columns are all 0."},
     {NULL, NULL},
 };

@@ -248,14 +248,12 @@ static void cut_at_every_byte(void **state)
     mgk_rank_table_free(&whole);
 }
 
-/* Expects an error from the journal with one line of the matrices replaced. */
-static void expect_damage(const char *settings_line, const char *line, const char *message)
+/* Expects an error from a journal with these bytes. */
+static void expect_failure(const char *content, const char *message)
 {
-    char content[2 * LINE];
     test_source s = synthetic();
     mgk_rank_table table;
     mgk_rank_run_options options = {.threads = 1};
-    snprintf(content, sizeof(content), "%s\n%s\n", settings_line, line);
     write_journal(content, strlen(content));
     options.journal = open_journal(MGK_JOURNAL_RESUME);
     assert_fails(run(&s, &options, &table), STATUS_FORMAT);
@@ -266,6 +264,43 @@ static void expect_damage(const char *settings_line, const char *line, const cha
     char *after = read_all(path);
     assert_string_equal(after, content);
     mgk_free(after);
+}
+
+/* Expects an error from the journal with other lines of matrices, whose checksums are right. */
+static void expect_damage(const char *settings_line, const char *lines, const char *message)
+{
+    char content[2 * LINE];
+    int used = snprintf(content, sizeof(content), "%s\n", settings_line);
+    for (const char *line = lines; line;
+         line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+        const size_t length = strcspn(line, "\n");
+        used += snprintf(content + used, sizeof(content) - (size_t)used, "%08x %.*s\n",
+                         (unsigned)mgk_journal_checksum(line, length), (int)length, line);
+    }
+    expect_failure(content, message);
+}
+
+/* Any changed digit, and lines without checksum, as earlier versions wrote them. */
+static void changed_bytes_are_reported(void **state)
+{
+    (void)state;
+    mgk_rank_table whole;
+    leave_journal(0, &whole);
+    mgk_rank_table_free(&whole);
+    thin_out(5);
+    char *text = read_all(path);
+    char *const first = strchr(text, '\n') + 1, *const second = strchr(first, '\n') + 1;
+    for (char *at = first; *at; at++)
+        if (*at >= '0' && *at <= '8' && (at - first) % 7 == 0) {
+            ++*at;
+            expect_failure(text, at < second ? "line 2 does not have the checksum of its content"
+                                             : "line 3 does not have the checksum of its content");
+            --*at;
+        }
+    memmove(first, first + 9, strlen(first + 9) + 1);
+    expect_failure(text, "line 2 does not have the checksum of its content");
+    mgk_free(text);
+    unlink(path);
 }
 
 static void damage_is_reported(void **state)
@@ -476,6 +511,7 @@ int main(void)
         cmocka_unit_test(other_inputs_are_left_alone),
         cmocka_unit_test(cut_at_every_byte),
         cmocka_unit_test(damage_is_reported),
+        cmocka_unit_test(changed_bytes_are_reported),
         cmocka_unit_test(other_files_are_refused),
         cmocka_unit_test(long_lines),
         cmocka_unit_test(a_full_disk_ends_the_run),

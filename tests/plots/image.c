@@ -125,12 +125,32 @@ static void sizes_are_checked(void **state)
     assert_int_equal(pooling, POOLING_MAX);
 }
 
+/* Columns are padding if all that was pooled to them is. */
+static void padding_is_hatched(void **state)
+{
+    (void)state;
+    enum { SIZE = 12, COLS = 4, FACTOR = 2, WIDTH = COLS * FACTOR };
+    const mgk_rgb red = {255, 0, 0};
+    mgk_rgb pixels[FACTOR * FACTOR * WIDTH];
+    for (size_t i = 0; i < FACTOR * FACTOR * WIDTH; i++)
+        pixels[i] = red;
+    mgk_raster raster = {WIDTH, FACTOR * FACTOR, pixels};
+    mgk_hatch_padding(FACTOR, COLS, FACTOR, SIZE, 4, 3, &raster); /* of 3 columns to each */
+    for (size_t y = 0; y < FACTOR * FACTOR; y++)
+        for (size_t x = 0; x < WIDTH; x++) {
+            const bool hatched = x / FACTOR == 0 || x / FACTOR == 3;
+            const mgk_rgb expected = hatched ? mgk_hatch_at(x, y) : red;
+            assert_memory_equal(&pixels[y * WIDTH + x], &expected, sizeof(expected));
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(panels_are_fitted),      cmocka_unit_test(pooling_is_exact),
         cmocka_unit_test(pooling_keeps_the_mean), cmocka_unit_test(entries_become_squares),
         cmocka_unit_test(sizes_are_checked),      cmocka_unit_test(masked_entries_are_hatched),
+        cmocka_unit_test(padding_is_hatched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static size_t count_color(const png_picture *picture, int r, int g, int b)
 static png_picture draw(const mgk_sweep_model *models, size_t count)
 {
     static const int32_t numbers[LAYERS] = {0, 3};
-    const mgk_sweeps sweeps = {models, count, numbers, LAYERS, "threshold", "A heading"};
+    const mgk_sweeps sweeps = {models, count, numbers, LAYERS, 1, "threshold", "A heading"};
     mgk_picture_options options = mgk_picture_defaults();
     options.force = true;
     assert_ok(mgk_draw_sweeps(&sweeps, &options, scratch_path("s.png")));
@@ -114,7 +114,8 @@ static void models_of_different_thresholds(void **state)
         assert_true((count_color(&picture, 213, 94, 0) > 500) == (count == 2));
         mgk_free(picture.pixels);
     }
-    const mgk_sweeps none = {models, 0, NULL, 1, "", ""}, layerless = {models, 1, NULL, 0, "", ""};
+    const mgk_sweeps none = {models, 0, NULL, 1, 0, "", ""},
+                     layerless = {models, 1, NULL, 0, 0, "", ""};
     mgk_picture_options options = mgk_picture_defaults();
     assert_fails(mgk_draw_sweeps(&none, &options, scratch_path("n.png")), STATUS_SHAPE);
     assert_fails(mgk_draw_sweeps(&layerless, &options, scratch_path("n.png")), STATUS_SHAPE);

@@ -6,6 +6,8 @@
 #include "plots/scales/ticks.h"
 #include "test.h"
 
+#include <math.h>
+
 static void assert_labels(mgk_ticks ticks, size_t count, const char *const *labels)
 {
     assert_int_equal(ticks.count, count);
@@ -123,6 +125,30 @@ static void bins(void **state)
 }
 
 /* No bin extends beyond N, every rank has a bin, and the last one ends at N if N is near. */
+/* Bins of real numbers hold both ends; NaN is no value. */
+static void bins_of_real_numbers(void **state)
+{
+    (void)state;
+    static const double values[] = {0.31, 0.5, 0.75, 1, 1, NAN};
+    double shares[64];
+    const mgk_rank_bins some = mgk_real_bins_over(0.31, 1);
+    assert_true(some.low <= 0.31 && some.low + some.width * (double)some.count >= 1 - 1e-12);
+    assert_in_range(some.count, 10, 40);
+    mgk_bin_shares(some, values, 6, shares);
+    assert_close(shares[some.count - 1], 40, 1e-9, 0);
+    assert_close(shares[0], 20, 1e-9, 0);
+    double sum = 0;
+    for (size_t b = 0; b < some.count; b++)
+        sum += shares[b];
+    assert_close(sum, 100, 1e-9, 0);
+    const mgk_rank_bins same = mgk_real_bins_over(1, 1), zero = mgk_real_bins_over(0, 0);
+    mgk_bin_shares(same, values + 3, 2, shares);
+    assert_true(same.count <= 2 && shares[0] + shares[same.count - 1] * (same.count > 1) == 100);
+    assert_true(zero.count >= 1 && zero.width > 0);
+    mgk_bin_shares(some, values + 5, 1, shares);
+    assert_true(shares[0] == 0);
+}
+
 static void bins_end_at_the_largest_rank(void **state)
 {
     (void)state;
@@ -182,6 +208,7 @@ int main(void)
         cmocka_unit_test(axes_never_are_empty),
         cmocka_unit_test(bins),
         cmocka_unit_test(bins_end_at_the_largest_rank),
+        cmocka_unit_test(bins_of_real_numbers),
         cmocka_unit_test(rank_axes_have_whole_ticks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,9 +137,9 @@ static void wrong_datasets(void **state)
     expect_open_failure(STATUS_FORMAT, "does not hold floating-point numbers");
     replace_dataset("attention", H5T_NATIVE_LDOUBLE, 5, shape, NULL);
     expect_open_failure(STATUS_UNSUPPORTED, "numbers of 16 bytes");
-    replace_dataset("samples", H5T_NATIVE_FLOAT, 1, shape, NULL);
+    replace_dataset("sample", H5T_NATIVE_FLOAT, 1, shape, NULL);
     expect_open_failure(STATUS_FORMAT, "does not hold integers");
-    replace_dataset("samples", H5T_NATIVE_INT, 2, shape, NULL);
+    replace_dataset("sample", H5T_NATIVE_INT, 2, shape, NULL);
     expect_open_failure(STATUS_SHAPE, "has 2 axes, expected 1");
     replace_dataset("tokens", H5T_NATIVE_INT, 1, shape, NULL);
     expect_open_failure(STATUS_SHAPE, "\"tokens\" is [3]");
@@ -153,11 +153,11 @@ static void huge_shapes(void **state)
     (void)state;
     const hsize_t huge[] = {1 << 30, 1 << 30}, chunk[] = {1 << 10, 1 << 10};
     const hsize_t beyond[] = {(hsize_t)1 << 40}, empty[] = {0, 5};
-    replace_dataset("samples", H5T_NATIVE_INT, 1, huge, chunk);
+    replace_dataset("sample", H5T_NATIVE_INT, 1, huge, chunk);
     expect_open_failure(STATUS_FORMAT, "only 0 bytes of it are stored");
     replace_dataset("tokens", H5T_NATIVE_INT, 2, huge, chunk);
     expect_open_failure(STATUS_FORMAT, "only 0 bytes of it are stored");
-    replace_dataset("heads", H5T_NATIVE_INT, 1, beyond, chunk);
+    replace_dataset("head", H5T_NATIVE_INT, 1, beyond, chunk);
     expect_open_failure(STATUS_SHAPE, "impossible shape [1099511627776]");
     replace_dataset("tokens", H5T_NATIVE_INT, 2, empty, NULL);
     expect_open_failure(STATUS_SHAPE, "impossible shape [0, 5]");
@@ -317,7 +317,7 @@ static void wide_numbers(void **state)
     (void)state;
     const int64_t wide[15] = {1, (int64_t)1 << 62, -((int64_t)1 << 40)};
     const hsize_t sizes[] = {3, 2, 2}, chunk = 2;
-    static const char *const scales[] = {"samples", "layers", "heads"};
+    static const char *const scales[] = {"sample", "layer", "head"};
     for (int i = 0; i < 3; i++)
         for (int chunked = 0; chunked < 2; chunked++) {
             replace_dataset(scales[i], H5T_NATIVE_INT64, 1, &sizes[i], chunked ? &chunk : NULL);
@@ -327,8 +327,8 @@ static void wide_numbers(void **state)
             expect_open_failure(STATUS_FORMAT, message);
         }
     /* Integers of any width are read if their values fit. */
-    replace_dataset("layers", H5T_NATIVE_INT64, 1, &sizes[1], NULL);
-    write_numbers("layers", H5T_NATIVE_INT64, (int64_t[]){INT32_MAX, 0});
+    replace_dataset("layer", H5T_NATIVE_INT64, 1, &sizes[1], NULL);
+    write_numbers("layer", H5T_NATIVE_INT64, (int64_t[]){INT32_MAX, 0});
     mgk_store_reader *reader;
     assert_ok(mgk_store_open(PATH, NULL, &reader));
     assert_int_equal(mgk_store_describe(reader)->layer_index[0], INT32_MAX);

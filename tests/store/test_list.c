@@ -51,7 +51,7 @@ static void everything_is_listed(void **state)
         "/key_weights@ float32 [2,2,2,5,3] (layer, head, mixture, model_dim, dim) \n",
         "/priors@ float32 [2,2,2] (layer, head, mixture) \n",
         "/lengths@ int32 [3] (sample) \n",
-        "/layers@ int32 [2] () \n",
+        "/layer@ int32 [2] () \n",
     };
     for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
         if (!strstr(all.text, expected[i]))

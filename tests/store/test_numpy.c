@@ -129,6 +129,26 @@ static void every_type_and_order(void **state)
         }
 }
 
+/* A file that another program cuts while it is open ends no program. */
+static void files_that_shrink(void **state)
+{
+    (void)state;
+    const size_t shape[] = {S, L, H, N, N};
+    for (int fortran = 0; fortran < 2; fortran++) {
+        double matrix[N * N];
+        mgk_store_reader *reader;
+        make_array("<f8", fortran, 5, shape, &arrays[0]);
+        write_npy(&arrays[0]);
+        assert_ok(mgk_store_open(NPY, NULL, &reader));
+        assert_ok(mgk_store_read_matrix(reader, S - 1, L - 1, H - 1, STORE_F64, matrix, NULL));
+        assert_int_equal(truncate(NPY, 200), 0);
+        assert_fails(mgk_store_read_matrix(reader, S - 1, L - 1, H - 1, STORE_F64, matrix, NULL),
+                     STATUS_FORMAT);
+        assert_non_null(strstr(mgk_fail_message(), NPY ": has become shorter"));
+        mgk_store_close(reader);
+    }
+}
+
 static void archives(void **state)
 {
     (void)state;
@@ -326,7 +346,7 @@ int main(void)
         cmocka_unit_test(every_type_and_order),   cmocka_unit_test(archives),
         cmocka_unit_test(arrays_of_layers),       cmocka_unit_test(others_are_refused),
         cmocka_unit_test(archives_leave_choices), cmocka_unit_test(damaged_files),
-        cmocka_unit_test(arrays_are_listed),
+        cmocka_unit_test(arrays_are_listed),      cmocka_unit_test(files_that_shrink),
     };
     return cmocka_run_group_tests(tests, NULL, remove_files);
 }

@@ -272,7 +272,7 @@ grep -q '^theirs.npy,head,next,,0,1,,,,0.5,,1$' theirs.csv || complain "an array
 grep -q '^theirs.npy,pair,position_overlap,,0,0,0,1,,0.5,,1$' theirs.csv || complain "heads of an array"
 grep -q 'without .*tokens.*values' out.txt && complain "notes on standard output"
 # How its axes were read is said once, and is said otherwise by --axes.
-[ "$(grep -c 'theirs.npy: 1 x 2 matrices: read as 1 sample of 1 layer of 2 heads; name other axes by --axes, such as layer,head$' \
+[ "$(grep -c 'theirs.npy: 1 x 2 matrices: read as 1 sample of 1 layer of 2 heads, which is a guess: if these are the attentions of one text, stacked, say --axes layer,head; if the guess is right, --axes sample,head$' \
     err.txt)" -eq 1 ] || complain "axes: $(cat err.txt)"
 "$diversity" m.h5 --dataset attention --measures entropy >out.txt 2>err.txt || complain "a store by name"
 grep -q 'read as' err.txt && complain "axes of a store: $(cat err.txt)"
@@ -288,6 +288,36 @@ fails 2 '--axes is about files, not about a model' $model --axes head
 fails 2 'm.h5: an attention store, whose axes are known' m.h5 --axes layer
 "$programs/mgk-plot" attention theirs.npy -q --force -o p.png 2>err.txt || complain "a picture of heads"
 grep -q '^mgk-plot: theirs.npy: .* matrices: read as .*--axes' err.txt || complain "axes of a picture: $(cat err.txt)"
+# The table of an array repeats what was guessed; the report, too.
+"$diversity" theirs.npy -q --force -o theirs.h5 >out.txt 2>err.txt || complain "an array to HDF5"
+"$programs/mgk-info" theirs.h5 --json >info.txt
+grep -q 'warnings.*which is a guess' info.txt || complain "no warnings in the table: $(cat info.txt)"
+"$programs/mgk-report" theirs.h5 -q --force -o theirs.html || complain "a report on an array"
+grep -q '"warnings":\["theirs.npy: 1 x 2 matrices' theirs.html || complain "no warnings in the report"
+# Padding: the last of three tokens is none; its query sees the others, as in transformers.
+none='\000\000'
+padded() { # NUMBER...: an array [1, 1, 3, 3], and its mask
+    printf '\223NUMPY\001\000\166\000%-117s\n' \
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 3, 3), }"
+    for number; do printf "\\000\\000\\000\\000\\000\\000$number"; done
+}
+padded $more $quarter "$none" $half $half "$none" $more $quarter "$none" >padded.npy
+{
+    printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '|b1', 'fortran_order': False, 'shape': (1, 3), }"
+    printf '\001\001\000'
+} >valid.npy
+"$diversity" padded.npy -q --measures confidence --force -o padded.csv >out.txt 2>err.txt || complain "padding"
+grep -q 'padded.npy: the first or last columns of 1 matrix are all 0 (1 of 3 columns at most), .* by --mask$' err.txt ||
+    complain "padding is not told: $(cat err.txt)"
+"$diversity" padded.npy -q --mask valid.npy --measures confidence,rank --force -o padded.csv >out.txt 2>err.txt ||
+    complain "a mask: $(cat err.txt)"
+[ ! -s err.txt ] || complain "a mask leaves a warning: $(cat err.txt)"
+grep -q '^padded.npy,head,confidence,,0,0,,,,0.625,,1$' padded.csv || complain "a mask: $(cat padded.csv)"
+"$programs/mgk-rank" padded.npy -q --mask valid.npy --force -o padded.csv >out.txt || complain "ranks under a mask"
+grep -q '^0,0,0,2,2,' padded.csv || complain "ranks under a mask: $(cat padded.csv)"
+fails 2 '--mask is about files, not about a model' $model --mask valid.npy
+fails 2 'm.h5: an attention store, whose lengths are known' m.h5 --mask valid.npy
+fails 1 'valid.npy: a mask of 1 x 3 tokens, but theirs.npy was read as 1 sample of 2' theirs.npy --mask valid.npy
 # Rows 1, 0 and 1/4, 3/4 of the first head look causal; of a causal model the first has no other key.
 one='\360\077'
 array $one '\000\000' $quarter $more $one '\000\000' $half $half >masked.npy

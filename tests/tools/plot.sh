@@ -67,7 +67,7 @@ done
 
 # Every kind.
 draws p.png attention s1.h5 s3.h5
-draws p.svg attention s1.h5 --shared --scale percentile --colors cividis
+draws p.svg attention s1.h5 --separate --scale percentile --colors cividis
 draws p.png attention part1.h5 --layers 1 --heads 0 --sample 2 --matrix
 draws p.png attention s1.h5 --labels --sample 1
 draws p.svg attention s1.h5 s3.h5 --words --range 0:2
@@ -152,7 +152,13 @@ matrices="1 2 3 8 9 11 12"
 option_of "1 3 8 9 12" --sample 1
 option_of "$matrices 4 5 10 13 14 15 16 17 19 20" --layers 1
 option_of "$matrices 4 5 10 13 14 -15 16 19 20" --heads 0
-option_of "-13 -14 15 -17 -18 19" --measure js
+option_of "-4 -5 -13 -14 15 -17 -18 19" --measure js
+draws p.png ranks r1.csv --measure effective_rank
+draws p.svg ranks r1.h5 r3.json --measure energy_1
+refuses 2 '--measure: no column "efective_rank" of numbers in rank files; similar: effective_rank' \
+    ranks r1.csv --measure efective_rank -o p.png
+refuses 2 '--measure: no column "storage" of numbers' ranks r1.csv --measure storage -o p.png
+refuses 2 '--measure: a sweep draws ranks alone' ranks --sweep r1.h5 --measure rank -o p.png
 option_of "3 12" --tokens 5
 option_of "3 12" --tokens 100
 option_of "1 8 9" --dataset /attention
@@ -164,6 +170,11 @@ option_of "-1 -2 -3" --matrix
 option_of "$matrices 13 15 16 19 20" --colors coolwarm
 option_of "$matrices 13 15 16 20" --scale linear
 option_of "$matrices 16" --shared
+option_of "1 2 3" --separate
+option_of "1 2 3 4 5 -6 8 9 10 11 12 13 14 15 16 17 19 20" --from-one
+draws p.png heads d1.h5 --from-zero
+refuses 2 '--from-zero and --from-one exclude each other' heads d1.h5 --from-zero --from-one -o p.png
+refuses 2 '--shared and --separate exclude each other' attention s1.h5 --shared --separate -o p.png
 option_of "$matrices" --pooling max
 option_of "$matrices" --panel 30
 option_of "2 -7 11" --head-dim 2

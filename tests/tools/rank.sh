@@ -149,8 +149,8 @@ grep -q '^mgk-rank: zero.npy: sample 0, layer 0, head 0: row 0 is all zeros' err
     complain "rows of zeros: $(cat err.txt)"
 "$rank" zero.npy -q --allow-zero-rows >out.txt || complain "zero matrices are not counted"
 grep -q '^ *0 .* 0 to 0 * - * - * [0-9]*$' out.txt || complain "zero matrices: $(cat out.txt)"
-grep -q '^rows of zeros: 4 in 1 matrix, counted as they are$' out.txt || complain "rows of zeros: $(cat out.txt)"
-grep -q '^warning' out.txt && complain "rows of zeros are told as unnormalised: $(cat out.txt)"
+grep -q '^warning: rows of zeros: 4 in 1 matrix, counted as they are$' out.txt || complain "rows of zeros: $(cat out.txt)"
+grep -q 'do not sum' out.txt && complain "rows of zeros are told as unnormalised: $(cat out.txt)"
 # One matrix is not told as several.
 "$rank" zero.npy --allow-zero-rows >out.txt 2>err.txt || complain "one matrix is not counted"
 grep -q 'zero.npy: only 1 matrix in each layer (1000 wanted)' err.txt || complain "one matrix: $(cat err.txt)"

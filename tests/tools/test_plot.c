@@ -486,6 +486,8 @@ static void gaps_alone_are_refused(void **state)
     write_matrix(path, (const double[9]){[0 ... 8] = (double)NAN});
     mgk_plot_options o = case_options(MGK_PLOT_ATTENTION, &path, 1);
     o.job.watcher = (mgk_watcher){.report = keep_remark, .context = remark};
+    case_refuses(o, MGK_INPUT, "plot_gaps.npy: no finite value to draw");
+    o.separate = true;
     case_refuses(o, MGK_INPUT, "plot_gaps.npy: layer 0, head 0: no finite value to draw");
     assert_string_equal(remark, "");
 }
@@ -502,7 +504,7 @@ static void negative_values_are_reported(void **state)
     write_matrix(paths[1], (const double[9]){0.5, 0.5, 0, 1, 0, 0, 0, -0.25, 1});
     mgk_plot_options o = case_options(MGK_PLOT_ATTENTION, paths, 2);
     case_refuses(o, MGK_INPUT, expected);
-    o.shared = true;
+    o.separate = true;
     case_refuses(o, MGK_INPUT, expected);
     o.scale = "linear";
     mgk_free(case_draw(&o).pixels);

@@ -178,9 +178,10 @@ static void layers_count_from_zero_or_one(void **state)
     (void)state;
     mgk_plot_options o = options(&path, 1, NULL);
     write_table(path, "y-x,difference,mean_js,,0,,,,,1,,4,0,2,0.5,0.5,1\n");
-    png_picture from_one = case_draw(&o);
-    o.from_zero = true;
     png_picture from_zero = case_draw(&o);
+    o.from_one = true;
+    png_picture from_one = case_draw(&o);
+    o.from_one = false;
     write_table(path, "y-x,difference,mean_js,,1,,,,,1,,4,0,2,0.5,0.5,1\n");
     png_picture shifted = case_draw(&o);
     case_assert_same(&shifted, &from_one);

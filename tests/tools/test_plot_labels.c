@@ -173,14 +173,14 @@ static void titles_name_model_and_sample(void **state)
     write_array();
     mgk_plot_options o = case_options(MGK_PLOT_ATTENTION, both, 1);
     o.sample = 1;
-    assert_text(&o, "Title=plot_model.safetensors, sample 1\n", true);
+    assert_text(&o, "Title=plot_model, sample 1\n", true);
     o.input_count = 2;
     o.sample = 0;
     assert_text(&o, "Title=sample 0\n", true);
     o.title = "Mine";
     assert_text(&o, "Title=Mine\n", true);
     o = case_options(MGK_PLOT_WEIGHTS, both, 1);
-    assert_text(&o, "Title=plot_model.safetensors\n", true);
+    assert_text(&o, "Title=plot_model\n", true);
     o = case_options(MGK_PLOT_FIGURE, both, 1);
     o.figure = 5;
     assert_text(&o, "Title=", false);

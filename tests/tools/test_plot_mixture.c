@@ -180,6 +180,21 @@ static void bars_are_proportional(void **state)
     assert_true(blues[0] > 2 * blues[1]);
 }
 
+/* Cosines have both signs: 0 is the middle of a diverging colour map. */
+static void cosines_diverge(void **state)
+{
+    (void)state;
+    FILE *file = case_begin_table(path, false);
+    put_model(file, "m", 1, 2, 2);
+    fputs("m,head,key_weight_cosine,,0,0,,,,0,,4\nm,head,key_weight_cosine,,0,1,,,,-0.4,,4\n",
+          file);
+    assert_int_equal(fclose(file), 0);
+    png_picture picture = draw(path);
+    assert_true(count_color(&picture, mgk_colormap_at(COLORMAP_COOLWARM, 0.5)) > 1000);
+    assert_true(count_color(&picture, mgk_colormap_at(COLORMAP_COOLWARM, 0)) > 1000);
+    mgk_free(picture.pixels);
+}
+
 /* From one head of one key to 48 layers of 64 heads, and to 16 models of 1 to 16 keys. */
 static void sizes(void **state)
 {
@@ -224,8 +239,9 @@ static void refusals(void **state)
                  "table.csv: \"key_use\" is -0.5, expected 0 to 1");
     mgk_plot_options o = case_options(MGK_PLOT_MIXTURE, formats, 1);
     o.measure = "key_use";
-    case_refuses(o, MGK_USAGE,
-                 "`measure`: not an option of mixture, but of curves, heads, depth, pairs, ");
+    case_refuses(
+        o, MGK_USAGE,
+        "`measure`: not an option of mixture, but of ranks, curves, heads, depth, pairs, ");
 }
 
 int main(void)
@@ -234,6 +250,7 @@ int main(void)
         cmocka_unit_test(formats_agree),
         cmocka_unit_test(shares_are_those_of_the_file),
         cmocka_unit_test(bars_are_proportional),
+        cmocka_unit_test(cosines_diverge),
         cmocka_unit_test(sizes),
         cmocka_unit_test(refusals),
     };

@@ -142,8 +142,12 @@ static void lines_are_those_of_the_file(void **state)
     mgk_rank_table_free(&table);
     assert_true(median[1] < median[T + 1] && median[1] > median[2]);
     const mgk_sweep_model model = {"the same", thresholds, T, median, lower, upper, noise};
-    const mgk_sweeps sweeps = {
-        &model, 1, numbers, LAYERS, "threshold", "Median rank and quartiles, 5 matrices a layer"};
+    const mgk_sweeps sweeps = {.models = &model,
+                               .model_count = 1,
+                               .layer_numbers = numbers,
+                               .layers = LAYERS,
+                               .threshold_name = "threshold",
+                               .heading = "Median rank and quartiles, 5 matrices a layer"};
     mgk_picture_options options = mgk_picture_defaults();
     options.force = true;
     assert_ok(mgk_draw_sweeps(&sweeps, &options, "sweep_expected.png"));

@@ -222,8 +222,10 @@ static void coarse_grid_is_noticed(void **state)
         mgk_rank_summary summary;
         mgk_rank_options o = case_from_array();
         case_write_array(case_array, H5T_NATIVE_FLOAT, cases[i].entry);
+        o.axes = "sample,layer,head"; /* else a line says that they are a guess */
         o.job.watcher = case_watch(&log);
         assert_done(mgk_rank_attention(&o, &summary));
+        assert_int_equal(strstr(summary.warnings, "bf16 numbers") != NULL, cases[i].coarse > 0);
         assert_true(*cases[i].line ? strstr(log.lines, cases[i].line) != NULL : !*log.lines);
         assert_int_equal(log.done, 24);
         assert_int_equal(log.total, 24);
@@ -233,6 +235,27 @@ static void coarse_grid_is_noticed(void **state)
             assert_string_equal(summary.coarse_format, cases[i].format);
         mgk_release(summary.layers);
         mgk_release(summary.histogram);
+    }
+}
+
+/* The table repeats what was guessed, and what the summary warns of. */
+static void warnings_are_kept(void **state)
+{
+    (void)state;
+    case_write_array(case_array, H5T_NATIVE_FLOAT, known_bf16);
+    for (int named = 0; named < 2; named++) {
+        mgk_rank_options o = case_from_array();
+        mgk_table *table;
+        o.axes = named ? "sample,layer,head" : NULL;
+        assert_done(mgk_rank_to_table(&o, &table, NULL));
+        const char *settings = mgk_table_settings(table);
+        assert_non_null(strstr(settings, "\"warnings\":["));
+        assert_non_null(strstr(settings, "all entries of 12 matrices are bf16 numbers"));
+        assert_int_equal(strstr(settings,
+                                "a guess: if this is torch.stack(outputs.attentions), say "
+                                "`axes` layer,sample,head") != NULL,
+                         !named);
+        mgk_table_close(table);
     }
 }
 
@@ -512,6 +535,7 @@ int main(void)
         cmocka_unit_test(arrays_of_numpy),
         cmocka_unit_test(half_precision),
         cmocka_unit_test(coarse_grid_is_noticed),
+        cmocka_unit_test(warnings_are_kept),
         cmocka_unit_test(sweep_of_two_inputs),
         cmocka_unit_test(pictures_of_different_layers),
         cmocka_unit_test(settings_name_whole_paths),

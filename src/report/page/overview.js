@@ -56,6 +56,11 @@ function apartLines() {
       "…) on other samples, layers, heads or matrices, as far as their tables tell: they are shown apart.");
 }
 
+/* What the programs that made the tables warned of, once each. */
+function warningLines() {
+  return Array.from(new Set([].concat(...data.models.map((model) => model.warnings))));
+}
+
 function showOverview() {
   const columns = [{name: "model", text: true}, {name: "attention", text: true},
     {name: "layers"}, {name: "heads"}, {name: "samples"},
@@ -66,7 +71,7 @@ function showOverview() {
       model.heads.length || null, samplesOf(model), samplesShown(store), model.files.join(", "), store ? store.file : ""];
   });
   replace("overview", sortableTable("Models", columns, rows),
-    ...apartLines().concat(allAgainLines(true)).map(note), agreement());
+    ...warningLines().concat(apartLines(), allAgainLines(true)).map(note), agreement());
 }
 
 function showBar() {

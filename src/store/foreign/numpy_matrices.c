@@ -67,10 +67,13 @@ mgk_status mgk_numpy_matrices_find(const mgk_numpy_matrices *matrices, const cha
     if (array->kind != 'f' || (size != 2 && size != 4 && size != 8))
         return mgk_fail(STATUS_UNSUPPORTED, "%s: %s holds %s, expected float16, float32 or float64",
                         matrices->path, label, type);
-    if (is_spread(array) && !mgk_numpy_elements(matrices->file, *index))
-        return mgk_fail(STATUS_UNSUPPORTED,
-                        "%s: %s is in Fortran order, which is read from .npy files only",
+    const unsigned char *elements;
+    mgk_status status =
+        is_spread(array) ? mgk_numpy_map(matrices->file, *index, &elements) : STATUS_OK;
+    if (status == STATUS_UNSUPPORTED)
+        return mgk_fail(status, "%s: %s is in Fortran order, which is read from .npy files only",
                         matrices->path, label);
+    TRY(status);
     *storage = size == 2 ? STORE_F16 : size == 4 ? STORE_F32 : STORE_F64;
     return STATUS_OK;
 }
@@ -125,8 +128,9 @@ mgk_status mgk_numpy_matrices_read(mgk_numpy_matrices *matrices, size_t index,
     strides_of(array, strides);
     for (int i = 0; i + 2 < array->rank; i++)
         place += coordinates[i] * strides[i];
-    const unsigned char *elements = mgk_numpy_elements(matrices->file, index);
-    if (elements) {
+    const unsigned char *elements;
+    if (is_spread(array)) {
+        TRY(mgk_numpy_map(matrices->file, index, &elements));
         elements += place * size;
     } else {
         TRY(reserve(&matrices->matrix, &matrices->matrix_size, rows * columns * size));

@@ -203,6 +203,13 @@ out:
     return status;
 }
 
+mgk_status mgk_h5_link(const mgk_h5_file *file, const char *name, const char *other)
+{
+    if (H5Lcreate_hard(file->id, name, file->id, other, H5P_DEFAULT, H5P_DEFAULT) < 0)
+        return mgk_h5_fail(STATUS_IO, file, "cannot link \"%s\" as \"%s\"", name, other);
+    return STATUS_OK;
+}
+
 mgk_status mgk_h5_set_axis(const mgk_h5_file *file, hid_t dataset, unsigned axis, const char *label,
                            hid_t scale)
 {

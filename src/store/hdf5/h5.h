@@ -78,6 +78,9 @@ mgk_status mgk_h5_create_dataset(const mgk_h5_file *file, const char *name, hid_
 mgk_status mgk_h5_create_scale(const mgk_h5_file *file, const char *name, const char *label,
                                size_t count, const int32_t *values, hid_t *out);
 
+/* Gives an object a second name, a hard link. */
+mgk_status mgk_h5_link(const mgk_h5_file *file, const char *name, const char *other);
+
 /* Gives an axis of the dataset its label and its dimension scale. */
 mgk_status mgk_h5_set_axis(const mgk_h5_file *file, hid_t dataset, unsigned axis, const char *label,
                            hid_t scale);
@@ -92,6 +95,9 @@ void mgk_h5_get_label(hid_t dataset, int rank, int axis, char *text, size_t size
 /* Attributes with one value. */
 mgk_status mgk_h5_put_string(const mgk_h5_file *file, hid_t object, const char *name,
                              const char *text);
+/* The warnings of settings (mgk_json_warnings) as the attribute `warnings` of the file, if there
+ * are any; NULL: no settings. */
+mgk_status mgk_h5_put_warnings(const mgk_h5_file *file, const char *settings);
 mgk_status mgk_h5_put_integer(const mgk_h5_file *file, hid_t object, const char *name,
                               int32_t value);
 mgk_status mgk_h5_put_integer64(const mgk_h5_file *file, hid_t object, const char *name,

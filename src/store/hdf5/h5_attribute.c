@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <hdf5_hl.h>
 
+#include "base/json.h"
 #include "base/memory.h"
 #include "store/hdf5/h5.h"
 
@@ -37,6 +38,15 @@ mgk_status mgk_h5_put_string(const mgk_h5_file *file, hid_t object, const char *
     hid_t type = mgk_h5_text_type();
     mgk_status status = put(file, object, name, type, &text);
     mgk_h5_close(type);
+    return status;
+}
+
+mgk_status mgk_h5_put_warnings(const mgk_h5_file *file, const char *settings)
+{
+    char *lines;
+    TRY(mgk_json_warnings(settings, &lines));
+    mgk_status status = lines ? mgk_h5_put_string(file, file->id, "warnings", lines) : STATUS_OK;
+    mgk_free(lines);
     return status;
 }
 

@@ -44,9 +44,12 @@ static mgk_status create_scales(const mgk_h5_file *file, const mgk_store_descrip
     for (int axis = 0; axis < STORE_AXES; axis++) {
         const mgk_axis_layout *layout = &mgk_axis_layouts[axis];
         scales[axis] = H5I_INVALID_HID;
-        if (axis_is_used(description, axis))
-            TRY(mgk_h5_create_scale(file, layout->scale, layout->label, sizes[axis], values[axis],
-                                    &scales[axis]));
+        if (!axis_is_used(description, axis))
+            continue;
+        TRY(mgk_h5_create_scale(file, layout->label, layout->label, sizes[axis], values[axis],
+                                &scales[axis]));
+        if (layout->older)
+            TRY(mgk_h5_link(file, layout->label, layout->older));
     }
     return STATUS_OK;
 }

@@ -2,10 +2,14 @@
 #include "store/schema/layout.h"
 
 const mgk_axis_layout mgk_axis_layouts[STORE_AXES] = {
-    [AXIS_SAMPLE] = {"sample", "samples"}, [AXIS_LAYER] = {"layer", "layers"},
-    [AXIS_HEAD] = {"head", "heads"},       [AXIS_MIXTURE] = {"mixture", "mixture"},
-    [AXIS_QUERY] = {"query", "query"},     [AXIS_KEY] = {"key", "key"},
-    [AXIS_DIM] = {"dim", "dim"},           [AXIS_MODEL_DIM] = {"model_dim", "model_dim"},
+    [AXIS_SAMPLE] = {"sample", "samples"},
+    [AXIS_LAYER] = {"layer", "layers"},
+    [AXIS_HEAD] = {"head", "heads"},
+    [AXIS_MIXTURE] = {"mixture", NULL},
+    [AXIS_QUERY] = {"query", NULL},
+    [AXIS_KEY] = {"key", NULL},
+    [AXIS_DIM] = {"dim", NULL},
+    [AXIS_MODEL_DIM] = {"model_dim", NULL},
 };
 
 static const mgk_object_layout layouts[STORE_OBJECTS] = {

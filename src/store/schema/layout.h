@@ -25,8 +25,8 @@ typedef enum mgk_store_axis {
 } mgk_store_axis;
 
 typedef struct mgk_axis_layout {
-    const char *label; /* "sample" */
-    const char *scale; /* its dimension scale, a dataset: "samples" */
+    const char *label; /* "sample"; so its dimension scale is called, a dataset */
+    const char *older; /* another link to it, its only name in older files; NULL: none */
 } mgk_axis_layout;
 
 typedef struct mgk_object_layout {

@@ -67,6 +67,7 @@ static mgk_status begin_file(mgk_measures_file *f, const char *path, const char 
     TRY(mgk_h5_put_string(&f->file, f->file.id, "format", "mgk-diversity"));
     TRY(mgk_h5_put_integer(&f->file, f->file.id, "format_version", 1));
     TRY(mgk_h5_put_string(&f->file, f->file.id, "settings", settings));
+    TRY(mgk_h5_put_warnings(&f->file, settings));
     if (!f->several)
         return STATUS_OK;
     TRY(create_group(f, "/inputs", &inputs));

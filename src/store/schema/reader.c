@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "store/foreign/plain.h"
 #include "store/hdf5/h5_box.h"
+#include "store/schema/convert.h"
 #include "store/schema/reader_private.h"
 
 static mgk_status is_native(const mgk_store_reader *reader, bool *out)
@@ -104,6 +106,32 @@ out:
     return status;
 }
 
+mgk_status mgk_store_mask(mgk_store_reader *reader, const char *path)
+{
+    const mgk_store_description *d = &reader->description;
+    mgk_mask mask;
+    if (mgk_store_has_tokens(reader))
+        return mgk_fail(
+            STATUS_USAGE,
+            "%s: an attention store, whose lengths are known; `mask` is about arrays of "
+            "other software",
+            reader->path);
+    TRY(mgk_mask_read(path, &mask));
+    if (mask.samples != d->samples || mask.tokens != d->tokens) {
+        const mgk_status status = mgk_fail(
+            STATUS_SHAPE,
+            "%s: a mask of %d x %d tokens, but %s was read as %d %s of %d (`axes` says which "
+            "axis is that of samples)",
+            path, mask.samples, mask.tokens, reader->path, d->samples,
+            MGK_NOUN(d->samples, "sample", "samples"), d->tokens);
+        mgk_mask_free(&mask);
+        return status;
+    }
+    mgk_mask_free(&reader->mask);
+    reader->mask = mask;
+    return STATUS_OK;
+}
+
 /* Frees arrays that the reader owns but refers to by pointers to const. */
 static void free_owned(const void *array)
 {
@@ -124,6 +152,7 @@ void mgk_store_close(mgk_store_reader *reader)
     free_owned(reader->description.head_index);
     free_owned(reader->description.token_text.subword);
     mgk_free_matrices(&reader->matrices);
+    mgk_mask_free(&reader->mask);
     mgk_numpy_matrices_close(&reader->numpy);
     mgk_free(reader->path);
     mgk_free(reader);
@@ -170,7 +199,7 @@ static mgk_status read_under(mgk_store_reader *reader, const char *name,
 static mgk_status read_length(mgk_store_reader *reader, int32_t sample, int32_t *out)
 {
     const hsize_t start = (hsize_t)sample, count = 1;
-    *out = reader->description.tokens;
+    *out = reader->mask.length ? reader->mask.length[sample] : reader->description.tokens;
     if (reader->lengths.id < 0)
         return STATUS_OK;
     mgk_h5_enter();
@@ -211,9 +240,12 @@ mgk_status mgk_store_read_matrix(mgk_store_reader *reader, int32_t sample, int32
     TRY(read_length(reader, sample, &valid));
     if (length)
         *length = valid;
-    if (!reader->numpy.file)
-        return read_under(reader, array->name, &array->dataset, leading, coordinates, 1, type, out);
-    return mgk_numpy_matrices_read(&reader->numpy, array->member, coordinates, type, out);
+    TRY(reader->numpy.file
+            ? mgk_numpy_matrices_read(&reader->numpy, array->member, coordinates, type, out)
+            : read_under(reader, array->name, &array->dataset, leading, coordinates, 1, type, out));
+    if (reader->mask.length)
+        mgk_mask_apply(&reader->mask, sample, mgk_real_size(type), out);
+    return STATUS_OK;
 }
 
 mgk_status mgk_store_read(mgk_store_reader *reader, mgk_store_object object, int32_t sample,

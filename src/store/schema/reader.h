@@ -38,6 +38,15 @@ mgk_status mgk_store_open_as(const char *path, const char *dataset, const char *
 /* The same with the usual axes. */
 mgk_status mgk_store_open(const char *path, const char *dataset, mgk_store_reader **out);
 
+/*
+ * Says which tokens of an array of other software are valid, by the mask in a file (see
+ * store/foreign/mask.h): a matrix is then read as its block of valid rows and columns, first in the
+ * matrix, with zeros around it, and the length of its sample is that of the block. STATUS_USAGE: an
+ * attention store, which says so itself; STATUS_SHAPE: a mask of other samples or tokens; or an
+ * error of mgk_mask_read.
+ */
+mgk_status mgk_store_mask(mgk_store_reader *reader, const char *path);
+
 /* Closes it; NULL is accepted. */
 void mgk_store_close(mgk_store_reader *reader);
 

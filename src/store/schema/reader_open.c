@@ -12,12 +12,19 @@ static mgk_status open_one(const mgk_store_reader *reader, const char *name, H5T
                                out->shape);
 }
 
+/* The name of an axis's scale in this file. */
+static const char *find_scale(const mgk_store_reader *reader, mgk_store_axis axis)
+{
+    const mgk_axis_layout *layout = &mgk_axis_layouts[axis];
+    return mgk_h5_has_dataset(&reader->file, layout->label) ? layout->label : layout->older;
+}
+
 /* Reads the dimension scale with the numbers of the stored samples, layers or heads. */
 static mgk_status read_index(mgk_store_reader *reader, mgk_store_axis axis,
                              size_t sizes[STORE_AXES], const int32_t **out)
 {
     mgk_status status = STATUS_OK;
-    const char *name = mgk_axis_layouts[axis].scale;
+    const char *name = find_scale(reader, axis);
     const hsize_t start = 0;
     int32_t *values = NULL;
     mgk_stored_dataset scale;

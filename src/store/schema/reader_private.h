@@ -3,6 +3,7 @@
 #ifndef MGK_STORE_READER_PRIVATE_H
 #define MGK_STORE_READER_PRIVATE_H
 
+#include "store/foreign/mask.h"
 #include "store/foreign/matrix_arrays.h"
 #include "store/foreign/numpy_matrices.h"
 #include "store/hdf5/h5.h"
@@ -16,6 +17,7 @@ struct mgk_store_reader {
     mgk_stored_dataset objects[STORE_OBJECTS];
     mgk_matrix_arrays matrices; /* the arrays that mgk_store_read_matrix reads */
     mgk_numpy_matrices numpy;   /* open if the file is a NumPy file */
+    mgk_mask mask;              /* of an array of other software; zeroed: none */
 };
 
 /* Fills the description and opens every object of an attention store. */

@@ -26,9 +26,12 @@
  *   All but /tokens and /lengths are optional. Outside the valid block
  *   (length x length) matrices are 0. Parameters keep their precision.
  *
- * Axes: every axis has its label, as above, and a dimension scale (int32):
- *   /samples, /layers, /heads: their numbers in the input and the model;
+ * Axes: every axis has its label, as above, and a dimension scale (int32) of this name, from which
+ * xarray takes the names of dimensions:
+ *   /sample, /layer, /head: their numbers in the input and the model;
  *   /mixture, /query, /key, /dim, /model_dim: 0, 1, 2, ...
+ * /samples, /layers and /heads are hard links to the first three, which older files have under
+ * these names alone.
  *
  * Chunks of the sample objects are one matrix (the last two axes) up to 1 MiB, else
  * blocks of rows of about 1 MiB. Filters: none, or shuffle followed by deflate.
