@@ -59,13 +59,18 @@ typedef struct mgk_dataset_options {
     size_t vocabulary;     /* tokens: V, ids are in [0, V) */
     /* tokens: this id at the end of a row is padding, as -1 always is; -1: no other */
     int32_t padding;
-    /* tokens, lm with lines: reduce N to the length of the longest sequence */
+    /* tokens, lm with lines or strings: reduce N to the length of the longest sequence */
     bool fit;
     /* tokens: the array of the only path; NULL: the file is read */
     const mgk_token_array *ids;
     /* lm: the tokenizer, NULL: bytes; with large texts it must outlive the dataset */
     const mgk_tokenizer *tokenizer;
     bool lines; /* lm: each line is one sample */
+    /* lm, in place of paths: texts in memory, [string_count], used during mgk_dataset_open only;
+     * string_sizes NULL: each ends with a 0 */
+    const char *const *strings;
+    const size_t *string_sizes;
+    size_t string_count;
 } mgk_dataset_options;
 
 /*

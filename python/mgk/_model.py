@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: MIT
+"""A model in memory, and the attention of texts."""
+
+import collections
+import ctypes as c
+import operator
+import warnings
+
+import numpy as np
+
+from ._library import as_list, call, check, fill, text_of, types
+from ._progress import Progress, Warning
+
+_PRECISIONS = {"single": False, "double": True}
+
+Sample = collections.namedtuple("Sample", "tokens attention")
+Sample.__doc__ = "Token ids [N], int32, and attention [L, H, N, N] of one text."
+
+
+def is_double(precision):
+    """Whether to compute in float64."""
+    try:
+        return _PRECISIONS[precision]
+    except (KeyError, TypeError):
+        raise ValueError(f"precision: expected 'single' or 'double', not {precision!r}") from None
+
+
+def _numbers(values, what):
+    """A C array of whole numbers, and its length; None: all."""
+    if values is None:
+        return None, 0
+    numbers = [operator.index(v) for v in as_list(values, what)]
+    return (c.c_int * len(numbers))(*numbers), len(numbers)
+
+
+def texts_of(texts):
+    """A list of texts or of sequences of ids."""
+    if isinstance(texts, str):
+        return [texts]
+    if isinstance(texts, bytes) or not hasattr(texts, "__iter__"):
+        raise TypeError(f"texts: expected a list of str, not {type(texts).__name__}")
+    if hasattr(texts, "detach"):
+        texts = texts.detach().cpu()
+    if hasattr(texts, "numpy"):
+        texts = texts.numpy()
+    texts = list(texts)
+    if not texts:
+        raise ValueError("texts: at least one is expected")
+    return texts
+
+
+class Model:
+    """A model in memory.
+
+    Parameters
+    ----------
+    path : str or path
+        A checkpoint that the toolkit reads: a file or a folder.
+    precision : {'single', 'double'}
+        Of the computation; attention is float32 or float64 accordingly.
+    device : str
+        'auto', 'cpu', 'cuda' or 'cuda:N'.
+    threads : int
+        0: all cores.
+
+    Examples
+    --------
+    >>> import mgk
+    >>> model = mgk.Model("models/lm-mgk-4.safetensors")
+    >>> model.layers, model.heads
+    (6, 4)
+    >>> [sample.attention.shape for sample in model.samples(["a text", "another"])]
+    [(6, 4, 6, 6), (6, 4, 7, 7)]
+    """
+
+    def __init__(self, path, *, precision="single", device="auto", threads=0):
+        self._address = c.c_void_p()
+        self.precision = precision
+        self.path = path
+        job = fill(types["mgk_job"](), device=device, threads=threads)
+        check(
+            "mgk_network_open",
+            text_of(path, "model"),
+            c.byref(job),
+            is_double(precision),
+            c.byref(self._address),
+        )
+        shape = call("mgk_network_shape_of", self._address)
+        #: The kind of attention: "softmax", "mgk", …
+        self.kind = shape.attention.decode()
+        self.layers, self.heads = shape.layers, shape.heads
+        #: The most tokens that it reads.
+        self.length = shape.length
+        self.vocabulary = shape.vocabulary
+        self.causal = shape.causal
+
+    def close(self):
+        """Release the memory of the model."""
+        address, self._address = getattr(self, "_address", None), c.c_void_p()
+        if address:
+            call("mgk_network_close", address)
+
+    __del__ = close
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __repr__(self):
+        return (
+            f"<mgk.Model {str(self.path)!r}: {self.kind}, {self.layers} layers of "
+            f"{self.heads} heads, {self.length} positions>"
+        )
+
+    def tokenize(self, text, length=None):
+        """Token ids of a text, int32, with those that the model expects around it.
+
+        Cut to `length`, by default the model's own.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"text: expected a str, not {type(text).__name__}")
+        data = text.encode("utf-8")
+        ids, count = c.POINTER(c.c_int32)(), c.c_int()
+        check(
+            "mgk_network_tokenize_cut",
+            self._address,
+            data,
+            len(data),
+            self.length if length is None else operator.index(length),
+            c.byref(ids),
+            c.byref(count),
+        )
+        try:
+            return np.array(ids[: count.value], np.int32)
+        finally:
+            call("mgk_release", ids)
+
+    def token_texts(self, tokens):
+        """The text of each token, for people."""
+        text, texts = c.c_char_p(), []
+        for token in tokens:
+            check("mgk_network_token_text", self._address, operator.index(token), c.byref(text))
+            texts.append(text.value.decode("utf-8", "replace"))
+        return texts
+
+    def _ids(self, text, length):
+        """Token ids of a text, or of a sequence of ids, where -1 at the end is padding."""
+        if isinstance(text, str):
+            return self.tokenize(text, length)
+        ids = np.asarray(text)
+        if ids.ndim != 1 or ids.dtype.kind not in "iu":
+            raise TypeError("texts: expected str, or sequences of token ids")
+        ids = ids[: ids.size - np.argmax(ids[::-1] != -1)] if (ids != -1).any() else ids[:0]
+        return np.ascontiguousarray(ids[: length or self.length], np.int32)
+
+    def _attention(self, ids, layers, heads):
+        """Attention [L, H, N, N] of token ids, float64."""
+        layers, layer_count = _numbers(layers, "layers")
+        heads, head_count = _numbers(heads, "heads")
+        shape = (
+            len(set(layers)) if layers else self.layers,
+            len(set(heads)) if heads else self.heads,
+            ids.size,
+            ids.size,
+        )
+        out = np.empty(shape)
+        check(
+            "mgk_network_attention_of",
+            self._address,
+            ids.ctypes.data_as(c.POINTER(c.c_int32)),
+            ids.size,
+            layers,
+            layer_count,
+            heads,
+            head_count,
+            out.ctypes.data_as(c.POINTER(c.c_double)),
+        )
+        return out
+
+    @property
+    def _dtype(self):
+        return np.float64 if is_double(self.precision) else np.float32
+
+    def samples(self, texts, *, layers=None, heads=None, length=None):
+        """Yield a `Sample` for each text; memory does not grow with their number."""
+        for text in texts_of(texts):
+            ids = self._ids(text, length)
+            if ids.size == 0:
+                raise ValueError("texts: one has no tokens")
+            yield Sample(ids, self._attention(ids, layers, heads).astype(self._dtype))
+
+    def attention(self, texts, *, layers=None, heads=None, length=None, return_lengths=False,
+                  progress=None):
+        """Attention of all texts, as `mgk.attention` gives it."""
+        texts = texts_of(texts)
+        ids = [self._ids(text, length) for text in texts]
+        lengths = np.array([i.size for i in ids], np.int32)
+        if lengths.min() == 0:
+            raise ValueError(f"texts: number {lengths.argmin()} has no tokens")
+        follower = Progress(progress, "attention")
+        tokens, out = lengths.max(), None
+        try:
+            for sample, tokens_ in enumerate(ids):
+                matrices = self._attention(tokens_, layers, heads)
+                if out is None:
+                    out = np.zeros((len(ids), *matrices.shape[:2], tokens, tokens), self._dtype)
+                out[sample, :, :, : tokens_.size, : tokens_.size] = matrices
+                follower.take(sample + 1, len(ids), "", False, False)
+                follower.show()
+        finally:
+            follower.close(failed=True)
+        return (out, lengths) if return_lengths else out
+
+
+def attention(
+    model,
+    texts,
+    *,
+    layers=None,
+    heads=None,
+    length=None,
+    precision="single",
+    device="auto",
+    threads=0,
+    return_lengths=False,
+    progress=None,
+):
+    """Attention matrices of texts.
+
+    Parameters
+    ----------
+    model : str, path or Model
+        A checkpoint that the toolkit reads, or a model that is in memory already.
+    texts : str, list of str, or token ids
+        One sample each, tokenised as the model expects. A list of lists of ids, or an array of
+        them with -1 as padding, is taken as it is.
+    layers, heads : int or list of int, optional
+        All by default; they count from 0.
+    length : int, optional
+        Cut texts to so many tokens; by default to the positions of the model.
+    precision : {'single', 'double'}
+        Compute and return float32, or float64.
+    device, threads
+        As for `Model`, which has its own.
+    return_lengths : bool
+        Return the number of tokens of each text, too.
+    progress : None, bool or callable
+        None shows progress in notebooks and terminals; a function gets (done, total, note).
+
+    Returns
+    -------
+    ndarray [S, L, H, N, N]
+        Entry [s, l, h, i, j] is the weight that token i gives to token j in head h of layer l of
+        text s. N is that of the longest text; after the end of a shorter one entries are 0.
+    lengths : ndarray [S]
+        Only with return_lengths.
+
+    See Also
+    --------
+    Model.samples : one text after another, without holding all.
+
+    Examples
+    --------
+    >>> import mgk
+    >>> a = mgk.attention("models/lm-mgk-4.safetensors", ["The cat sat on the mat."])
+    >>> a.shape
+    (1, 6, 4, 23, 23)
+    >>> float(a[0, 2, 1, 5].sum().round(3))
+    1.0
+    """
+    choice = {"layers": layers, "heads": heads, "length": length}
+    if isinstance(model, Model):
+        return model.attention(texts, return_lengths=return_lengths, progress=progress, **choice)
+    with Model(model, precision=precision, device=device, threads=threads) as opened:
+        return opened.attention(texts, return_lengths=return_lengths, progress=progress, **choice)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""Pictures, shown in notebooks."""
+
+import contextlib
+import ctypes as c
+import os
+import tempfile
+
+import numpy as np
+
+from . import _inputs
+from ._arrays import is_array, matrices
+from ._library import as_list, check, header, options, run, types
+
+_KINDS = {
+    name[len("MGK_PLOT_") :].lower(): value
+    for name, value in header.enums["mgk_plot_kind"].items()
+}
+
+
+class Picture:
+    """A picture, which notebooks show.
+
+    Attributes
+    ----------
+    png : bytes
+    """
+
+    def __init__(self, png, draw):
+        self.png = png
+        self._draw = draw
+
+    def _repr_png_(self):
+        return self.png
+
+    def save(self, path, *, force=False):
+        """Write the picture: .png, .pdf or .svg, by the ending."""
+        self._draw(path, force)
+
+    def __repr__(self):
+        width, height = (int.from_bytes(self.png[at : at + 4], "big") for at in (16, 20))
+        return f"<mgk.Picture of {width} x {height} pixels>"
+
+
+@contextlib.contextmanager
+def _paths(x, about):
+    """The inputs as paths; an array passes through a file."""
+    if not is_array(x):
+        yield [os.fspath(path) for path in as_list(x, "inputs")], about["axes"]
+        return
+    array = matrices(x, **about)
+    views = array.kept[1]
+    with tempfile.TemporaryDirectory(prefix="mgk-") as folder:
+        path = os.path.join(folder, "array.npy")
+        np.save(path, np.stack(views, axis=1))
+        yield [path], "sample,layer,head"
+
+
+def plot(
+    kind, x, *, axes=None, allow_half=False, seed=0, title=None, progress=None, **choices
+):
+    """Draw a picture, as mgk-plot does.
+
+    Parameters
+    ----------
+    kind : str
+        "attention", "weights", "keys", "ranks", "curves", "cost", "heads", "depth", "pairs",
+        "roles", "compare", "prune", "map", "mixture", or "figure" with ``figure=2``.
+    x : path, list of paths, or array
+        Stores, rank files, files of measures, logs or models, as the kind needs. "attention" also
+        draws an array [..., N, N], with its axes as in `ranks`.
+    title : str, optional
+    **choices
+        Fields of mgk_plot_options in mgk.h: sample, layers, heads, colors, scale, shared, measure,
+        labels, words, first, last, names, sweep, panel and others.
+
+    Returns
+    -------
+    Picture
+
+    Examples
+    --------
+    >>> import mgk
+    >>> a = mgk.attention("models/lm-mgk-4.safetensors", "A short text.")
+    >>> picture = mgk.plot("attention", a, layers=[0, 1])
+    >>> picture.png[1:4]
+    b'PNG'
+    """
+    if kind not in _KINDS:
+        raise ValueError(f"kind: expected one of {', '.join(_KINDS)}, not {kind!r}")
+    fields = {name for name, _ in types["mgk_plot_options"]._fields_}
+    for name in choices:
+        if name not in fields or name in ("size", "job", "kind", "inputs", "output"):
+            raise TypeError(f"{name}: not an option of plot")
+    about = {"axes": axes, "allow_half": allow_half}
+
+    def draw(path, force):
+        with _paths(x, about) as (paths, names):
+            o = options(
+                "mgk_plot_options",
+                job=_inputs.job(None, None, seed, force),
+                inputs=paths,
+                output=path,
+                axes=names,
+                title=title,
+                **choices,
+            )
+            o.kind = _KINDS[kind]
+            run(o, lambda: check("mgk_plot_picture", c.byref(o)), progress, "picture")
+
+    with tempfile.TemporaryDirectory(prefix="mgk-") as folder:
+        path = os.path.join(folder, "picture.png")
+        draw(path, False)
+        with open(path, "rb") as file:
+            return Picture(file.read(), draw)
