@@ -11,7 +11,7 @@ import numpy as np
 
 from ._arrays import is_array, matrices
 from ._library import fill, keep, types
-from ._model import Model, is_double, texts_of
+from ._model import Model, ids_of, is_double, texts_of
 
 
 def whole(value, what):
@@ -55,9 +55,9 @@ def texts(texts, length):
 
 def _padded(texts):
     """Sequences of ids as one array, padded with -1."""
-    rows = [np.asarray(text) for text in texts]
-    if any(row.ndim != 1 or row.dtype.kind not in "iu" for row in rows):
-        raise TypeError("texts: expected str, or sequences of token ids")
+    rows = [ids_of(text) for text in texts]
+    if any(row.size == 0 for row in rows):
+        raise ValueError("texts: one has no tokens")
     out = np.full((len(rows), max(row.size for row in rows)), -1, np.int64)
     for place, row in zip(out, rows):
         place[: row.size] = row

@@ -31,6 +31,7 @@ __version__ = _functions["mgk_version"]().decode()
 Status = enum.IntEnum(
     "Status", {name[len("MGK_") :]: value for name, value in header.enums["mgk_result"].items()}
 )
+Status.__doc__ = "What went wrong: mgk_result of mgk.h."
 
 
 class Error(Exception):
@@ -103,7 +104,7 @@ def _scalar(kind, value, what):
         raise TypeError(f"{what}: expected True or False, not {_described(value)}")
     if kind is c.c_double:
         try:
-            return float(value)
+            return float(value if not isinstance(value, (str, bytes)) else None)
         except (TypeError, ValueError):
             raise TypeError(f"{what}: expected a number, not {_described(value)}") from None
     try:
@@ -237,7 +238,9 @@ def run(structure, action, progress=None, title=""):
             interrupt = interrupt or failure
             stopping.set()
     work.join()
-    follower.close(failed=bool(interrupt or work.failure))
+    if not interrupt and not work.failure:
+        follower.show()
+    follower.close()
     if interrupt:
         raise interrupt
     if work.failure:

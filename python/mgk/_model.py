@@ -4,13 +4,13 @@
 import collections
 import ctypes as c
 import operator
-import warnings
 
 import numpy as np
 
 from ._library import as_list, call, check, fill, text_of, types
-from ._progress import Progress, Warning
+from ._progress import Progress, warn
 
+_MOST = (1 << 31) - 1
 _PRECISIONS = {"single": False, "double": True}
 
 Sample = collections.namedtuple("Sample", "tokens attention")
@@ -47,6 +47,28 @@ def texts_of(texts):
     if not texts:
         raise ValueError("texts: at least one is expected")
     return texts
+
+
+def ids_of(text):
+    """A sequence of token ids, without -1 at its end, which is padding."""
+    ids = np.asarray(text)
+    if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
+        raise TypeError("texts: expected str, or sequences of token ids")
+    last = np.flatnonzero(ids != -1)
+    return ids[: last[-1] + 1] if last.size else ids[:0]
+
+
+def _length(length):
+    """A number of tokens, or None."""
+    if length is None:
+        return None
+    try:
+        number = operator.index(length)
+    except TypeError:
+        raise TypeError(f"length: expected a whole number, not {length!r}") from None
+    if not 0 < number <= _MOST:
+        raise ValueError(f"length: expected a positive number, not {number}")
+    return number
 
 
 class Model:
@@ -128,7 +150,7 @@ class Model:
             self._address,
             data,
             len(data),
-            self.length if length is None else operator.index(length),
+            self.length if length is None else _length(length),
             c.byref(ids),
             c.byref(count),
         )
@@ -149,11 +171,26 @@ class Model:
         """Token ids of a text, or of a sequence of ids, where -1 at the end is padding."""
         if isinstance(text, str):
             return self.tokenize(text, length)
-        ids = np.asarray(text)
-        if ids.ndim != 1 or ids.dtype.kind not in "iu":
-            raise TypeError("texts: expected str, or sequences of token ids")
-        ids = ids[: ids.size - np.argmax(ids[::-1] != -1)] if (ids != -1).any() else ids[:0]
-        return np.ascontiguousarray(ids[: length or self.length], np.int32)
+        ids = ids_of(text)
+        cut = ids[: self.length if length is None else length]
+        return np.ascontiguousarray(cut, np.int32)
+
+    def _all_ids(self, texts, length):
+        """Token ids of each text; a warning says how many are cut."""
+        ids = [self._ids(text, length) for text in texts]
+        most = self.length if length is None else length
+        for number, sample in enumerate(ids):
+            if sample.size == 0:
+                raise ValueError(f"texts: number {number} has no tokens")
+        full = [text for text, sample in zip(texts, ids) if sample.size == most]
+        cut = sum(
+            (len(self.tokenize(t, _MOST)) if isinstance(t, str) else ids_of(t).size) > most
+            for t in full
+        )
+        if cut:
+            what = "text is" if len(ids) == 1 else "texts are"
+            warn(f"{cut} of {len(ids)} {what} cut to {most} tokens")
+        return ids
 
     def _attention(self, ids, layers, heads):
         """Attention [L, H, N, N] of token ids, float64."""
@@ -185,20 +222,15 @@ class Model:
 
     def samples(self, texts, *, layers=None, heads=None, length=None):
         """Yield a `Sample` for each text; memory does not grow with their number."""
-        for text in texts_of(texts):
-            ids = self._ids(text, length)
-            if ids.size == 0:
-                raise ValueError("texts: one has no tokens")
+        for ids in self._all_ids(texts_of(texts), _length(length)):
             yield Sample(ids, self._attention(ids, layers, heads).astype(self._dtype))
 
-    def attention(self, texts, *, layers=None, heads=None, length=None, return_lengths=False,
-                  progress=None):
+    def attention(
+        self, texts, *, layers=None, heads=None, length=None, return_lengths=False, progress=None
+    ):
         """Attention of all texts, as `mgk.attention` gives it."""
-        texts = texts_of(texts)
-        ids = [self._ids(text, length) for text in texts]
+        ids = self._all_ids(texts_of(texts), _length(length))
         lengths = np.array([i.size for i in ids], np.int32)
-        if lengths.min() == 0:
-            raise ValueError(f"texts: number {lengths.argmin()} has no tokens")
         follower = Progress(progress, "attention")
         tokens, out = lengths.max(), None
         try:
@@ -210,7 +242,7 @@ class Model:
                 follower.take(sample + 1, len(ids), "", False, False)
                 follower.show()
         finally:
-            follower.close(failed=True)
+            follower.close()
         return (out, lengths) if return_lengths else out
 
 

@@ -13,6 +13,14 @@ class Warning(UserWarning):
     """What a reader of results must know, such as texts that were cut."""
 
 
+def warn(note):
+    """Warn about the caller's line, the first that is not in this package."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals.get("__package__") == __package__:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(note, Warning, stacklevel=level)
+
+
 def _in_notebook():
     shell = sys.modules.get("IPython") and sys.modules["IPython"].get_ipython()
     return bool(shell) and hasattr(shell, "kernel")
@@ -80,6 +88,7 @@ class Progress:
             raise TypeError("progress: expected None, True, False or a function")
         self.call = wanted if callable(wanted) else None
         self.is_shown = not self.call and _is_followed(wanted)
+        self.patience = 0 if wanted else _PATIENCE
         self.title = title
         self.begin = time.monotonic()
         self.lock = threading.Lock()
@@ -101,7 +110,7 @@ class Progress:
             return
         if self.call:
             self.call(*latest)
-        elif self.is_shown and time.monotonic() - self.begin > _PATIENCE:
+        elif self.is_shown and time.monotonic() - self.begin > self.patience:
             self.bar = self.bar or self._open(latest[1])
             self.bar.update(*latest)
 
@@ -111,10 +120,8 @@ class Progress:
         except ImportError:
             return _Line(self.title, total)
 
-    def close(self, failed):
-        if not failed:
-            self.show()
+    def close(self):
         if self.bar:
             self.bar.close()
         for note in self.warnings:
-            warnings.warn(note, Warning, stacklevel=5)
+            warn(note)

@@ -570,7 +570,7 @@ static mgk_status measure(measuring *m, mgk_table **means)
         CHECK(hand_over(m, means));
     CHECK(write_output(m));
 out:
-    status = mgk_run_journal_close(m->journal, status);
+    status = mgk_run_journal_close(m->journal, o->array_count == 0, status);
     close_inputs(m);
     mgk_device_close(m->device);
     mgk_claims_release(&m->claims);

@@ -297,7 +297,7 @@ static mgk_status rank_attention(ranking *r, mgk_table **table, mgk_rank_summary
 out:
     mgk_free(own.layers);
     mgk_free(own.histogram);
-    status = mgk_run_journal_close(r->journal, status);
+    status = mgk_run_journal_close(r->journal, r->options->array_count == 0, status);
     mgk_sources_close(r->inputs, r->input_count);
     mgk_device_close(r->device);
     mgk_rank_table_free(&r->table);

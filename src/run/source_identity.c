@@ -125,21 +125,6 @@ static bool add_input(cJSON *settings, const mgk_source_options *o)
            cJSON_AddNumberToObject(settings, "length", input->length);
 }
 
-/* Arrays in memory have no more than names and sizes: their runs are not resumed. */
-static bool add_arrays(cJSON *settings, const mgk_source_options *o)
-{
-    cJSON *array = cJSON_AddArrayToObject(settings, "arrays");
-    bool added = array != NULL;
-    for (size_t i = 0; i < o->array_count && added; i++) {
-        const mgk_array *a = &o->arrays[i];
-        char text[200];
-        snprintf(text, sizeof(text), "%.80s, %d x %zu x %d of %d tokens", a->name ? a->name : "",
-                 a->samples, a->layer_count, a->heads, a->tokens);
-        added = append_text(array, text);
-    }
-    return added;
-}
-
 /* Adds which matrices are chosen. */
 static bool add_choice(cJSON *settings, const mgk_source_options *o)
 {
@@ -156,7 +141,7 @@ bool mgk_sources_identify(cJSON *settings, const mgk_source_options *options,
                           const mgk_source_input *inputs)
 {
     return add_files(settings, "files", options->inputs, options->input_count) &&
-           add_arrays(settings, options) && add_text(settings, "dataset", options->dataset) &&
+           add_text(settings, "dataset", options->dataset) &&
            add_text(settings, "axes", options->axes) && add_model(settings, options, inputs) &&
            add_input(settings, options) && add_tokenizer(settings, options) &&
            add_choice(settings, options);
