@@ -18,7 +18,7 @@ const char *mgk_input_given(const mgk_input *input)
         {input->tokens != NULL, "`tokens`"},
         {input->task != NULL, "`task`"},
         {input->image_count > 0, "`images`"},
-        {input->string_count > 0, "`strings`"},
+        {input->string_count > 0, "texts in memory"},
         {input->data_count > 0, "`data`"},
         {input->article_per_file, "`article_per_file`"},
         {input->tokenizer != NULL, "`tokenizer`"},
@@ -68,7 +68,7 @@ mgk_status mgk_input_check_model(const mgk_input *input, const mgk_config *confi
     if (config->dual && (input->tokenizer || input->lines || input->string_count > 0))
         return mgk_fail(STATUS_USAGE,
                         "a model of pairs reads bytes of files: no `tokenizer`, no `lines`, no "
-                        "`strings`");
+                        "texts in memory");
     if (pictures && input->length != 0 && input->length != config->length)
         return mgk_fail(STATUS_USAGE, "length %d: a picture has %d %s", input->length,
                         config->length, MGK_NOUN(config->length, "token", "tokens"));

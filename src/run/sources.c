@@ -25,7 +25,8 @@ static mgk_status check_arrays(const mgk_source_options *o)
     for (size_t i = 0; i < o->array_count; i++)
         TRY(mgk_array_check(&o->arrays[i]));
     if (o->array_count > 0 && (o->dataset || o->axes))
-        return mgk_fail(STATUS_USAGE, "`dataset` and `axes` are about files, not about `arrays`");
+        return mgk_fail(STATUS_USAGE,
+                        "`dataset` and `axes` are about files, not about arrays in memory");
     return STATUS_OK;
 }
 
