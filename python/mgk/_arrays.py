@@ -29,7 +29,11 @@ def _as_numpy(x, allow_half):
     """An array of float32 or float64 in this machine's byte order; a view of x if it is one."""
     if hasattr(x, "detach"):  # a tensor of torch, perhaps on a GPU
         x = x.detach()
-        x = x.cpu() if getattr(x, "is_cuda", False) or str(getattr(x, "device", "cpu")) != "cpu" else x
+        x = (
+            x.cpu()
+            if getattr(x, "is_cuda", False) or str(getattr(x, "device", "cpu")) != "cpu"
+            else x
+        )
         if str(x.dtype) == "torch.bfloat16":
             if not allow_half:
                 raise ValueError(_half_message("bfloat16"))
@@ -76,7 +80,9 @@ def _axes_of(array, axes, x):
     axes = tuple(axes)
     wrong = [a for a in axes if a not in _AXES]
     if wrong or len(set(axes)) != len(axes):
-        raise ValueError(f"axes: {','.join(map(str, axes))!r}: expected sample, layer and head, each once")
+        raise ValueError(
+            f"axes: {','.join(map(str, axes))!r}: expected sample, layer and head, each once"
+        )
     if len(axes) != count:
         raise ValueError(
             f"axes: {','.join(axes) or 'none'} are {len(axes)}, "

@@ -67,8 +67,10 @@ def _padded(texts):
 def _files(x):
     """A list of paths, or None."""
     paths = [x] if isinstance(x, (str, os.PathLike)) else x
-    if isinstance(paths, (list, tuple)) and paths and all(
-        isinstance(path, (str, os.PathLike)) for path in paths
+    if (
+        isinstance(paths, (list, tuple))
+        and paths
+        and all(isinstance(path, (str, os.PathLike)) for path in paths)
     ):
         return [os.fspath(path) for path in paths]
     return None
@@ -104,7 +106,9 @@ def inputs(x, given, dataset, precision, length, about):
             yield {"models": paths, "input": source, "double_precision": is_double(precision)}
         return
     if length is not None:
-        raise ValueError("length: only texts have one; say which tokens of an array are valid by lengths")
+        raise ValueError(
+            "length: only texts have one; say which tokens of an array are valid by lengths"
+        )
     if paths is not None:
         _refuse(about, "files", ("attention_mask", "lengths"))
         axes = about["axes"]

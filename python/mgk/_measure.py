@@ -1,45 +1,50 @@
 # SPDX-License-Identifier: MIT
 """Ranks, measures of diversity and singular values."""
 
+from __future__ import annotations
+
 import concurrent.futures
 import ctypes as c
 import os
 import tempfile
+from typing import Sequence
 
 import numpy as np
 
 from . import _inputs
 from ._arrays import _as_numpy
 from ._library import Error, check, options, run, take_text, types
+from ._model import Model
 from ._table import Table, read
+from ._typing import Array, Follow, Numbers, Path, Texts
 
 
 def ranks(
-    x,
-    texts=None,
+    x: Array | Path | Model | dict[str, Array] | Sequence[Path],
+    texts: Texts | None = None,
     *,
-    axes=None,
-    attention_mask=None,
-    lengths=None,
-    threshold=1e-6,
-    relative=False,
-    method="auto",
-    layers=None,
-    matrices=None,
-    seed=0,
-    length=None,
-    dataset=None,
-    allow_half=False,
-    allow_zero_rows=False,
-    spectrum=False,
-    output=None,
-    force=False,
-    resume=False,
-    precision="single",
-    device="auto",
-    threads=0,
-    progress=None,
-):
+    axes: str | Sequence[str] | None = None,
+    attention_mask: Array | None = None,
+    lengths: Sequence[int] | Array | None = None,
+    threshold: float | Sequence[float] = 1e-6,
+    relative: bool = False,
+    method: str = "auto",
+    layers: Numbers | None = None,
+    matrices: int | None = None,
+    seed: int = 0,
+    length: int | None = None,
+    dataset: str | None = None,
+    allow_half: bool = False,
+    allow_zero_rows: bool = False,
+    spectrum: bool = False,
+    output: Path | None = None,
+    force: bool = False,
+    resume: bool = False,
+    precision: str = "single",
+    device: str = "auto",
+    threads: int = 0,
+    progress: Follow = None,
+) -> Table:
     """Numerical ranks of attention matrices: how many singular values reach a threshold.
 
     Parameters
@@ -136,34 +141,34 @@ def ranks(
 
 
 def diversity(
-    x,
-    texts=None,
+    x: Array | Path | Model | dict[str, Array] | Sequence[Path],
+    texts: Texts | None = None,
     *,
-    measures=None,
-    axes=None,
-    attention_mask=None,
-    lengths=None,
-    causal=False,
-    compare=False,
-    per_sample=False,
-    across_layers=False,
-    prune=False,
-    threshold=1e-6,
-    relative=False,
-    layers=None,
-    seed=0,
-    length=None,
-    dataset=None,
-    allow_half=False,
-    allow_zero_rows=False,
-    output=None,
-    force=False,
-    resume=False,
-    precision="single",
-    device="auto",
-    threads=0,
-    progress=None,
-):
+    measures: str | Sequence[str] | None = None,
+    axes: str | Sequence[str] | None = None,
+    attention_mask: Array | None = None,
+    lengths: Sequence[int] | Array | None = None,
+    causal: bool = False,
+    compare: bool = False,
+    per_sample: bool = False,
+    across_layers: bool = False,
+    prune: bool = False,
+    threshold: float = 1e-6,
+    relative: bool = False,
+    layers: Numbers | None = None,
+    seed: int = 0,
+    length: int | None = None,
+    dataset: str | None = None,
+    allow_half: bool = False,
+    allow_zero_rows: bool = False,
+    output: Path | None = None,
+    force: bool = False,
+    resume: bool = False,
+    precision: str = "single",
+    device: str = "auto",
+    threads: int = 0,
+    progress: Follow = None,
+) -> Table:
     """Measures of how diverse, or how redundant, heads are.
 
     Parameters
@@ -207,9 +212,10 @@ def diversity(
         "lengths": lengths,
         "allow_half": allow_half,
     }
-    with tempfile.TemporaryDirectory(prefix="mgk-") as folder, _inputs.inputs(
-        x, texts, dataset, precision, length, about
-    ) as fields:
+    with (
+        tempfile.TemporaryDirectory(prefix="mgk-") as folder,
+        _inputs.inputs(x, texts, dataset, precision, length, about) as fields,
+    ):
         hidden = per_sample and output is None
         if hidden:
             output = os.path.join(folder, "samples.csv")
@@ -242,7 +248,7 @@ def diversity(
         return read(output) if hidden else means
 
 
-def measures():
+def measures() -> Table:
     """The measures of diversity: a `Table` with name, level, unit, range, formula and source."""
     description, rows = types["mgk_measure_description"](), []
     names = ("name", "level", "unit", "range", "formula", "source", "needs")
@@ -255,7 +261,7 @@ def measures():
     return Table({name: np.array(column, object) for name, column in zip(names, zip(*rows))})
 
 
-def singular_values(a, *, threads=0):
+def singular_values(a: Array, *, threads: int = 0) -> np.ndarray:
     """Singular values of square matrices, descending, in float64.
 
     Parameters
@@ -285,9 +291,7 @@ def singular_values(a, *, threads=0):
     def compute(index):
         matrix = np.ascontiguousarray(array[index], np.float64)
         place = out[index]
-        check(
-            "mgk_singular_values", matrix.ctypes.data_as(real), n, n, place.ctypes.data_as(real)
-        )
+        check("mgk_singular_values", matrix.ctypes.data_as(real), n, n, place.ctypes.data_as(real))
 
     indices = list(np.ndindex(array.shape[:-2]))
     if len(indices) < 2 or n == 0:

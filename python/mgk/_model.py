@@ -1,20 +1,27 @@
 # SPDX-License-Identifier: MIT
 """A model in memory, and the attention of texts."""
 
-import collections
+from __future__ import annotations
+
 import ctypes as c
 import operator
+from typing import Iterator, NamedTuple, Sequence
 
 import numpy as np
 
 from ._library import as_list, call, check, fill, text_of, types
 from ._progress import Progress, warn
+from ._typing import Follow, Numbers, Path, Texts
 
 _MOST = (1 << 31) - 1
 _PRECISIONS = {"single": False, "double": True}
 
-Sample = collections.namedtuple("Sample", "tokens attention")
-Sample.__doc__ = "Token ids [N], int32, and attention [L, H, N, N] of one text."
+
+class Sample(NamedTuple):
+    """Token ids [N], int32, and attention [L, H, N, N] of one text."""
+
+    tokens: np.ndarray
+    attention: np.ndarray
 
 
 def is_double(precision):
@@ -95,7 +102,14 @@ class Model:
     [(6, 4, 6, 6), (6, 4, 7, 7)]
     """
 
-    def __init__(self, path, *, precision="single", device="auto", threads=0):
+    def __init__(
+        self,
+        path: Path,
+        *,
+        precision: str = "single",
+        device: str = "auto",
+        threads: int = 0,
+    ):
         self._address = c.c_void_p()
         self.precision = precision
         self.path = path
@@ -116,7 +130,7 @@ class Model:
         self.vocabulary = shape.vocabulary
         self.causal = shape.causal
 
-    def close(self):
+    def close(self) -> None:
         """Release the memory of the model."""
         address, self._address = getattr(self, "_address", None), c.c_void_p()
         if address:
@@ -136,7 +150,7 @@ class Model:
             f"{self.heads} heads, {self.length} positions>"
         )
 
-    def tokenize(self, text, length=None):
+    def tokenize(self, text: str, length: int | None = None) -> np.ndarray:
         """Token ids of a text, int32, with those that the model expects around it.
 
         Cut to `length`, by default the model's own.
@@ -159,7 +173,7 @@ class Model:
         finally:
             call("mgk_release", ids)
 
-    def token_texts(self, tokens):
+    def token_texts(self, tokens: Sequence[int]) -> list[str]:
         """The text of each token, for people."""
         text, texts = c.c_char_p(), []
         for token in tokens:
@@ -220,14 +234,28 @@ class Model:
     def _dtype(self):
         return np.float64 if is_double(self.precision) else np.float32
 
-    def samples(self, texts, *, layers=None, heads=None, length=None):
+    def samples(
+        self,
+        texts: Texts,
+        *,
+        layers: Numbers | None = None,
+        heads: Numbers | None = None,
+        length: int | None = None,
+    ) -> Iterator[Sample]:
         """Yield a `Sample` for each text; memory does not grow with their number."""
         for ids in self._all_ids(texts_of(texts), _length(length)):
             yield Sample(ids, self._attention(ids, layers, heads).astype(self._dtype))
 
     def attention(
-        self, texts, *, layers=None, heads=None, length=None, return_lengths=False, progress=None
-    ):
+        self,
+        texts: Texts,
+        *,
+        layers: Numbers | None = None,
+        heads: Numbers | None = None,
+        length: int | None = None,
+        return_lengths: bool = False,
+        progress: Follow = None,
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Attention of all texts, as `mgk.attention` gives it."""
         ids = self._all_ids(texts_of(texts), _length(length))
         lengths = np.array([i.size for i in ids], np.int32)
@@ -247,18 +275,18 @@ class Model:
 
 
 def attention(
-    model,
-    texts,
+    model: Path | Model,
+    texts: Texts,
     *,
-    layers=None,
-    heads=None,
-    length=None,
-    precision="single",
-    device="auto",
-    threads=0,
-    return_lengths=False,
-    progress=None,
-):
+    layers: Numbers | None = None,
+    heads: Numbers | None = None,
+    length: int | None = None,
+    precision: str = "single",
+    device: str = "auto",
+    threads: int = 0,
+    return_lengths: bool = False,
+    progress: Follow = None,
+) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
     """Attention matrices of texts.
 
     Parameters

@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: MIT
 """Pictures, shown in notebooks."""
 
+from __future__ import annotations
+
 import contextlib
 import ctypes as c
 import os
 import tempfile
+from typing import Any, Sequence
 
 import numpy as np
 
 from . import _inputs
 from ._arrays import is_array, matrices
 from ._library import as_list, check, header, options, run, types
+from ._typing import Array, Follow, Path
 
 _KINDS = {
-    name[len("MGK_PLOT_") :].lower(): value
-    for name, value in header.enums["mgk_plot_kind"].items()
+    name[len("MGK_PLOT_") :].lower(): value for name, value in header.enums["mgk_plot_kind"].items()
 }
 
 
@@ -30,10 +33,10 @@ class Picture:
         self.png = png
         self._draw = draw
 
-    def _repr_png_(self):
+    def _repr_png_(self) -> bytes:
         return self.png
 
-    def save(self, path, *, force=False):
+    def save(self, path: Path, *, force: bool = False) -> None:
         """Write the picture: .png, .pdf or .svg, by the ending."""
         self._draw(path, force)
 
@@ -57,8 +60,16 @@ def _paths(x, about):
 
 
 def plot(
-    kind, x, *, axes=None, allow_half=False, seed=0, title=None, progress=None, **choices
-):
+    kind: str,
+    x: Path | Sequence[Path] | Array,
+    *,
+    axes: str | Sequence[str] | None = None,
+    allow_half: bool = False,
+    seed: int = 0,
+    title: str | None = None,
+    progress: Follow = None,
+    **choices: Any,
+) -> Picture:
     """Draw a picture, as mgk-plot does.
 
     Parameters

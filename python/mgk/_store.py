@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: MIT
 """Files of the toolkit: stores as xarray, tables as tables."""
 
+from __future__ import annotations
+
 import ctypes as c
 import json
 import os
+from typing import Any
 
 from ._library import Error, check, take_text, text_of
 from ._table import read
+from ._typing import Path
 
 
-def describe(path):
+def describe(path: Path) -> dict:
     """What a file is: a model, an attention store, a table; a dict, as ``mgk-info --json``."""
     address = c.c_void_p()
     check("mgk_describe_file", text_of(path, "path"), None, True, c.byref(address))
     return json.loads(take_text(address.value))
 
 
-def open(path):
+def open(path: Path) -> Any:
     """Open a file of the toolkit.
 
     Parameters
@@ -32,8 +36,8 @@ def open(path):
     Examples
     --------
     >>> import mgk
-    >>> mgk.open("models/lm-mgk-4.csv")["loss"].size > 0  # doctest: +SKIP
-    True
+    >>> with mgk.open("attention.h5") as store:  # doctest: +SKIP
+    ...     store["attention"].sel(layer=3)
     """
     try:
         return read(path)
@@ -42,7 +46,9 @@ def open(path):
             raise
     kind = describe(path).get("kind", "")
     if kind != "attention store":
-        raise Error(f"{os.fspath(path)}: expected an attention store or a table, not {kind or 'this'}")
+        raise Error(
+            f"{os.fspath(path)}: expected an attention store or a table, not {kind or 'this'}"
+        )
     try:
         import xarray
     except ImportError:

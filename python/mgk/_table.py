@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Tables of results, by column."""
 
+from __future__ import annotations
+
 import ctypes as c
 import html
 import json
+from typing import Any, Iterator
 
 import numpy as np
 
@@ -52,33 +55,33 @@ class Table:
             call("mgk_table_close", address)
 
     @property
-    def columns(self):
+    def columns(self) -> list[str]:
         """The names of the columns, a list."""
         return list(self._columns)
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> np.ndarray:
         try:
             return self._columns[name]
         except (KeyError, TypeError):
             raise KeyError(f"no column {name!r}; there are {', '.join(self._columns)}") from None
 
-    def __contains__(self, name):
+    def __contains__(self, name: object) -> bool:
         return name in self._columns
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(next(iter(self._columns.values()), ()))
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[dict[str, Any]]:
         """Rows, as dicts."""
         for values in zip(*self._columns.values()):
             yield dict(zip(self._columns, values))
 
-    def about(self, name):
+    def about(self, name: str) -> dict[str, str]:
         """What a column is: a dict of its formula, unit and source."""
         self[name]
         return dict(self._about.get(name, {}))
 
-    def where(self, **values):
+    def where(self, **values: Any) -> Table:
         """The rows with these values.
 
         Examples
@@ -93,7 +96,7 @@ class Table:
             chosen &= np.isin(self[name], value)
         return Table({n: v[chosen] for n, v in self._columns.items()}, self._about, self.settings)
 
-    def to_pandas(self):
+    def to_pandas(self) -> Any:
         """A pandas.DataFrame with the same columns."""
         try:
             import pandas
@@ -125,7 +128,8 @@ def _is_told(values):
 def _cell(value):
     if isinstance(value, str):
         return html.escape(value)
-    return "" if value == -1 or value != value else f"{value:.6g}"
+    is_missing = value != value if isinstance(value, np.floating) else value == -1
+    return "" if is_missing else f"{value:.6g}"
 
 
 def _values(column, rows):

@@ -38,7 +38,9 @@ class Layouts(unittest.TestCase):
     def test_other_orders(self):
         self.check(self.a.transpose(1, 0, 2, 3, 4), axes="layer,sample,head")
         self.check(self.a.transpose(2, 1, 0, 3, 4), axes="head,layer,sample")
-        self.check(np.ascontiguousarray(self.a.transpose(1, 2, 0, 3, 4)), axes=("layer", "head", "sample"))
+        self.check(
+            np.ascontiguousarray(self.a.transpose(1, 2, 0, 3, 4)), axes=("layer", "head", "sample")
+        )
 
     def test_strides(self):
         wide = np.zeros((S, L, 2 * H, N, 2 * N))
@@ -114,8 +116,13 @@ class Masks(unittest.TestCase):
             mgk.ranks(self.a, attention_mask=self.right)
 
     def test_wrong_shapes(self):
-        for how in ({"attention_mask": self.right[:, 1:]}, {"lengths": [1, 2]}, {"lengths": [1, 2, 10]},
-                    {"attention_mask": self.right, "lengths": self.lengths}, {"attention_mask": 2 * self.right}):
+        for how in (
+            {"attention_mask": self.right[:, 1:]},
+            {"lengths": [1, 2]},
+            {"lengths": [1, 2, 10]},
+            {"attention_mask": self.right, "lengths": self.lengths},
+            {"attention_mask": 2 * self.right},
+        ):
             with self.assertRaises(ValueError):
                 mgk.ranks(self.a, **how)
 

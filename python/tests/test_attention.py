@@ -109,10 +109,22 @@ class Refusals(unittest.TestCase):
         for how in ({"layers": 6}, {"heads": -1}, {"device": "tpu"}, {"threads": -1}):
             with self.assertRaises(mgk.Error):
                 mgk.attention(MODEL, TEXTS, **how)
-        for how in ({"layers": "all"}, {"threads": "two"}, {"device": 3}, {"length": 1.5}, {"progress": 3}):
+        for how in (
+            {"layers": "all"},
+            {"threads": "two"},
+            {"device": 3},
+            {"length": 1.5},
+            {"progress": 3},
+        ):
             with self.assertRaises(TypeError):
                 mgk.attention(MODEL, TEXTS, **how)
-        for how in ({"precision": "half"}, {"layers": []}, {"threads": 1 << 40}, {"length": -1}, {"length": 0}):
+        for how in (
+            {"precision": "half"},
+            {"layers": []},
+            {"threads": 1 << 40},
+            {"length": -1},
+            {"length": 0},
+        ):
             with self.assertRaises(ValueError):
                 mgk.attention(MODEL, TEXTS, **how)
 

@@ -30,8 +30,20 @@ class Frames(unittest.TestCase):
     def test_xarray(self):
         with open("frames.txt", "w") as file:
             file.write("some text " * 20)
-        program("mgk-dump", MODEL, "--text", "frames.txt", "--samples", "2", "--length", "16",
-                "--layers", "1,4", "-o", "frames.h5")
+        program(
+            "mgk-dump",
+            MODEL,
+            "--text",
+            "frames.txt",
+            "--samples",
+            "2",
+            "--length",
+            "16",
+            "--layers",
+            "1,4",
+            "-o",
+            "frames.h5",
+        )
         with mgk.open("frames.h5") as store:
             self.assertIsInstance(store, xarray.Dataset)
             a = store["attention"]

@@ -17,7 +17,12 @@ class Pictures(unittest.TestCase):
         np.save("plot-in.npy", a)
         same = mgk.plot("attention", "plot-in.npy", sample=1, layers=1, heads=[0, 2])
         turned = mgk.plot(
-            "attention", a.swapaxes(0, 1), axes="layer,sample,head", sample=1, layers=[1], heads=[0, 2],
+            "attention",
+            a.swapaxes(0, 1),
+            axes="layer,sample,head",
+            sample=1,
+            layers=[1],
+            heads=[0, 2],
         )
         self.assertEqual(repr(picture), repr(same))
         self.assertEqual(picture.png, turned.png)
