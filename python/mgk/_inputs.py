@@ -31,9 +31,9 @@ def job(device, threads, seed=0, force=False):
 
 
 @contextlib.contextmanager
-def texts(texts, length):
+def texts(texts, mask, length):
     """An mgk_input of texts, or of token ids, which pass through a file."""
-    texts = texts_of(texts)
+    texts = texts_of(texts, mask)
     source = types["mgk_input"]()
     with contextlib.ExitStack() as stack:
         if all(isinstance(text, str) for text in texts):
@@ -101,8 +101,8 @@ def inputs(x, given, dataset, precision, length, about):
     if given is not None:
         if paths is None:
             raise TypeError("texts: only models read texts, and a model is given by its path")
-        _refuse(about, "texts", ("axes", "attention_mask", "lengths"))
-        with texts(given, length) as source:
+        _refuse(about, "texts", ("axes", "lengths"))
+        with texts(given, about["attention_mask"], length) as source:
             yield {"models": paths, "input": source, "double_precision": is_double(precision)}
         return
     if length is not None:

@@ -60,7 +60,8 @@ def ranks(
         The axes in front of the matrices, in their order: "layer,sample,head". An array with three
         of them is read as "sample,layer,head", unless you say otherwise.
     attention_mask : array [S, N], optional
-        1 for tokens and 0 for padding at the beginning or the end, as tokenizers give it.
+        1 for tokens and 0 for padding at the beginning or the end, as tokenizers give it; of
+        token ids, too.
     lengths : array [S], optional
         The number of tokens of each sample, in place of a mask.
     threshold : float or list of float

@@ -11,7 +11,7 @@ import numpy as np
 
 from ._library import as_list, call, check, fill, text_of, types
 from ._progress import Progress, warn
-from ._typing import Follow, Numbers, Path, Texts
+from ._typing import Array, Follow, Numbers, Path, Texts
 
 _MOST = (1 << 31) - 1
 _PRECISIONS = {"single": False, "double": True}
@@ -40,10 +40,10 @@ def _numbers(values, what):
     return (c.c_int * len(numbers))(*numbers), len(numbers)
 
 
-def texts_of(texts):
-    """A list of texts or of sequences of ids."""
+def texts_of(texts, mask=None):
+    """A list of texts, or of sequences of ids, of which a mask leaves out the padding."""
     if isinstance(texts, str):
-        return [texts]
+        texts = [texts]
     if isinstance(texts, bytes) or not hasattr(texts, "__iter__"):
         raise TypeError(f"texts: expected a list of str, not {type(texts).__name__}")
     if hasattr(texts, "detach"):
@@ -53,15 +53,26 @@ def texts_of(texts):
     texts = list(texts)
     if not texts:
         raise ValueError("texts: at least one is expected")
-    return texts
+    return texts if mask is None else _unpadded(texts, mask)
 
 
-def ids_of(text):
-    """A sequence of token ids, without -1 at its end, which is padding."""
+def _unpadded(texts, mask):
+    """The ids where the mask is 1."""
+    if hasattr(mask, "detach"):
+        mask = mask.detach().cpu()
+    mask = np.asarray(mask)
+    rows = [text if isinstance(text, str) else np.asarray(text) for text in texts]
+    if any(isinstance(row, str) for row in rows) or mask.shape != (len(rows), rows[0].size):
+        raise ValueError("attention_mask: expected as many numbers as there are token ids")
+    return [row[chosen != 0] for row, chosen in zip(rows, mask)]
+
+
+def ids_of(text, padding=-1):
+    """A sequence of token ids, without padding at its end: -1, and the model's id for it."""
     ids = np.asarray(text)
     if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
         raise TypeError("texts: expected str, or sequences of token ids")
-    last = np.flatnonzero(ids != -1)
+    last = np.flatnonzero((ids != -1) & (ids != padding))
     return ids[: last[-1] + 1] if last.size else ids[:0]
 
 
@@ -129,6 +140,7 @@ class Model:
         self.length = shape.length
         self.vocabulary = shape.vocabulary
         self.causal = shape.causal
+        self._padding = shape.padding
 
     def close(self) -> None:
         """Release the memory of the model."""
@@ -185,7 +197,7 @@ class Model:
         """Token ids of a text, or of a sequence of ids, where -1 at the end is padding."""
         if isinstance(text, str):
             return self.tokenize(text, length)
-        ids = ids_of(text)
+        ids = ids_of(text, self._padding)
         cut = ids[: self.length if length is None else length]
         return np.ascontiguousarray(cut, np.int32)
 
@@ -198,7 +210,8 @@ class Model:
                 raise ValueError(f"texts: number {number} has no tokens")
         full = [text for text, sample in zip(texts, ids) if sample.size == most]
         cut = sum(
-            (len(self.tokenize(t, _MOST)) if isinstance(t, str) else ids_of(t).size) > most
+            (len(self.tokenize(t, _MOST)) if isinstance(t, str) else ids_of(t, self._padding).size)
+            > most
             for t in full
         )
         if cut:
@@ -241,9 +254,10 @@ class Model:
         layers: Numbers | None = None,
         heads: Numbers | None = None,
         length: int | None = None,
+        attention_mask: Array | None = None,
     ) -> Iterator[Sample]:
         """Yield a `Sample` for each text; memory does not grow with their number."""
-        for ids in self._all_ids(texts_of(texts), _length(length)):
+        for ids in self._all_ids(texts_of(texts, attention_mask), _length(length)):
             yield Sample(ids, self._attention(ids, layers, heads).astype(self._dtype))
 
     def attention(
@@ -253,11 +267,12 @@ class Model:
         layers: Numbers | None = None,
         heads: Numbers | None = None,
         length: int | None = None,
+        attention_mask: Array | None = None,
         return_lengths: bool = False,
         progress: Follow = None,
     ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Attention of all texts, as `mgk.attention` gives it."""
-        ids = self._all_ids(texts_of(texts), _length(length))
+        ids = self._all_ids(texts_of(texts, attention_mask), _length(length))
         lengths = np.array([i.size for i in ids], np.int32)
         follower = Progress(progress, "attention")
         tokens, out = lengths.max(), None
@@ -281,6 +296,7 @@ def attention(
     layers: Numbers | None = None,
     heads: Numbers | None = None,
     length: int | None = None,
+    attention_mask: Array | None = None,
     precision: str = "single",
     device: str = "auto",
     threads: int = 0,
@@ -294,14 +310,16 @@ def attention(
     model : str, path or Model
         A checkpoint that the toolkit reads, or a model that is in memory already.
     texts : str, list of str, or token ids
-        One sample each, tokenised as the model expects. A list of lists of ids, or an array of
-        them with -1 as padding, is taken as it is.
+        One sample each, tokenised as the model expects. Ids, in lists or an array, are taken as
+        they are, without -1 and the model's padding at their end.
     layers, heads : int or list of int, optional
         All by default; they count from 0.
     length : int, optional
         Cut texts to so many tokens; by default to the positions of the model.
     precision : {'single', 'double'}
         Compute and return float32, or float64.
+    attention_mask : array, optional
+        0 where token ids are padding, as tokenizers give it.
     device, threads
         As for `Model`, which has its own.
     return_lengths : bool
@@ -330,8 +348,24 @@ def attention(
     >>> float(a[0, 2, 1, 5].sum().round(3))
     1.0
     """
-    choice = {"layers": layers, "heads": heads, "length": length}
-    if isinstance(model, Model):
-        return model.attention(texts, return_lengths=return_lengths, progress=progress, **choice)
-    with Model(model, precision=precision, device=device, threads=threads) as opened:
-        return opened.attention(texts, return_lengths=return_lengths, progress=progress, **choice)
+    if not isinstance(model, Model):
+        with Model(model, precision=precision, device=device, threads=threads) as opened:
+            return attention(
+                opened,
+                texts,
+                layers=layers,
+                heads=heads,
+                length=length,
+                attention_mask=attention_mask,
+                return_lengths=return_lengths,
+                progress=progress,
+            )
+    return model.attention(
+        texts,
+        layers=layers,
+        heads=heads,
+        length=length,
+        attention_mask=attention_mask,
+        return_lengths=return_lengths,
+        progress=progress,
+    )

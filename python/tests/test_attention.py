@@ -46,6 +46,22 @@ class Attention(unittest.TestCase):
             row[: len(text)] = list(text.encode())
         np.testing.assert_array_equal(mgk.attention(MODEL, ids), mgk.attention(MODEL, TEXTS))
 
+    def test_padding_of_ids(self):
+        """A mask, -1 and the model's own padding leave the same tokens."""
+        left = np.array([[0, 0, 5, 6, 7]])
+        expected = mgk.attention(BERT, [[5, 6, 7]])
+        mask = (left != 0).astype(int)
+        np.testing.assert_array_equal(mgk.attention(BERT, left, attention_mask=mask), expected)
+        np.testing.assert_array_equal(mgk.attention(BERT, [[5, 6, 7, 0, 0]]), expected)
+        np.testing.assert_array_equal(mgk.attention(BERT, [[5, 6, 7, -1]]), expected)
+        ranks = mgk.ranks(BERT, left, attention_mask=mask)
+        self.assertEqual(set(ranks["n"]), {3})
+        for wrong in ([[1, 1]], [1, 1, 1, 1, 1]):
+            with self.assertRaisesRegex(ValueError, "attention_mask"):
+                mgk.attention(BERT, left, attention_mask=wrong)
+        with self.assertRaisesRegex(ValueError, "attention_mask"):
+            mgk.attention(MODEL, TEXTS, attention_mask=mask)
+
     def test_golden(self):
         """The attention that transformers computes for a tiny BERT."""
         with open(os.path.join(BERT, "expected.safetensors"), "rb") as file:

@@ -122,7 +122,7 @@ class Errors(unittest.TestCase):
         for how in ({"threshold": []}, {"matrices": -1}, {"seed": -1}, {"output": "a\0b.csv"}):
             with self.assertRaises(ValueError):
                 mgk.ranks(np.eye(3), **how)
-        for how in ({"attention_mask": [[1]]}, {"lengths": [1]}, {"axes": "head"}):
+        for how in ({"attention_mask": [[1], [1]]}, {"lengths": [1]}, {"axes": "head"}):
             with self.assertRaises(ValueError):
                 mgk.ranks(MODEL, TEXTS, **how)
         with self.assertRaises(TypeError):

@@ -103,7 +103,8 @@ mgk_network_shape mgk_network_shape_of(const mgk_network *network)
                                .length = config->length,
                                .mixtures = config->mixtures,
                                .vocabulary = config->vocabulary,
-                               .causal = config->causal};
+                               .causal = config->causal,
+                               .padding = config->padding};
 }
 
 /* Entries of a layer's matrices. */

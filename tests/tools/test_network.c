@@ -30,6 +30,7 @@ static void shape(void **state)
     assert_int_equal(s.mixtures, 2);
     assert_int_equal(s.vocabulary, 256);
     assert_true(s.causal);
+    assert_int_equal(s.padding, -1);
     mgk_network_close(network);
 }
 
