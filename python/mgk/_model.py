@@ -41,7 +41,15 @@ def _numbers(values, what):
 
 
 def texts_of(texts, mask=None):
-    """A list of texts, or of sequences of ids, of which a mask leaves out the padding."""
+    """A list of texts, or of sequences of ids, of which a mask leaves out the padding.
+
+    What a tokenizer of transformers returns has both.
+    """
+    if hasattr(texts, "keys"):
+        if "input_ids" not in texts:
+            raise TypeError("texts: expected a list of str, or token ids")
+        mask = texts.get("attention_mask") if mask is None else mask
+        texts = texts["input_ids"]
     if isinstance(texts, str):
         texts = [texts]
     if isinstance(texts, bytes) or not hasattr(texts, "__iter__"):
@@ -72,6 +80,8 @@ def ids_of(text, padding=-1):
     ids = np.asarray(text)
     if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
         raise TypeError("texts: expected str, or sequences of token ids")
+    if ids.size and not -1 <= ids.min() <= ids.max() <= _MOST:
+        raise ValueError("texts: a token id is out of range")
     last = np.flatnonzero((ids != -1) & (ids != padding))
     return ids[: last[-1] + 1] if last.size else ids[:0]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes as c
+import operator
 import os
 import tempfile
 from typing import Any, Sequence
@@ -45,18 +46,38 @@ class Picture:
         return f"<mgk.Picture of {width} x {height} pixels>"
 
 
-@contextlib.contextmanager
-def _paths(x, about):
-    """The inputs as paths; an array passes through a file."""
-    if not is_array(x):
-        yield [os.fspath(path) for path in as_list(x, "inputs")], about["axes"]
-        return
+def _one_sample(x, about, sample):
+    """The valid tokens of a sample of an array, [1, L, H, n, n]."""
     array = matrices(x, **about)
-    views = array.kept[1]
+    sample = operator.index(sample)
+    if not 0 <= sample < array.samples:
+        raise ValueError(f"sample: {sample} of {array.samples}")
+    first = array.first[sample] if array.first else 0
+    last = first + array.lengths[sample] if array.lengths else array.tokens
+    return np.stack([view[sample, :, first:last, first:last] for view in array.kept[1]])[None]
+
+
+@contextlib.contextmanager
+def _fields(x, about, choices):
+    """The fields that name the inputs; an array passes through a file."""
+    if not is_array(x):
+        for name in ("attention_mask", "lengths"):
+            if about[name] is not None:
+                raise ValueError(f"{name}: files have none")
+        paths = [os.fspath(path) for path in as_list(x, "inputs")]
+        yield {"inputs": paths, "axes": about["axes"], **choices}
+        return
+    sample = choices.get("sample", 0)
     with tempfile.TemporaryDirectory(prefix="mgk-") as folder:
         path = os.path.join(folder, "array.npy")
-        np.save(path, np.stack(views, axis=1))
-        yield [path], "sample,layer,head"
+        np.save(path, _one_sample(x, about, sample))
+        yield {
+            "inputs": [path],
+            "axes": "sample,layer,head",
+            "title": f"sample {sample}",
+            **choices,
+            "sample": 0,
+        }
 
 
 def plot(
@@ -64,9 +85,10 @@ def plot(
     x: Path | Sequence[Path] | Array,
     *,
     axes: str | Sequence[str] | None = None,
+    attention_mask: Array | None = None,
+    lengths: Sequence[int] | Array | None = None,
     allow_half: bool = False,
     seed: int = 0,
-    title: str | None = None,
     progress: Follow = None,
     **choices: Any,
 ) -> Picture:
@@ -79,11 +101,12 @@ def plot(
         "roles", "compare", "prune", "map", "mixture", or "figure" with ``figure=2``.
     x : path, list of paths, or array
         Stores, rank files, files of measures, logs or models, as the kind needs. "attention" also
-        draws an array [..., N, N], with its axes as in `ranks`.
-    title : str, optional
+        draws one sample of an array [..., N, N], by default the first.
+    axes, attention_mask, lengths, allow_half
+        Of an array, as in `ranks`.
     **choices
-        Fields of mgk_plot_options in mgk.h: sample, layers, heads, colors, scale, shared, measure,
-        labels, words, first, last, names, sweep, panel and others.
+        Fields of mgk_plot_options in mgk.h: sample, layers, heads, title, colors, scale, shared,
+        measure, labels, words, first, last, names, sweep, panel and others.
 
     Returns
     -------
@@ -103,19 +126,17 @@ def plot(
     for name in choices:
         if name not in fields or name in ("size", "job", "kind", "inputs", "output"):
             raise TypeError(f"{name}: not an option of plot")
-    about = {"axes": axes, "allow_half": allow_half}
+    about = {
+        "axes": axes,
+        "attention_mask": attention_mask,
+        "lengths": lengths,
+        "allow_half": allow_half,
+    }
 
     def draw(path, force):
-        with _paths(x, about) as (paths, names):
-            o = options(
-                "mgk_plot_options",
-                job=_inputs.job(None, None, seed, force),
-                inputs=paths,
-                output=path,
-                axes=names,
-                title=title,
-                **choices,
-            )
+        with _fields(x, about, choices) as wanted:
+            job = _inputs.job(None, None, seed, force)
+            o = options("mgk_plot_options", job=job, output=path, **wanted)
             o.kind = _KINDS[kind]
             run(o, lambda: check("mgk_plot_picture", c.byref(o)), progress, "picture")
 

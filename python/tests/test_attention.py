@@ -56,6 +56,8 @@ class Attention(unittest.TestCase):
         np.testing.assert_array_equal(mgk.attention(BERT, [[5, 6, 7, -1]]), expected)
         ranks = mgk.ranks(BERT, left, attention_mask=mask)
         self.assertEqual(set(ranks["n"]), {3})
+        encoding = {"input_ids": left, "attention_mask": mask}
+        np.testing.assert_array_equal(mgk.attention(BERT, encoding), expected)
         for wrong in ([[1, 1]], [1, 1, 1, 1, 1]):
             with self.assertRaisesRegex(ValueError, "attention_mask"):
                 mgk.attention(BERT, left, attention_mask=wrong)
@@ -145,9 +147,14 @@ class Refusals(unittest.TestCase):
                 mgk.attention(MODEL, TEXTS, **how)
 
     def test_tokens(self):
-        for ids in ([[256]], [[-2]], [[1, -1, 1]]):
+        for ids in ([[256]], [[1, -1, 1]]):
             with self.assertRaisesRegex(mgk.Error, "token id"):
                 mgk.attention(MODEL, ids)
+        for ids in ([[-2]], [[(1 << 32) + 65]]):
+            with self.assertRaisesRegex(ValueError, "token id"):
+                mgk.attention(MODEL, ids)
+        with self.assertRaisesRegex(TypeError, "token ids"):
+            mgk.attention(MODEL, {"text": "a"})
 
     def test_models(self):
         for path in ("missing.safetensors", os.path.join(TOP, "README.md"), "."):

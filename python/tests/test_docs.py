@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The examples of docs/python.md and of the notebook run, and print what they say they print."""
 
+import ast
 import contextlib
 import io
 import json
@@ -87,15 +88,11 @@ class Docs(unittest.TestCase):
 
 
 def run_cell(code, names):
-    """Run a cell; the value of its last line, as a notebook shows it."""
-    *lines, last = code.rstrip().split("\n")
-    try:
-        value = compile(last, "cell", "eval")
-    except SyntaxError:
-        exec(compile(code, "cell", "exec"), names)
-        return None
-    exec(compile("\n".join(lines), "cell", "exec"), names)
-    return eval(value, names)
+    """Run a cell; the value of its last expression, as a notebook shows it."""
+    body = ast.parse(code).body
+    last = body.pop() if isinstance(body[-1], ast.Expr) else None
+    exec(compile(ast.Module(body, []), "cell", "exec"), names)
+    return last and eval(compile(ast.Expression(last.value), "cell", "eval"), names)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,9 @@ class Pictures(unittest.TestCase):
         picture = mgk.plot("attention", a, sample=1, layers=[1], heads=[0, 2])
         self.assertTrue(picture._repr_png_().startswith(b"\x89PNG\r\n\x1a\n"))
         np.save("plot-in.npy", a)
-        same = mgk.plot("attention", "plot-in.npy", sample=1, layers=1, heads=[0, 2])
+        same = mgk.plot(
+            "attention", "plot-in.npy", sample=1, layers=1, heads=[0, 2], title="sample 1"
+        )
         turned = mgk.plot(
             "attention",
             a.swapaxes(0, 1),
@@ -27,6 +29,18 @@ class Pictures(unittest.TestCase):
         self.assertEqual(repr(picture), repr(same))
         self.assertEqual(picture.png, turned.png)
         self.assertIn("pixels", repr(picture))
+
+    def test_padding_is_not_drawn(self):
+        a = attention_like(2, 1, 2, 8, 8)
+        short = mgk.plot("attention", a, sample=1, lengths=[8, 5])
+        mask = np.array([[1] * 8, [1] * 5 + [0] * 3])
+        self.assertEqual(mgk.plot("attention", a, sample=1, attention_mask=mask).png, short.png)
+        self.assertEqual(
+            mgk.plot("attention", a[1:, :, :, :5, :5], title="sample 1").png, short.png
+        )
+        self.assertNotEqual(mgk.plot("attention", a, sample=1).png, short.png)
+        with self.assertRaisesRegex(ValueError, "sample: 2 of 2"):
+            mgk.plot("attention", a, sample=2)
 
     def test_saving(self):
         picture = mgk.plot("weights", MODEL, layers=0)
