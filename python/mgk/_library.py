@@ -15,7 +15,25 @@ from ._progress import Progress
 with open(os.path.join(PREFIX, "include", "mgk.h"), encoding="utf-8") as _file:
     header = Header(_file.read())
 types = header.types
-_library = c.CDLL(os.path.join(PREFIX, "lib", "libmgk.so"))
+
+
+def _load():
+    """Load the library, whose waiting threads go to sleep soon, as those of the programs.
+
+    By default a waiting thread of GNU OpenMP runs in a circle 300,000 times, which slows down
+    everything beside it. OpenMP reads the variable while it is loaded, and nothing else sees it.
+    """
+    chosen = {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & set(os.environ)
+    if not chosen:
+        os.environ["GOMP_SPINCOUNT"] = "1000"
+    try:
+        return c.CDLL(os.path.join(PREFIX, "lib", "libmgk.so"))
+    finally:
+        if not chosen:
+            del os.environ["GOMP_SPINCOUNT"]
+
+
+_library = _load()
 
 
 def _function(name):
