@@ -8,9 +8,6 @@ import numpy as np
 
 from ._library import keep, types
 
-#: The axes in front of the matrices if users do not name them, by their number. With one or two
-#: axes nobody can tell samples, layers and heads apart.
-_USUAL_AXES = {0: (), 3: ("sample", "layer", "head")}
 _AXES = ("sample", "layer", "head")
 
 
@@ -60,22 +57,38 @@ def _half_message(name):
     )
 
 
+def _usual_axes(count, x):
+    """The names of the axes in front of the matrices if users do not say them; None: not known.
+
+    Three axes of numpy are those that `attention` returns. Of tensors they may be those of
+    ``torch.stack(outputs.attentions)``, which begins with layers.
+    """
+    dims = tuple(getattr(x, "dims", ()))[:-2]
+    if dims and set(dims) <= set(_AXES):
+        return dims
+    if count == 0:
+        return ()
+    return _AXES if count == 3 and isinstance(x, np.ndarray) else None
+
+
 def _axes_of(array, axes, x):
     """The names of the axes in front of the matrices."""
     count = array.ndim - 2
     if count < 0:
         raise ValueError(f"expected matrices [..., N, N], not an array of {array.ndim} axes")
     if axes is None:
-        axes = tuple(getattr(x, "dims", ()))[:-2]
-        if not axes or not set(axes) <= set(_AXES):
-            axes = _USUAL_AXES.get(count)
+        axes = _usual_axes(count, x)
     elif isinstance(axes, str):
         axes = tuple(filter(None, (part.strip() for part in axes.split(","))))
     if axes is None:
-        examples = {1: "'sample' or 'head'", 2: "'sample,head' or 'layer,head'"}
+        examples = {
+            1: "'sample' or 'head'",
+            2: "'sample,head' or 'layer,head'",
+            3: "'sample,layer,head' or 'layer,sample,head'",
+        }
         raise ValueError(
-            f"axes: an array of shape {array.shape} may have its axes in several orders: "
-            f"say axes={examples.get(count, repr('sample,layer,head'))}"
+            f"axes: nobody can tell the axes of an array of shape {array.shape} apart: "
+            f"say axes={examples.get(count, examples[3])}"
         )
     axes = tuple(axes)
     wrong = [a for a in axes if a not in _AXES]

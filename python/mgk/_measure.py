@@ -57,8 +57,8 @@ def ranks(
     texts : list of str, or token ids, optional
         Run the model x on these, and count its matrices without storing them.
     axes : str, optional
-        The axes in front of the matrices, in their order: "layer,sample,head". An array with three
-        of them is read as "sample,layer,head", unless you say otherwise.
+        The axes in front of the matrices, in their order, such as "layer,sample,head". Three axes
+        of a numpy array are "sample,layer,head", unless you say otherwise.
     attention_mask : array [S, N], optional
         1 for tokens and 0 for padding at the beginning or the end, as tokenizers give it; of
         token ids, too.

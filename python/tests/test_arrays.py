@@ -134,6 +134,15 @@ class Refusals(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "'sample' or 'head'"):
             mgk.diversity(attention_like(2, 4, 4))
 
+    def test_an_array_of_another_library(self):
+        class Tensor:
+            def __array__(self, *_, **__):
+                return attention_like(2, 3, 4, 5, 5)
+
+        with self.assertRaisesRegex(ValueError, "'sample,layer,head' or 'layer,sample,head'"):
+            mgk.ranks(Tensor())
+        self.assertEqual(mgk.ranks(Tensor(), axes="layer,sample,head")["layer"].max(), 1)
+
     def test_wrong_axes(self):
         a = attention_like(2, 3, 4, 4)
         for axes in ("sample", "sample,sample", "sample,token", "sample,layer,head", ""):

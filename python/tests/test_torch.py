@@ -38,7 +38,16 @@ class Tensors(unittest.TestCase):
             tensor = torch.tensor(self.a, dtype=dtype)
             with self.assertRaisesRegex(ValueError, "float16, whose rounding"):
                 mgk.ranks(tensor)
-            self.assertEqual(len(mgk.ranks(tensor, allow_half=True)), 24)
+            table = mgk.ranks(tensor, allow_half=True, axes="sample,layer,head")
+            self.assertEqual(len(table), 24)
+
+    def test_stacked_layers(self):
+        """They are not taken for samples."""
+        stacked = torch.stack([torch.tensor(self.a[:, l]) for l in range(3)])
+        with self.assertRaisesRegex(ValueError, "'sample,layer,head' or 'layer,sample,head'"):
+            mgk.ranks(stacked)
+        table = mgk.ranks(stacked, axes="layer,sample,head")
+        np.testing.assert_array_equal(table["rank"], self.expected.ravel())
 
     def test_singular_values(self):
         tensor = torch.tensor(self.a)
