@@ -2,16 +2,18 @@
 # What `cmake --install` puts where: programs, libraries, header, pkg-config, CMake package.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS ${MGK_PROGRAMS} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# What runs is a component of its own, `run`: a wheel of Python has no more (pyproject.toml).
+install(TARGETS ${MGK_PROGRAMS} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT run)
 install(TARGETS mgk_shared EXPORT mgk
-        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT run
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(MGK_HAS_CUDA)
-    install(TARGETS mgk_cuda_library LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_SKIP)
+    install(TARGETS mgk_cuda_library
+            LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT run NAMELINK_SKIP)
 endif()
 install(TARGETS mgk_static EXPORT mgk_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES src/mgk.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES src/mgk.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT run)
 install(FILES LICENSE CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(EXPORT mgk NAMESPACE mgk:: FILE mgkTargets.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mgk)
@@ -34,9 +36,14 @@ string(REGEX REPLACE "/$" "" MGK_PC_PREFIX "${MGK_PC_PREFIX}")
 configure_file(cmake/mgk.pc.in ${PROJECT_BINARY_DIR}/mgk.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/mgk.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
+# In a virtual environment of Python man pages are where man looks, next to its bin.
+set(MGK_MAN_FOLDER ${CMAKE_INSTALL_MANDIR})
+if(SKBUILD)
+    set(MGK_MAN_FOLDER ${SKBUILD_DATA_DIR}/share/man)
+endif()
 # One completion serves every program; bash looks it up by the program's name.
 foreach(program IN LISTS MGK_PROGRAMS)
-    install(FILES docs/man/${program}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES docs/man/${program}.1 DESTINATION ${MGK_MAN_FOLDER}/man1 COMPONENT run)
     install(FILES scripts/completion.bash RENAME ${program}
             DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endforeach()

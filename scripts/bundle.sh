@@ -16,15 +16,6 @@ need, except those of the C library, CUDA and the driver. See docs/bundle.md.
 END
 }
 
-fail() {
-    echo "bundle.sh: $*" >&2
-    exit 1
-}
-
-# What every machine has of its own: the C library, and CUDA where there is a GPU.
-c_library='lib(c|m|mvec|dl|pthread|rt|resolv|util|anl)\.so|ld-linux[^/]*\.so'
-cuda='lib(cuda|cudart|cublas|cublasLt|cusolver|cusparse|nvJitLink|nvrtc)\.so'
-
 make_build() {
     preset=cpu
     ! command -v nvcc > /dev/null || preset=cuda
@@ -34,30 +25,6 @@ make_build() {
     # shellcheck disable=SC2046
     cmake --build $build -j "$(nproc)" --target all bench_export \
         $(printf 'test_%s ' $(sh scripts/gpu-check.sh --tests)) > /dev/null
-}
-
-# The libraries that these files load, in lines: name, path.
-needed() {
-    LD_LIBRARY_PATH='' ldd "$@" | awk '$2 == "=>" { print $1, $3 }' | sort -u |
-        grep -vE "^($c_library|$cuda)"
-}
-
-# The libraries that the toolkit loads by hand (kernels/blas.h), in the same lines.
-loaded_by_hand() {
-    for library in OPENBLAS LAPACKE; do
-        path=$(sed -n "s/^${library}_LIBRARY:FILEPATH=//p" "$build/CMakeCache.txt")
-        echo "$(objdump -p "$path" | awk '$1 == "SONAME" { print $2 }') $(readlink -f "$path")"
-    done
-}
-
-# pack_licence FILE: the terms of the Debian package that FILE comes from, which may list it
-# without /usr.
-pack_licence() {
-    package=$(dpkg-query -S "$1" 2> /dev/null || dpkg-query -S "${1#/usr}") ||
-        fail "$1 belongs to no Debian package: its licence is not known"
-    package=${package%%:*}
-    mkdir -p "$root/share/doc/$package"
-    cp -L "/usr/share/doc/$package/copyright" "$root/share/doc/$package"
 }
 
 pack_programs() {
@@ -76,37 +43,6 @@ pack_programs() {
         cp "$build/bin/test_$test" "$root/tests"
     done
     strip "$root"/tests/* "$root/bin/bench_export"
-}
-
-pack_libraries() {
-    loaded_by_hand > "$stage/loaded"
-    needed $(find "$root/bin" "$root/libexec/mgk" "$root/tests" -type f) "$root"/lib/*.so* $(cut -d ' ' -f 2 "$stage/loaded") |
-        sort -u - "$stage/loaded" > "$stage/needed"
-    ! grep 'not$' "$stage/needed" >&2 || fail "libraries are missing"
-    while read -r name path; do
-        case $path in
-        "$root"/*) continue ;;
-        esac
-        cp -L "$path" "$root/lib/$name"
-        pack_licence "$(readlink -f "$path")"
-    done < "$stage/needed"
-}
-
-pack_fonts() {
-    mkdir -p "$root/share/mgk/fonts"
-    for font in DejaVuSans.ttf DejaVuSans-Bold.ttf; do
-        path=$(dpkg-query -L fonts-dejavu-core | grep "/$font\$") || fail "there is no $font"
-        cp "$path" "$root/share/mgk/fonts"
-        pack_licence "$path"
-    done
-    cat > "$root/share/mgk/fonts.conf" << 'END'
-<?xml version="1.0"?>
-<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
-<fontconfig>
-  <dir prefix="relative">fonts</dir>
-  <cachedir prefix="xdg">fontconfig</cachedir>
-</fontconfig>
-END
 }
 
 # What the bundle's own page says at its end.
@@ -131,6 +67,7 @@ while :; do
 done
 archive=$(realpath "$1")
 cd "$(dirname "$0")/.."
+. scripts/gather.sh
 [ -n "$build" ] || make_build
 
 version=$(sed -n 's/^project(mgk VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
@@ -140,7 +77,7 @@ trap 'exit 1' HUP INT TERM
 root=$stage/mgk-$version-$(uname -m)
 
 pack_programs
-pack_libraries
+pack_libraries $(find "$root/bin" "$root/libexec/mgk" "$root/tests" -type f) "$root"/lib/*.so*
 pack_fonts
 cp -rL /usr/share/common-licenses "$root/share/doc"
 cp -r models "$root"

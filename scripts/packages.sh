@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Installs the Debian packages that building needs, with --tests also the browser that opens reports
-# in a test, and nothing if they are all there. Asks no questions. On a system older or other than Debian 12 it names what is needed and stops.
+# in a test and what the tests of the Python package import (60 MB), and nothing if they are all
+# there. Asks no questions. On a system older or other than Debian 12 it names what is needed and stops.
 set -eu
 
 # gfortran and libbz2-dev are for programs that link libmgk.a: OpenBLAS is partly Fortran, and libzip
@@ -31,7 +32,7 @@ is_new_enough() {
     esac
 }
 if [ "${1:-}" = --tests ]; then
-    packages="$packages chromium"
+    packages="$packages chromium python3-numpy python3-pandas python3-xarray python3-h5netcdf"
 fi
 if ! is_new_enough; then
     echo "Not Debian 12 or later. Needed here (by their Debian names):" $packages >&2
@@ -39,7 +40,7 @@ if ! is_new_enough; then
 fi
 
 # Ubuntu has no package of it but a snap; the test is skipped there.
-[ "$ID" != ubuntu ] || packages=${packages% chromium}
+[ "$ID" != ubuntu ] || packages=$(echo "$packages" | sed 's/ chromium//')
 
 missing=""
 for package in $packages; do

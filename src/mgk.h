@@ -126,7 +126,7 @@ typedef struct mgk_job {
  * functions that take a job check them too. */
 MGK_API mgk_result mgk_check_job(const mgk_job *job);
 
-/* Where tokens come from. Exactly one of text, tokens, task and images is set. */
+/* Where tokens come from. Exactly one of text, tokens, task, images and strings is set. */
 typedef struct mgk_input {
     const char *const *text; /* text files, [text_count]; tokenised as the model expects */
     size_t text_count;
@@ -136,8 +136,8 @@ typedef struct mgk_input {
     size_t data_count;
     bool article_per_file; /* retrieval from text: each file is one article */
     int samples;           /* S; 0: default of the job */
-    int length; /* N at most; 0: the model's positions, at most 4096. With `text` and `tokens` the
-                   longest of the S samples decides N. */
+    int length; /* N at most; 0: the model's positions, at most 4096. With `text`, `strings` and
+                   `tokens` the longest of the S samples decides N. */
     /*
      * With text: the tokenizer, a file or folder of Hugging Face (tokenizer.json, vocab.txt, or
      * vocab.json with merges.txt), a model of SentencePiece, llama2.c's tokenizer.bin or a list of
@@ -151,7 +151,12 @@ typedef struct mgk_input {
     const char *const *images; /* PNG files, [image_count], for vision models: one sample each,
                                   resized to the model's image size */
     size_t image_count;
-    void *reserved[4];
+    /* Texts in memory, [string_count]: one sample each, cut to N, tokenised as `text`. Their sizes
+     * in bytes, [string_count]; NULL: each ends with a 0. */
+    const char *const *strings;
+    const size_t *string_sizes;
+    size_t string_count;
+    void *reserved[1];
 } mgk_input;
 
 /* ---- models ------------------------------------------------------------------------------- */
@@ -275,7 +280,8 @@ typedef struct mgk_network_shape {
     const char *attention; /* owned by the network */
     int layers, heads, head_dim, dim, length, mixtures, vocabulary;
     bool causal;
-    int reserved[8];
+    int padding; /* the id that pads sequences at their end; -1: none */
+    int reserved[7];
 } mgk_network_shape;
 
 /* All 0 for NULL. */
@@ -293,6 +299,12 @@ MGK_API mgk_result mgk_network_attention(mgk_network *network, const int32_t *to
 MGK_API mgk_result mgk_network_attention_all(mgk_network *network, const int32_t *tokens, int count,
                                              double *matrices);
 
+/* The same for chosen layers and heads, into matrices [layer_count, head_count, count, count], in
+ * the order of the model; repeated numbers count once. NULL: all. */
+MGK_API mgk_result mgk_network_attention_of(mgk_network *network, const int32_t *tokens, int count,
+                                            const int *layers, size_t layer_count, const int *heads,
+                                            size_t head_count, double *matrices);
+
 /*
  * Tokenises a text of `size` bytes with the tokenizer in the model's folder and adds the tokens
  * that the model expects around a sequence ([CLS] and [SEP]); for a model of bytes the bytes are
@@ -301,6 +313,18 @@ MGK_API mgk_result mgk_network_attention_all(mgk_network *network, const int32_t
  */
 MGK_API mgk_result mgk_network_tokenize(mgk_network *network, const char *text, size_t size,
                                         int32_t **tokens, int *count);
+
+/* The same, cut to at most `length` tokens: those around the sequence stay. MGK_INPUT: these alone
+ * are as many. */
+MGK_API mgk_result mgk_network_tokenize_cut(mgk_network *network, const char *text, size_t size,
+                                            int length, int32_t **tokens, int *count);
+
+/*
+ * The text of a token for people, UTF-8, valid as long as the network: of bytes the ASCII
+ * character, otherwise "\n" or "\xE2". MGK_INPUT: the model has no tokenizer; MGK_USAGE: no
+ * such token.
+ */
+MGK_API mgk_result mgk_network_token_text(mgk_network *network, int32_t token, const char **text);
 
 /* ---- export ------------------------------------------------------------------------------- */
 
@@ -394,6 +418,27 @@ MGK_API mgk_result mgk_table_get_column(const mgk_table *table, size_t index,
 MGK_API mgk_result mgk_table_find_column(const mgk_table *table, const char *name,
                                          mgk_table_column *out);
 
+/* ---- matrices in memory --------------------------------------------------------------------- */
+
+/*
+ * Attention matrices in the caller's memory, which no function changes. Strides are in bytes and
+ * may be negative: the entry of query i and key j in the matrix of sample s, layer l and head h is
+ * at layers[l] + s sample_stride + h head_stride + i row_stride + j column_stride. So axes may have
+ * any order, and each layer may be an array of its own.
+ */
+typedef struct mgk_array {
+    const char *name;          /* in messages and tables; NULL: "array" */
+    const char *dtype;         /* of the entries, in this machine's byte order: "f32", "f64" */
+    const void *const *layers; /* [layer_count] */
+    size_t layer_count;
+    int samples, heads, tokens; /* S, H, N; at least 1 */
+    int64_t sample_stride, head_stride, row_stride, column_stride;
+    /* The valid tokens of each sample, [S]: `lengths` of them, from number `first` on; NULL: the
+     * first is 0, the last N - 1. Other rows and columns are not looked at. */
+    const int32_t *first, *lengths;
+    void *reserved[4];
+} mgk_array;
+
 /* ---- ranks -------------------------------------------------------------------------------- */
 
 typedef struct mgk_rank_options {
@@ -454,6 +499,9 @@ typedef struct mgk_rank_options {
      * [samples, N], whose ones are next to each other: only their rows and columns are counted, and
      * N is their number. NULL: all tokens are valid. */
     const char *mask;
+    /* Matrices in memory, [array_count], in place of `inputs`; they are not resumed. */
+    const mgk_array *arrays;
+    size_t array_count;
 } mgk_rank_options;
 
 /* Ranks of one layer of one input, at the first threshold. */
@@ -621,8 +669,10 @@ typedef struct mgk_diversity_options {
     /* Measures of pairs compare heads of different layers, too. The matrices of all layers of a
      * sample are in memory at once. */
     bool across_layers;
-    const char *axes; /* as in mgk_rank_options */
-    const char *mask; /* as in mgk_rank_options */
+    const char *axes; /* as in mgk_rank_options, and these */
+    const char *mask;
+    const mgk_array *arrays;
+    size_t array_count;
 } mgk_diversity_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

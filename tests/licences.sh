@@ -5,22 +5,18 @@
 set -eu
 cd "$1"
 line='SPDX-License-Identifier: MIT'
-version=$(sed -n 's/^project(mgk VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 
 sources() {
-    find .ci CMakeLists.txt analysis bench cmake kernels plots scripts src tests -type f \
+    find .ci CMakeLists.txt pyproject.toml analysis bench cmake kernels plots python scripts src tests -type f \
         \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.js' -o -name '*.css' \
         -o -name '*.html' -o -name '*.py' -o -name '*.sh' -o -name '*.bash' -o -name '*.cmake' -o -name '*.in' \
-        -o -name CMakeLists.txt \) ! -path 'tests/fuzz/corpus/*' ! -path '*/__pycache__/*'
+        -o -name CMakeLists.txt -o -name pyproject.toml \) ! -path 'tests/fuzz/corpus/*' ! -path '*/__pycache__/*'
 }
 
 sources | while read -r file; do
     head -n 3 "$file" | grep -qF "$line" || echo "$file: no line \"$line\" at its top"
 done > "$OLDPWD/licences.missing"
-for file in src/mgk.h CITATION.cff docs/man/*.1; do
-    grep -qF "$version" "$file" || echo "$file: not of version $version" >> "$OLDPWD/licences.missing"
-done
-grep -q "^## $version" CHANGELOG.md || echo "CHANGELOG.md: no version $version" >> "$OLDPWD/licences.missing"
+sh scripts/release.sh --check 2>> "$OLDPWD/licences.missing" || true
 [ "$(sources | wc -l)" -gt 1000 ] || echo "too few files were read" >> "$OLDPWD/licences.missing"
 cat "$OLDPWD/licences.missing"
 [ ! -s "$OLDPWD/licences.missing" ]

@@ -75,13 +75,15 @@ static mgk_status check_options(const mgk_diversity_options *o)
         return mgk_fail(STATUS_USAGE,
                         "`prune` runs a model without some heads: files of matrices have none");
     TRY(mgk_sources_check(&sources));
-    if (o->compare && o->input_count + o->model_count < 2)
+    if (o->compare && o->input_count + o->array_count + o->model_count < 2)
         return mgk_fail(STATUS_USAGE, "`compare` needs two inputs");
     TRY(mgk_check_names("measures", o->measures, o->measure_count));
     if (o->measures && o->measure_count == 0)
         return mgk_fail(STATUS_USAGE, "no measures");
     if (!(o->threshold > 0) || !isfinite(o->threshold))
         return mgk_fail(STATUS_USAGE, "threshold %g, expected a number above 0", o->threshold);
+    if (o->resume && o->array_count > 0)
+        return mgk_fail(STATUS_USAGE, "`resume` continues runs over files and models, not arrays");
     if (o->resume && !o->output)
         return mgk_fail(STATUS_USAGE, "`resume` continues a run with an `output`");
     if (o->per_sample && !o->output)
@@ -230,10 +232,9 @@ static mgk_status choose_sources(measuring *m)
 static mgk_status open_input(measuring *m, size_t i)
 {
     const mgk_diversity_options *o = m->options;
-    if (o->model_count == 0)
-        return mgk_open_store_source(&m->sources, o->inputs[i], &m->open);
-    m->sources.model = o->models[i];
-    return mgk_open_model_source(&m->sources, &m->open);
+    if (o->model_count > 0)
+        m->sources.model = o->models[i];
+    return mgk_source_open(&m->sources, i, &m->open);
 }
 
 static mgk_status check_memory(const measuring *m)
@@ -252,7 +253,7 @@ static mgk_status describe_inputs(measuring *m)
 {
     const mgk_diversity_options *o = m->options;
     TRY(choose_sources(m));
-    m->count = o->model_count > 0 ? o->model_count : o->input_count;
+    m->count = o->model_count > 0 ? o->model_count : o->input_count + o->array_count;
     TRY(mgk_alloc(m->count, sizeof(*m->inputs), &m->inputs));
     TRY(mgk_alloc(m->count, sizeof(*m->parts), &m->parts));
     TRY(mgk_alloc(m->count, sizeof(*m->facts), &m->facts));
@@ -584,7 +585,7 @@ static mgk_status measure(measuring *m, mgk_table **means)
         CHECK(hand_over(m, means));
     CHECK(write_output(m));
 out:
-    status = mgk_run_journal_close(m->journal, status);
+    status = mgk_run_journal_close(m->journal, o->array_count == 0, status);
     close_inputs(m);
     mgk_device_close(m->device);
     mgk_claims_release(&m->claims);

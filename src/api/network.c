@@ -4,6 +4,8 @@
 
 #include "api/api.h"
 #include "base/memory.h"
+#include "base/number.h"
+#include "base/token_text.h"
 #include "base/utf8.h"
 #include "data/tokenizers/tokenizer.h"
 #include "model/core/pass.h"
@@ -17,39 +19,25 @@ struct mgk_network {
     mgk_pass *pass; /* NULL until the first sequence */
     int tokens;     /* capacity of the pass */
     int32_t *ids;   /* [sequences, N]; a dual model's second sequence stays empty */
-    int32_t *heads; /* 0 … H − 1 on the device, [H] */
+    int32_t *heads; /* the chosen heads on the device, room for [H] */
     char *path;
     mgk_tokenizer *tokenizer; /* NULL until the first text, and for models of bytes */
 };
 
-/* What the pass's observer copies: heads [first, first + heads) of one layer or of all layers. */
+/* What the pass's observer copies. */
 typedef struct question {
     mgk_network *network;
-    int layer; /* −1: all */
-    int first, heads, count;
-    double *matrices; /* [1 or L, heads, count, count] */
-    void *there;      /* [heads, count, count], of one layer, on the device */
+    const int32_t *layers; /* [layer_count], ascending */
+    size_t layer_count;
+    int32_t *heads; /* [head_count], on the device */
+    int head_count, count;
+    double *matrices; /* [layer_count, head_count, count, count] */
+    void *there;      /* [head_count, count, count], of one layer, on the device */
 } question;
 
 static int sequences_of(const mgk_network *network)
 {
     return network->model->config.dual ? 2 : 1;
-}
-
-/* Uploads 0, 1, …, count − 1 to the device. */
-static mgk_status number_heads(mgk_device *device, int count, int32_t **out)
-{
-    mgk_status status;
-    const size_t bytes = (size_t)count * sizeof(int32_t);
-    int32_t *numbers = NULL;
-    CHECK(mgk_alloc((size_t)count, sizeof(*numbers), &numbers));
-    for (int h = 0; h < count; h++)
-        numbers[h] = h;
-    CHECK(device->op->allocate(device, bytes, out));
-    CHECK(device->op->upload(device, *out, numbers, bytes));
-out:
-    mgk_free(numbers);
-    return status;
 }
 
 static mgk_status open_network(const char *path, const mgk_job *job, bool double_precision,
@@ -70,7 +58,8 @@ static mgk_status open_network(const char *path, const mgk_job *job, bool double
     int sequences = sequences_of(network);
     CHECK(mgk_copy_string(path, &network->path));
     CHECK(mgk_alloc((size_t)sequences * length, sizeof(*network->ids), &network->ids));
-    CHECK(number_heads(device, network->model->config.heads, &network->heads));
+    CHECK(device->op->allocate(device, (size_t)network->model->config.heads * sizeof(int32_t),
+                               &network->heads));
     *out = network;
     network = NULL;
 out:
@@ -114,25 +103,28 @@ mgk_network_shape mgk_network_shape_of(const mgk_network *network)
                                .length = config->length,
                                .mixtures = config->mixtures,
                                .vocabulary = config->vocabulary,
-                               .causal = config->causal};
+                               .causal = config->causal,
+                               .padding = config->padding};
 }
 
 /* Entries of a layer's matrices. */
 static size_t entries_of(const question *q)
 {
-    return (size_t)q->heads * (size_t)q->count * (size_t)q->count;
+    return (size_t)q->head_count * (size_t)q->count * (size_t)q->count;
 }
 
 static mgk_status answer(void *context, mgk_observed *layer)
 {
     const question *q = context;
     const size_t entries = entries_of(q);
-    double *place = q->matrices + (q->layer < 0 ? (size_t)layer->layer * entries : 0);
-    if (q->layer >= 0 && layer->layer != q->layer)
+    size_t place = 0;
+    while (place < q->layer_count && q->layers[place] != layer->layer)
+        place++;
+    if (place == q->layer_count)
         return STATUS_OK;
-    TRY(mgk_observed_matrices(layer, MGK_MATRIX_ATTENTION, 0, q->network->heads + q->first,
-                              q->heads, q->there));
-    return mgk_device_download(q->network->device, q->there, entries, place);
+    TRY(mgk_observed_matrices(layer, MGK_MATRIX_ATTENTION, 0, q->heads, q->head_count, q->there));
+    return mgk_device_download(q->network->device, q->there, entries,
+                               q->matrices + place * entries);
 }
 
 /* Passes are made for the sequences that come, because the length in a model's file may be huge. */
@@ -148,45 +140,76 @@ static mgk_status make_room(mgk_network *network, int tokens)
     return STATUS_OK;
 }
 
-static mgk_status ask(mgk_network *network, const int32_t *tokens, int count, question *q)
+static mgk_status check_tokens(mgk_network *network, const int32_t *tokens, int count)
 {
-    TRY(mgk_check_place("tokens", tokens));
-    TRY(mgk_check_place("place for matrices", q->matrices));
     const mgk_config *config = &network->model->config;
-    int sequences = sequences_of(network);
-    int32_t lengths[2] = {count, 0};
+    TRY(mgk_check_place("tokens", tokens));
     if (count < 1 || count > config->length)
         return mgk_fail(STATUS_USAGE, "%d tokens: expected 1 to %d", count, config->length);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         if (tokens[i] < 0 || tokens[i] >= config->vocabulary)
             return mgk_fail(STATUS_USAGE, "token id %d: expected 0 to %d", tokens[i],
                             config->vocabulary - 1);
-        network->ids[i] = tokens[i];
-    }
+    return STATUS_OK;
+}
+
+static mgk_status run(mgk_network *network, const int32_t *tokens, question *q)
+{
+    const int sequences = sequences_of(network), count = q->count;
+    const int32_t lengths[2] = {count, 0};
+    mgk_device *device = network->device;
+    memcpy(network->ids, tokens, (size_t)count * sizeof(*tokens));
     for (int i = count; i < sequences * count; i++)
         network->ids[i] = -1;
     TRY(make_room(network, count));
     const mgk_batch batch = {sequences, count, network->ids, lengths, NULL};
     const mgk_observer observer = {
-        .layer = answer, .context = q, .layers = q->layer < 0 ? config->layers : q->layer + 1};
+        .layer = answer, .context = q, .layers = q->layers[q->layer_count - 1] + 1};
     TRY(mgk_pass_load(network->pass, &batch, NULL, 0, 0));
-    mgk_device *device = network->device;
     TRY(device->op->allocate(device, entries_of(q) * device->real_size, &q->there));
     mgk_status status = mgk_pass_forward(network->pass, &observer);
     device->op->release(device, q->there);
     return status;
 }
 
+static mgk_status ask(mgk_network *network, const int32_t *tokens, int count, const int *layers,
+                      size_t layer_count, const int *heads, size_t head_count, double *matrices)
+{
+    mgk_status status;
+    int32_t *chosen_layers = NULL, *chosen_heads = NULL;
+    question q = {.network = network, .count = count, .matrices = matrices};
+    size_t chosen;
+    TRY(mgk_check_place("network", network));
+    TRY(mgk_check_place("place for matrices", matrices));
+    TRY(check_tokens(network, tokens, count));
+    const mgk_config *config = &network->model->config;
+    if ((layers && layer_count == 0) || (heads && head_count == 0))
+        return mgk_fail(STATUS_USAGE, "no %s", layers && layer_count == 0 ? "layers" : "heads");
+    CHECK(mgk_choose_numbers("layer", layers, layer_count, config->layers, &chosen_layers,
+                             &q.layer_count));
+    CHECK(mgk_choose_numbers("head", heads, head_count, config->heads, &chosen_heads, &chosen));
+    mgk_device *device = network->device;
+    CHECK(device->op->upload(device, network->heads, chosen_heads, chosen * sizeof(int32_t)));
+    q.layers = chosen_layers;
+    q.heads = network->heads;
+    q.head_count = (int)chosen;
+    CHECK(run(network, tokens, &q));
+out:
+    mgk_free(chosen_layers);
+    mgk_free(chosen_heads);
+    return status;
+}
+
+/* Numbers out of range are a misuse of this call, unlike those of a user's choice. */
 static mgk_status ask_one(mgk_network *network, const int32_t *tokens, int count, int layer,
                           int head, double *matrix)
 {
-    question q = {network, layer, head, 1, count, matrix, NULL};
     TRY(mgk_check_place("network", network));
     const mgk_config *config = &network->model->config;
     if (layer < 0 || layer >= config->layers || head < 0 || head >= config->heads)
         return mgk_fail(STATUS_USAGE, "layer %d, head %d: the model has %d and %d", layer, head,
                         config->layers, config->heads);
-    return ask(network, tokens, count, &q);
+    return ask(network, tokens, count, &layer, 1, &head, 1, matrix);
 }
 
 mgk_result mgk_network_attention(mgk_network *network, const int32_t *tokens, int count, int layer,
@@ -195,32 +218,49 @@ mgk_result mgk_network_attention(mgk_network *network, const int32_t *tokens, in
     return mgk_api_result(ask_one(network, tokens, count, layer, head, matrix));
 }
 
-static mgk_status ask_all(mgk_network *network, const int32_t *tokens, int count, double *matrices)
-{
-    TRY(mgk_check_place("network", network));
-    question q = {network, -1, 0, network->model->config.heads, count, matrices, NULL};
-    return ask(network, tokens, count, &q);
-}
-
 mgk_result mgk_network_attention_all(mgk_network *network, const int32_t *tokens, int count,
                                      double *matrices)
 {
-    return mgk_api_result(ask_all(network, tokens, count, matrices));
+    return mgk_api_result(ask(network, tokens, count, NULL, 0, NULL, 0, matrices));
 }
 
-static mgk_status encode(const mgk_tokenizer *tokenizer, const char *text, size_t size,
+mgk_result mgk_network_attention_of(mgk_network *network, const int32_t *tokens, int count,
+                                    const int *layers, size_t layer_count, const int *heads,
+                                    size_t head_count, double *matrices)
+{
+    return mgk_api_result(
+        ask(network, tokens, count, layers, layer_count, heads, head_count, matrices));
+}
+
+/* Opens the tokenizer on first use; it stays NULL for models of bytes. */
+static mgk_status open_tokenizer(mgk_network *network)
+{
+    if (network->tokenizer)
+        return STATUS_OK;
+    return mgk_input_open_tokenizer(&(mgk_input){.text_count = 1}, network->model, network->path,
+                                    &network->tokenizer);
+}
+
+/* Appends the ids of a text and of its frame; the text's are cut so that all are at most `most`. */
+static mgk_status encode(const mgk_tokenizer *tokenizer, const char *text, size_t size, size_t most,
                          mgk_buffer *ids)
 {
-    mgk_token_encoder *encoder;
+    mgk_status status;
+    mgk_token_encoder *encoder = NULL;
     const mgk_token_frame frame = mgk_tokenizer_frame(tokenizer);
+    const size_t id = sizeof(*frame.before), around = frame.before_count + frame.after_count;
+    if (around >= most)
+        return mgk_fail(STATUS_SHAPE,
+                        "length %zu leaves no room for text: %zu special %s surround each sequence",
+                        most, around, MGK_NOUN(around, "token", "tokens"));
     TRY(mgk_utf8_check(text, size, 0));
-    TRY(mgk_token_encoder_open(tokenizer, &encoder));
-    mgk_status status =
-        mgk_buffer_append(ids, frame.before, frame.before_count * sizeof(*frame.before));
-    if (status == STATUS_OK)
-        status = mgk_token_encode(encoder, text, size, ids);
-    if (status == STATUS_OK)
-        status = mgk_buffer_append(ids, frame.after, frame.after_count * sizeof(*frame.after));
+    CHECK(mgk_token_encoder_open(tokenizer, &encoder));
+    CHECK(mgk_buffer_append(ids, frame.before, frame.before_count * id));
+    CHECK(mgk_token_encode(encoder, text, size, ids));
+    if (ids->size / id > most - frame.after_count)
+        ids->size = (most - frame.after_count) * id;
+    CHECK(mgk_buffer_append(ids, frame.after, frame.after_count * id));
+out:
     mgk_token_encoder_close(encoder);
     return status;
 }
@@ -234,8 +274,8 @@ static mgk_status append_bytes(const char *text, size_t size, mgk_buffer *ids)
     return STATUS_OK;
 }
 
-static mgk_status tokenize(mgk_network *network, const char *text, size_t size, int32_t **tokens,
-                           int *count)
+static mgk_status tokenize(mgk_network *network, const char *text, size_t size, size_t most,
+                           int32_t **tokens, int *count)
 {
     mgk_status status = STATUS_OK;
     mgk_buffer ids = {0};
@@ -248,11 +288,9 @@ static mgk_status tokenize(mgk_network *network, const char *text, size_t size, 
     if (size > INT32_MAX / 2)
         return mgk_fail(STATUS_SHAPE, "a text of %zu bytes, expected at most %d", size,
                         INT32_MAX / 2);
-    if (!network->tokenizer)
-        TRY(mgk_input_open_tokenizer(&(mgk_input){.text_count = 1}, network->model, network->path,
-                                     &network->tokenizer));
-    CHECK(network->tokenizer ? encode(network->tokenizer, text, size, &ids)
-                             : append_bytes(text, size, &ids));
+    TRY(open_tokenizer(network));
+    CHECK(network->tokenizer ? encode(network->tokenizer, text, size, most, &ids)
+                             : append_bytes(text, size < most ? size : most, &ids));
     CHECK(mgk_alloc(ids.size, 1, tokens));
     if (ids.size > 0)
         memcpy(*tokens, ids.data, ids.size);
@@ -265,5 +303,34 @@ out:
 mgk_result mgk_network_tokenize(mgk_network *network, const char *text, size_t size,
                                 int32_t **tokens, int *count)
 {
-    return mgk_api_result(tokenize(network, text, size, tokens, count));
+    return mgk_api_result(tokenize(network, text, size, SIZE_MAX, tokens, count));
+}
+
+mgk_result mgk_network_tokenize_cut(mgk_network *network, const char *text, size_t size, int length,
+                                    int32_t **tokens, int *count)
+{
+    if (length < 1)
+        return mgk_api_result(
+            mgk_fail(STATUS_USAGE, "length %d: expected a positive number", length));
+    return mgk_api_result(tokenize(network, text, size, (size_t)length, tokens, count));
+}
+
+static mgk_status find_text(mgk_network *network, int32_t token, const char **text)
+{
+    TRY(mgk_check_place("network", network));
+    TRY(mgk_check_place("place for the text", text));
+    *text = NULL;
+    if (token < 0 || token >= network->model->config.vocabulary)
+        return mgk_fail(STATUS_USAGE, "token id %d: expected 0 to %d", token,
+                        network->model->config.vocabulary - 1);
+    TRY(open_tokenizer(network));
+    const mgk_token_text bytes = mgk_byte_text();
+    *text = network->tokenizer ? mgk_tokenizer_text(network->tokenizer, token)
+                               : bytes.of(bytes.context, token);
+    return STATUS_OK;
+}
+
+mgk_result mgk_network_token_text(mgk_network *network, int32_t token, const char **text)
+{
+    return mgk_api_result(find_text(network, token, text));
 }

@@ -58,12 +58,15 @@ static mgk_status check_options(const mgk_rank_options *o)
     const mgk_source_options sources = mgk_rank_source_options(o);
     TRY(mgk_sources_check(&sources));
     TRY(mgk_check_array("thresholds", o->thresholds, o->threshold_count));
-    if (o->png && o->input_count > MGK_GROUPS_MAX)
-        return mgk_fail(STATUS_USAGE, "%zu inputs: a picture shows at most %d", o->input_count,
+    const size_t count = o->input_count + o->array_count;
+    if (o->png && count > MGK_GROUPS_MAX)
+        return mgk_fail(STATUS_USAGE, "%zu inputs: a picture shows at most %d", count,
                         MGK_GROUPS_MAX);
+    if (o->resume && o->array_count > 0)
+        return mgk_fail(STATUS_USAGE, "`resume` continues runs over files and models, not arrays");
     if (o->resume && !o->output)
         return mgk_fail(STATUS_USAGE, "`resume` continues a run with an `output`");
-    if (o->spectrum && o->input_count > 1)
+    if (o->spectrum && count > 1)
         return mgk_fail(STATUS_USAGE, "spectra are kept of one input at a time");
     return check_method(o->method);
 }
@@ -331,7 +334,7 @@ static mgk_status rank_attention(ranking *r, mgk_table **table, mgk_rank_summary
 out:
     mgk_free(own.layers);
     mgk_free(own.histogram);
-    status = mgk_run_journal_close(r->journal, status);
+    status = mgk_run_journal_close(r->journal, r->options->array_count == 0, status);
     mgk_sources_close(r->inputs, r->input_count);
     mgk_device_close(r->device);
     mgk_rank_table_free(&r->table);

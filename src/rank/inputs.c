@@ -15,6 +15,8 @@ mgk_source_options mgk_rank_source_options(const mgk_rank_options *o)
     return (mgk_source_options){.job = &o->job,
                                 .inputs = o->inputs,
                                 .input_count = o->input_count,
+                                .arrays = o->arrays,
+                                .array_count = o->array_count,
                                 .dataset = o->dataset,
                                 .axes = o->axes,
                                 .mask = o->mask,

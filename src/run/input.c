@@ -14,11 +14,17 @@ const char *mgk_input_given(const mgk_input *input)
         bool given;
         const char *name;
     } options[] = {
-        {input->text_count > 0, "`text`"},         {input->tokens != NULL, "`tokens`"},
-        {input->task != NULL, "`task`"},           {input->image_count > 0, "`images`"},
-        {input->data_count > 0, "`data`"},         {input->article_per_file, "`article_per_file`"},
-        {input->tokenizer != NULL, "`tokenizer`"}, {input->lines, "`lines`"},
-        {input->samples != 0, "`samples`"},        {input->length != 0, "`length`"},
+        {input->text_count > 0, "`text`"},
+        {input->tokens != NULL, "`tokens`"},
+        {input->task != NULL, "`task`"},
+        {input->image_count > 0, "`images`"},
+        {input->string_count > 0, "texts in memory"},
+        {input->data_count > 0, "`data`"},
+        {input->article_per_file, "`article_per_file`"},
+        {input->tokenizer != NULL, "`tokenizer`"},
+        {input->lines, "`lines`"},
+        {input->samples != 0, "`samples`"},
+        {input->length != 0, "`length`"},
     };
     for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
         if (options[i].given)
@@ -29,10 +35,12 @@ const char *mgk_input_given(const mgk_input *input)
 mgk_status mgk_input_check(const mgk_input *input)
 {
     const bool text = input->text_count > 0, pictures = input->image_count > 0;
+    const bool strings = input->string_count > 0;
     TRY(mgk_check_names("text", input->text, input->text_count));
     TRY(mgk_check_names("data", input->data, input->data_count));
     TRY(mgk_check_names("images", input->images, input->image_count));
-    if (text + (input->tokens != NULL) + (input->task != NULL) + pictures != 1)
+    TRY(mgk_check_names("strings", input->strings, input->string_count));
+    if (text + (input->tokens != NULL) + (input->task != NULL) + pictures + strings != 1)
         return mgk_fail(STATUS_USAGE,
                         "expected exactly one of `text`, `tokens`, `task` and `images`");
     if (input->data_count > 0 && !input->task)
@@ -57,8 +65,10 @@ mgk_status mgk_input_check_model(const mgk_input *input, const mgk_config *confi
         return mgk_fail(STATUS_USAGE, "%s reads pictures: name PNG files by `images`", path);
     if (!pictures && input->image_count > 0)
         return mgk_fail(STATUS_USAGE, "`images`: %s reads tokens, not pictures", path);
-    if (config->dual && (input->tokenizer || input->lines))
-        return mgk_fail(STATUS_USAGE, "a model of pairs reads bytes: no `tokenizer`, no `lines`");
+    if (config->dual && (input->tokenizer || input->lines || input->string_count > 0))
+        return mgk_fail(STATUS_USAGE,
+                        "a model of pairs reads bytes of files: no `tokenizer`, no `lines`, no "
+                        "texts in memory");
     if (pictures && input->length != 0 && input->length != config->length)
         return mgk_fail(STATUS_USAGE, "length %d: a picture has %d %s", input->length,
                         config->length, MGK_NOUN(config->length, "token", "tokens"));
@@ -132,6 +142,9 @@ mgk_status mgk_input_open(const mgk_input *input, const mgk_model *model,
     options.padding = config->padding;
     options.tokenizer = tokenizer;
     options.lines = input->lines;
+    options.strings = input->strings;
+    options.string_sizes = input->string_sizes;
+    options.string_count = input->string_count;
     fit_listops(&options);
     TRY(input->tokens ? open_tokens(input->tokens, &options, out)
                       : mgk_dataset_open(&options, out));

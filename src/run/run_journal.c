@@ -23,9 +23,9 @@ mgk_status mgk_run_journal_open(const char *output, const mgk_job *job, bool res
     return status;
 }
 
-mgk_status mgk_run_journal_close(mgk_journal *journal, mgk_status status)
+mgk_status mgk_run_journal_close(mgk_journal *journal, bool resumable, mgk_status status)
 {
-    const bool keep = status != STATUS_OK && status != STATUS_NUMERIC;
+    const bool keep = resumable && status != STATUS_OK && status != STATUS_NUMERIC;
     const bool left = mgk_journal_close(journal, keep);
     if (left && status == STATUS_INTERRUPTED)
         mgk_fail(status, "%s; continue with `resume`", mgk_fail_message());

@@ -38,6 +38,8 @@ static bool add_model(cJSON *run, const mgk_source_options *o, size_t tokens)
 {
     const mgk_input *input = o->input;
     return add_paths(run, "text", input->text, input->text_count) &&
+           (input->string_count == 0 ||
+            cJSON_AddNumberToObject(run, "strings", (double)input->string_count)) &&
            (!input->lines || cJSON_AddTrueToObject(run, "lines")) &&
            (!input->article_per_file || cJSON_AddTrueToObject(run, "article_per_file")) &&
            add_paths(run, "tokens", &input->tokens, input->tokens != NULL) &&

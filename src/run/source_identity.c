@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "data/tokenizers/tokenizer.h"
 #include "run/source_settings.h"
@@ -95,12 +96,27 @@ static bool add_model(cJSON *settings, const mgk_source_options *o, const mgk_so
            cJSON_AddBoolToObject(settings, "tf32", o->job->tf32);
 }
 
+/* Texts in memory, by their number and a hash. */
+static bool add_strings(cJSON *settings, const mgk_input *input)
+{
+    uint64_t hash = 0;
+    char text[64];
+    for (size_t i = 0; i < input->string_count; i++) {
+        const char *string = input->strings[i];
+        const size_t size = input->string_sizes ? input->string_sizes[i] : strlen(string);
+        hash = mgk_hash(hash, &size, sizeof(size));
+        hash = mgk_hash(hash, string, size);
+    }
+    snprintf(text, sizeof(text), "%zu of hash %016" PRIx64, input->string_count, hash);
+    return add_text(settings, "strings", input->string_count > 0 ? text : NULL);
+}
+
 static bool add_input(cJSON *settings, const mgk_source_options *o)
 {
     const mgk_input *input = o->input;
     const int samples = input->samples > 0 ? input->samples : o->samples;
     return add_files(settings, "text", input->text, input->text_count) &&
-           add_files(settings, "tokens", &input->tokens, 1) &&
+           add_strings(settings, input) && add_files(settings, "tokens", &input->tokens, 1) &&
            add_text(settings, "task", input->task) &&
            add_files(settings, "data", input->data, input->data_count) &&
            add_files(settings, "images", input->images, input->image_count) &&

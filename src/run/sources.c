@@ -18,13 +18,26 @@ static const char *find_model_option(const mgk_source_options *o)
     return o->double_precision ? "the precision" : o->job->tf32 ? "`tf32`" : NULL;
 }
 
+/* Arrays in memory have their axes, and no name in a file. */
+static mgk_status check_arrays(const mgk_source_options *o)
+{
+    TRY(mgk_check_array("arrays", o->arrays, o->array_count));
+    for (size_t i = 0; i < o->array_count; i++)
+        TRY(mgk_array_check(&o->arrays[i]));
+    if (o->array_count > 0 && (o->dataset || o->axes))
+        return mgk_fail(STATUS_USAGE,
+                        "`dataset` and `axes` are about files, not about arrays in memory");
+    return STATUS_OK;
+}
+
 mgk_status mgk_sources_check(const mgk_source_options *o)
 {
     const char *about_model = find_model_option(o);
     mgk_leading_axes axes;
-    if ((o->model != NULL) == (o->input_count > 0))
+    if ((o->model != NULL) + (o->input_count > 0) + (o->array_count > 0) != 1)
         return mgk_fail(STATUS_USAGE, "expected either files of matrices or `model`");
     TRY(mgk_check_names("inputs", o->inputs, o->input_count));
+    TRY(check_arrays(o));
     if (o->model && o->causal)
         return mgk_fail(STATUS_USAGE, "`causal` is about files, not about a model");
     if (o->model && o->dataset)
@@ -55,16 +68,23 @@ mgk_status mgk_sources_claim(const mgk_source_options *options, mgk_claims *clai
     return mgk_files_input(claims, options->input);
 }
 
+mgk_status mgk_source_open(const mgk_source_options *options, size_t i, mgk_source_input *out)
+{
+    if (options->model)
+        return mgk_open_model_source(options, out);
+    return options->array_count > 0 ? mgk_open_array_source(options, &options->arrays[i], out)
+                                    : mgk_open_store_source(options, options->inputs[i], out);
+}
+
 mgk_status mgk_sources_open(const mgk_source_options *options, mgk_source_input **out,
                             size_t *count)
 {
     mgk_status status = STATUS_OK;
     mgk_source_input *inputs;
-    *count = options->model ? 1 : options->input_count;
+    *count = options->model ? 1 : options->input_count + options->array_count;
     TRY(mgk_alloc(*count, sizeof(*inputs), &inputs));
     for (size_t i = 0; i < *count; i++)
-        CHECK(options->model ? mgk_open_model_source(options, &inputs[i])
-                             : mgk_open_store_source(options, options->inputs[i], &inputs[i]));
+        CHECK(mgk_source_open(options, i, &inputs[i]));
     *out = inputs;
     return STATUS_OK;
 out:

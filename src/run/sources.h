@@ -17,6 +17,8 @@ typedef struct mgk_source_options {
     const mgk_job *job;        /* not NULL; its seed chooses the matrices */
     const char *const *inputs; /* stores and files of arrays, [input_count]; or `model` */
     size_t input_count;
+    const mgk_array *arrays; /* in memory, [array_count], in place of the inputs */
+    size_t array_count;
     const char *dataset;    /* the array in each file; NULL: "attention", or the only array */
     const char *axes;       /* of such an array, see mgk_axes_parse; NULL: the usual ones */
     const char *mask;       /* the valid tokens of such an array, see mgk_mask_read; NULL: all */
@@ -86,6 +88,9 @@ mgk_status mgk_sources_claim(const mgk_source_options *options, mgk_claims *clai
  */
 mgk_status mgk_sources_open(const mgk_source_options *options, mgk_source_input **out,
                             size_t *count);
+
+/* Opens input number i, of files or arrays, or the model. */
+mgk_status mgk_source_open(const mgk_source_options *options, size_t i, mgk_source_input *out);
 void mgk_sources_close(mgk_source_input *inputs, size_t count);
 
 /* Closes one input and zeroes it; a zeroed one is accepted. */
@@ -109,6 +114,14 @@ mgk_status mgk_source_check_same(const mgk_source_input *described, const mgk_so
  * do not allow; STATUS_SHAPE: a layer that it does not have.
  */
 mgk_status mgk_open_store_source(const mgk_source_options *options, const char *path,
+                                 mgk_source_input *out);
+
+/* Checks the fields of an array in memory. STATUS_USAGE. */
+mgk_status mgk_array_check(const mgk_array *array);
+
+/* Opens an array in memory that passed the check; it must outlive the source. STATUS_SHAPE: a layer
+ * that it does not have. */
+mgk_status mgk_open_array_source(const mgk_source_options *options, const mgk_array *array,
                                  mgk_source_input *out);
 
 /*

@@ -145,6 +145,28 @@ static mgk_result network(void)
     return result;
 }
 
+/* The parts of a text in memory, and some of the matrices. */
+static mgk_result network_of_text(void)
+{
+    static const int chosen[] = {1};
+    const mgk_job job = job_of();
+    static double matrices[16 * N * N];
+    mgk_network *opened;
+    int32_t *ids = NULL;
+    int count;
+    const char *word;
+    mgk_result result = mgk_network_open(mixture, &job, true, &opened);
+    if (result == MGK_OK)
+        result = mgk_network_tokenize_cut(opened, "some text", 9, 4, &ids, &count);
+    if (result == MGK_OK)
+        result = mgk_network_attention_of(opened, ids, count, chosen, 1, NULL, 0, matrices);
+    if (result == MGK_OK)
+        result = mgk_network_token_text(opened, ids[0], &word);
+    mgk_release(ids);
+    mgk_network_close(opened);
+    return result;
+}
+
 static mgk_result table_of(const char *path)
 {
     mgk_table *table;
@@ -402,6 +424,46 @@ static mgk_result rank_linear(void)
     return rank_model(linear, OUT "/ranks.csv", "auto");
 }
 
+/* Matrices in memory: 2 samples, 2 heads. */
+static mgk_array array_in_memory(void)
+{
+    static double entries[2][2][3][3];
+    static const void *layer = entries;
+    for (int m = 0; m < 4; m++)
+        for (int i = 0; i < 3; i++)
+            entries[m / 2][m % 2][i][(i + m) % 3] = 1;
+    return (mgk_array){.dtype = "f64",
+                       .layers = &layer,
+                       .layer_count = 1,
+                       .samples = 2,
+                       .heads = 2,
+                       .tokens = 3,
+                       .sample_stride = sizeof(entries[0]),
+                       .head_stride = sizeof(entries[0][0]),
+                       .row_stride = sizeof(entries[0][0][0]),
+                       .column_stride = sizeof(double)};
+}
+
+static mgk_result rank_array_in_memory(void)
+{
+    const mgk_array array = array_in_memory();
+    mgk_rank_options o = mgk_rank_options_default();
+    o.arrays = &array;
+    o.array_count = 1;
+    o.output = OUT "/ranks.csv";
+    return rank(o);
+}
+
+static mgk_result rank_strings(void)
+{
+    static const char *const strings[] = {"some text", "more"};
+    mgk_rank_options o = mgk_rank_options_default();
+    o.model = mixture;
+    o.input = (mgk_input){.strings = strings, .string_count = 2, .samples = 2};
+    o.output = OUT "/ranks.csv";
+    return rank(o);
+}
+
 static mgk_rank_options interruptible(void)
 {
     mgk_rank_options o = mgk_rank_options_default();
@@ -465,6 +527,16 @@ static mgk_result diversity_of_store(void)
 {
     mgk_diversity_options o = of_store(OUT "/diversity.h5");
     o.across_layers = true;
+    return diversity(o);
+}
+
+static mgk_result diversity_of_array_in_memory(void)
+{
+    const mgk_array array = array_in_memory();
+    mgk_diversity_options o = of_store(OUT "/diversity.csv");
+    o.input_count = 0;
+    o.arrays = &array;
+    o.array_count = 1;
     return diversity(o);
 }
 
@@ -792,6 +864,7 @@ static const call calls[] = {
     CALL(describe_legacy_pickle),
     CALL(describe_shards),
     CALL(network),
+    CALL(network_of_text),
     CALL(table_csv),
     CALL(table_json),
     CALL(table_h5),
@@ -816,9 +889,12 @@ static const call calls[] = {
     ROW(rank_numpy, OUT "/ranks.csv.part", 1),
     ROW(rank_mixture, OUT "/ranks.json.part", 1),
     ROW(rank_linear, OUT "/ranks.csv.part", 1),
+    ROW(rank_strings, OUT "/ranks.csv.part", 1),
+    ROW(rank_array_in_memory, NULL, 1),
     {.name = "rank_resumed", .function = rank_resumed, .spare = 1, .again = interrupt},
     CALL(describe_measure),
     ROW(diversity_of_store, OUT "/diversity.h5.part", 1),
+    CALL(diversity_of_array_in_memory),
     KEEPING(diversity_of_two, OUT "/diversity.csv.part"),
     KEEPING(diversity_of_model, OUT "/diversity.json.part"),
     ROW(diversity_of_pruned, OUT "/diversity.h5.part", 1),

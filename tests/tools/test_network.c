@@ -30,6 +30,7 @@ static void shape(void **state)
     assert_int_equal(s.mixtures, 2);
     assert_int_equal(s.vocabulary, 256);
     assert_true(s.causal);
+    assert_int_equal(s.padding, -1);
     mgk_network_close(network);
 }
 
@@ -83,6 +84,52 @@ static void attention_of_all(void **state)
         assert_int_equal(mgk_network_attention_all(network, tokens, N + 1, all), MGK_USAGE);
         mgk_network_close(network);
     }
+}
+
+/* Chosen layers and heads are parts of all, in the model's order. */
+static void attention_of_some(void **state)
+{
+    (void)state;
+    static const int32_t tokens[N] = {0, 255, 3, 3, 77, 1, 9, 100, 42};
+    static const int layers[] = {2, 0, 2}, heads[] = {3, 1};
+    enum { HEADS = 4, ENTRIES = N * N };
+    mgk_network *network = open_network(true);
+    double all[3 * HEADS * ENTRIES], some[4 * ENTRIES + 1];
+    some[4 * ENTRIES] = 77;
+    assert_done(mgk_network_attention_all(network, tokens, N, all));
+    assert_done(mgk_network_attention_of(network, tokens, N, layers, 3, heads, 2, some));
+    for (int l = 0; l < 2; l++)
+        for (int h = 0; h < 2; h++)
+            assert_memory_equal(some + (2 * l + h) * ENTRIES,
+                                all + (2 * l * HEADS + 2 * h + 1) * ENTRIES,
+                                ENTRIES * sizeof(double));
+    assert_true(some[4 * ENTRIES] == 77);
+    assert_done(mgk_network_attention_of(network, tokens, N, NULL, 0, heads, 1, some));
+    assert_memory_equal(some, all + 3 * ENTRIES, ENTRIES * sizeof(double));
+    static const int none[] = {3, -1};
+    assert_int_equal(mgk_network_attention_of(network, tokens, N, none, 1, NULL, 0, all),
+                     MGK_INPUT);
+    assert_int_equal(mgk_network_attention_of(network, tokens, N, NULL, 0, none + 1, 1, all),
+                     MGK_INPUT);
+    assert_int_equal(mgk_network_attention_of(network, tokens, N, none, 0, NULL, 0, all),
+                     MGK_USAGE);
+    mgk_network_close(network);
+}
+
+/* Bytes as people read them. */
+static void texts_of_tokens(void **state)
+{
+    (void)state;
+    mgk_network *network = open_network(true);
+    const char *text;
+    assert_done(mgk_network_token_text(network, 'a', &text));
+    assert_string_equal(text, "a");
+    assert_done(mgk_network_token_text(network, '\n', &text));
+    assert_string_equal(text, "\\n");
+    assert_int_equal(mgk_network_token_text(network, 256, &text), MGK_USAGE);
+    assert_int_equal(mgk_network_token_text(network, -1, &text), MGK_USAGE);
+    assert_null(text);
+    mgk_network_close(network);
 }
 
 /* For a model of bytes the bytes are ids; others have a tokenizer in their folder, or none. */
@@ -164,6 +211,8 @@ int main(void)
         cmocka_unit_test(shape),
         cmocka_unit_test(attention),
         cmocka_unit_test(attention_of_all),
+        cmocka_unit_test(attention_of_some),
+        cmocka_unit_test(texts_of_tokens),
         cmocka_unit_test(tokens_of_text),
         cmocka_unit_test(refuses),
         cmocka_unit_test(job_tells_what_the_file_does_not),

@@ -162,6 +162,38 @@ static mgk_result null_network_tokenize(pointers none)
     return result;
 }
 
+static mgk_result null_network_attention_of(pointers none)
+{
+    static double all[3 * 4 * N * N];
+    mgk_network *network = none & 1 ? NULL : open_network();
+    mgk_result result =
+        mgk_network_attention_of(network, unless(none, 1, tokens), N, unless(none, 2, first), 1,
+                                 unless(none, 3, first), 1, none & 16 ? NULL : all);
+    mgk_network_close(network);
+    return result;
+}
+
+static mgk_result null_network_tokenize_cut(pointers none)
+{
+    int32_t *ids = NULL;
+    int count;
+    mgk_network *network = none & 1 ? NULL : open_network();
+    mgk_result result = mgk_network_tokenize_cut(network, unless(none, 1, "text"), 4, 3,
+                                                 none & 4 ? NULL : &ids, none & 8 ? NULL : &count);
+    mgk_release(ids);
+    mgk_network_close(network);
+    return result;
+}
+
+static mgk_result null_network_token_text(pointers none)
+{
+    const char *found;
+    mgk_network *network = none & 1 ? NULL : open_network();
+    mgk_result result = mgk_network_token_text(network, 65, none & 2 ? NULL : &found);
+    mgk_network_close(network);
+    return result;
+}
+
 static mgk_result null_table_open(pointers none)
 {
     mgk_table *table = NULL;
@@ -325,7 +357,27 @@ static mgk_result null_dump_attention(pointers none)
         o.input.data_count = 1;
     if (none >> 11 & 1)
         o.input.image_count = 1;
+    if (none >> 12 & 1)
+        o.input.string_count = 1;
     return mgk_dump_attention(unless(none, 0, &o), none & 2 ? NULL : &summary);
+}
+
+/* The matrix `entries`, without the pointers whose bits from `bit` on are set. */
+static mgk_array array_of(pointers none, int bit)
+{
+    static const void *layer = entries;
+    static const int32_t lengths[] = {2};
+    return (mgk_array){.name = unless(none, bit, "name"),
+                       .dtype = unless(none, bit + 1, "f64"),
+                       .layers = unless(none, bit + 2, &layer),
+                       .layer_count = 1,
+                       .samples = 1,
+                       .heads = 1,
+                       .tokens = 2,
+                       .row_stride = 2 * sizeof(double),
+                       .column_stride = sizeof(double),
+                       .first = unless(none, bit + 3, first),
+                       .lengths = unless(none, bit + 4, lengths)};
 }
 
 static mgk_result null_rank_options_init(pointers none)
@@ -368,10 +420,10 @@ static mgk_result null_rank_to_table(pointers none)
     mgk_rank_options o = mgk_rank_options_default();
     mgk_rank_summary summary = {.layers = NULL};
     mgk_table *table = NULL;
+    const mgk_array array = array_of(none, 3);
     o.job = job_of();
-    o.model = model;
-    o.input.text = &text;
-    o.input.text_count = 1;
+    o.arrays = unless(none, 8, &array);
+    o.array_count = 1;
     mgk_result result = mgk_rank_to_table(unless(none, 0, &o), none & 2 ? NULL : &table,
                                           none & 4 ? NULL : &summary);
     mgk_release(summary.layers);
@@ -418,6 +470,8 @@ static mgk_result null_measure_diversity(pointers none)
         o.input = (mgk_input){.text = NULL};
         o.input_count = 1;
     }
+    if (none >> 10 & 1)
+        o.array_count = 1;
     mgk_result result = mgk_measure_diversity(unless(none, 0, &o), none & 2 ? NULL : &means);
     mgk_table_close(means);
     return result;
@@ -496,7 +550,10 @@ static const struct {
     {"mgk_network_shape_of", null_network_shape_of, 1, 0},
     {"mgk_network_attention", null_network_attention, 3, 0},
     {"mgk_network_attention_all", null_network_attention_all, 3, 0},
+    {"mgk_network_attention_of", null_network_attention_of, 5, 0},
     {"mgk_network_tokenize", null_network_tokenize, 4, 0},
+    {"mgk_network_tokenize_cut", null_network_tokenize_cut, 4, 0},
+    {"mgk_network_token_text", null_network_token_text, 2, 0},
     {"mgk_table_open", null_table_open, 2, 0},
     {"mgk_table_close", null_table_close, 1, 0},
     {"mgk_table_rows", null_table_rows, 1, 0},
@@ -505,15 +562,15 @@ static const struct {
     {"mgk_table_get_column", null_table_get_column, 2, 0},
     {"mgk_table_find_column", null_table_find_column, 3, 0},
     {"mgk_dump_options_init", null_dump_options_init, 1, 0},
-    {"mgk_dump_attention", null_dump_attention, 2, 10},
+    {"mgk_dump_attention", null_dump_attention, 2, 11},
     {"mgk_rank_options_init", null_rank_options_init, 1, 0},
     {"mgk_rank_attention", null_rank_attention, 2, 9},
-    {"mgk_rank_to_table", null_rank_to_table, 3, 0},
+    {"mgk_rank_to_table", null_rank_to_table, 3, 6},
     {"mgk_rank_matrix", null_rank_matrix, 3, 0},
     {"mgk_singular_values", null_singular_values, 2, 0},
     {"mgk_describe_measure", null_describe_measure, 1, 0},
     {"mgk_diversity_options_init", null_diversity_options_init, 1, 0},
-    {"mgk_measure_diversity", null_measure_diversity, 2, 8},
+    {"mgk_measure_diversity", null_measure_diversity, 2, 9},
     {"mgk_plot_options_init", null_plot_options_init, 1, 0},
     {"mgk_plot_picture", null_plot_picture, 1, 10},
     {"mgk_report_options_init", null_report_options_init, 1, 0},

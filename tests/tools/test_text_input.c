@@ -120,6 +120,13 @@ static void models_of_bytes_need_none(void **state)
     assert_sample(2, 'b');
 }
 
+static void assert_message(const mgk_dump_options *o, mgk_result expected, const char *part)
+{
+    assert_int_equal(mgk_dump_attention(o, NULL), expected);
+    if (!strstr(mgk_error(), part))
+        fail_msg("\"%s\", expected \"...%s...\"", mgk_error(), part);
+}
+
 /* A text in memory is encoded as a file is, and refused where a file is. */
 static void text_in_memory(void **state)
 {
@@ -142,11 +149,78 @@ static void text_in_memory(void **state)
     mgk_network_close(network);
 }
 
-static void assert_message(const mgk_dump_options *o, mgk_result expected, const char *part)
+/* What is cut is the text, not the tokens around it. */
+static void text_in_memory_is_cut(void **state)
 {
-    assert_int_equal(mgk_dump_attention(o, NULL), expected);
-    if (!strstr(mgk_error(), part))
-        fail_msg("\"%s\", expected \"...%s...\"", mgk_error(), part);
+    (void)state;
+    static const int32_t expected[][4] = {{1, 3, 2}, {1, 3, 4, 2}};
+    const mgk_job job = {.device = "cpu", .threads = 1};
+    mgk_network *network;
+    int32_t *tokens;
+    int count;
+    const char *word;
+    save_model(7);
+    write_file(own, vocabulary);
+    assert_done(mgk_network_open("text_input", &job, false, &network));
+    for (int length = 3; length < 6; length++) {
+        assert_done(mgk_network_tokenize_cut(network, "a b", 3, length, &tokens, &count));
+        assert_int_equal(count, length < 4 ? length : 4);
+        assert_memory_equal(tokens, expected[length > 3], (size_t)count * sizeof(*tokens));
+        mgk_release(tokens);
+    }
+    assert_int_equal(mgk_network_tokenize_cut(network, "a b", 3, 2, &tokens, &count), MGK_INPUT);
+    assert_non_null(strstr(mgk_error(), "length 2 leaves no room for text"));
+    assert_int_equal(mgk_network_tokenize_cut(network, "a b", 3, 0, &tokens, &count), MGK_USAGE);
+    assert_done(mgk_network_token_text(network, 1, &word));
+    assert_string_equal(word, "[CLS]");
+    assert_done(mgk_network_token_text(network, 6, &word)); /* more than the tokenizer's */
+    assert_string_equal(word, "");
+    mgk_network_close(network);
+}
+
+/* Texts in memory are samples like the lines of a file; their ends may be given. */
+static void strings_are_samples(void **state)
+{
+    (void)state;
+    static const char *const strings[] = {"a b A", "b b x a b a b a", "b\n a"};
+    static const size_t sizes[] = {5, 15, 1};
+    save_model(7);
+    write_file(own, vocabulary);
+    mgk_dump_options o = options(3);
+    o.input.text = NULL;
+    o.input.text_count = 0;
+    o.input.strings = strings;
+    o.input.string_count = 3;
+    assert_done(mgk_dump_attention(&o, NULL));
+    assert_sample(0, 1, 3, 4, 3, 2);
+    assert_sample(1, 1, 4, 4, 0, 3, 4, 3, 4, 2);
+    assert_sample(2, 1, 4, 3, 2);
+    o.input.string_sizes = sizes;
+    assert_done(mgk_dump_attention(&o, NULL));
+    assert_sample(2, 1, 4, 2);
+    save_model(256);
+    assert_done(mgk_dump_attention(&o, NULL));
+    assert_sample(2, 'b');
+}
+
+static void strings_that_are_refused(void **state)
+{
+    (void)state;
+    static const char *const strings[] = {"a b", "", "a \xff b"};
+    save_model(7);
+    write_file(own, vocabulary);
+    mgk_dump_options o = options(1);
+    o.input.strings = strings;
+    o.input.string_count = 2;
+    assert_message(&o, MGK_USAGE, "expected exactly one of");
+    o.input.text_count = 0;
+    assert_message(&o, MGK_INPUT, "text 1: no tokens");
+    o.input.strings = strings + 2;
+    o.input.string_count = 1;
+    assert_message(&o, MGK_INPUT, "text 0: byte 0xff at offset 2");
+    o.input.strings = strings;
+    o.input.lines = true;
+    assert_message(&o, MGK_USAGE, "`lines` belongs to `text`");
 }
 
 static void what_does_not_fit_is_refused(void **state)
@@ -231,6 +305,9 @@ int main(void)
         cmocka_unit_test_setup(a_tokenizer_that_is_named_comes_first, prepare),
         cmocka_unit_test_setup(models_of_bytes_need_none, prepare),
         cmocka_unit_test_setup(text_in_memory, prepare),
+        cmocka_unit_test_setup(text_in_memory_is_cut, prepare),
+        cmocka_unit_test_setup(strings_are_samples, prepare),
+        cmocka_unit_test_setup(strings_that_are_refused, prepare),
         cmocka_unit_test_setup(what_does_not_fit_is_refused, prepare),
         cmocka_unit_test_setup(ids_get_their_text_where_there_is_one, prepare),
         cmocka_unit_test_setup(pairs_are_bytes, prepare),

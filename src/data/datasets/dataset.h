@@ -64,6 +64,11 @@ typedef struct mgk_dataset_options {
     /* lm: the tokenizer, NULL: bytes; with large texts it must outlive the dataset */
     const mgk_tokenizer *tokenizer;
     bool lines; /* lm: each line is one sample */
+    /* lm, in place of paths: texts in memory, [string_count], used during mgk_dataset_open only;
+     * string_sizes NULL: each ends with a 0 */
+    const char *const *strings;
+    const size_t *string_sizes;
+    size_t string_count;
 } mgk_dataset_options;
 
 /*

@@ -51,9 +51,10 @@ mgk_status mgk_dataset_open(const mgk_dataset_options *options, mgk_dataset **ou
     if (options->length < least || options->length > INT32_MAX)
         return mgk_fail(STATUS_USAGE, "%s: length %zu is not in [%zu, %d]", name, options->length,
                         least, INT32_MAX);
-    if (tasks[options->task].needs_paths && options->path_count == 0)
+    if (tasks[options->task].needs_paths && options->path_count == 0 && options->string_count == 0)
         return mgk_fail(STATUS_USAGE, "%s: no data given (`data`)", name);
-    if (options->task == MGK_TASK_LM && (options->tokenizer || options->lines))
+    if (options->task == MGK_TASK_LM &&
+        (options->tokenizer || options->lines || options->string_count > 0))
         return mgk_tokenized_open(options, out);
     return tasks[options->task].open(options, out);
 }

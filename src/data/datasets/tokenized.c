@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "data/datasets/tokenized.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -162,22 +163,27 @@ static bool is_blank(mgk_span line)
     return !mgk_next_word(&line, &word);
 }
 
+/* Makes one sequence, cut to the room, of the ids appended since `start`. */
+static mgk_status finish_sequence(tokenized_dataset *set, size_t start, size_t *length)
+{
+    *length = count(&set->ids) - start;
+    set->cut += *length > set->room;
+    if (*length > set->room)
+        *length = set->room;
+    set->ids.size = (start + *length) * sizeof(int32_t);
+    return *length > 0 ? add_sequence(set, start, *length) : STATUS_OK;
+}
+
 static mgk_status read_lines(tokenized_dataset *set, mgk_span text)
 {
     mgk_lines lines = {.rest = text};
     mgk_span line;
     while (mgk_next_line(&lines, &line)) {
-        size_t start = count(&set->ids);
+        size_t start = count(&set->ids), length;
         if (is_blank(line))
             continue;
         TRY(append_ids(set, line));
-        size_t size = count(&set->ids) - start;
-        set->cut += size > set->room;
-        if (size > set->room)
-            size = set->room;
-        set->ids.size = (start + size) * sizeof(int32_t);
-        if (size > 0)
-            TRY(add_sequence(set, start, size));
+        TRY(finish_sequence(set, start, &length));
     }
     return STATUS_OK;
 }
@@ -194,6 +200,31 @@ static mgk_status read_file(const char *path, tokenized_dataset *set)
         status = read_lines(set, text);
     mgk_unmap_file(&file);
     return status == STATUS_OK ? status : mgk_fail_prefix(status, path);
+}
+
+static mgk_status read_string(tokenized_dataset *set, mgk_span text)
+{
+    size_t start = count(&set->ids), length;
+    if (set->encoder)
+        TRY(mgk_utf8_check(text.data, text.size, 0));
+    TRY(append_ids(set, text));
+    TRY(finish_sequence(set, start, &length));
+    return length > 0 ? STATUS_OK : mgk_fail(STATUS_SHAPE, "no tokens");
+}
+
+static mgk_status read_strings(const mgk_dataset_options *options, tokenized_dataset *set)
+{
+    for (size_t i = 0; i < options->string_count; i++) {
+        const char *text = options->strings[i];
+        const size_t size = options->string_sizes ? options->string_sizes[i] : strlen(text);
+        char name[40];
+        mgk_status status = read_string(set, (mgk_span){text, size});
+        if (status == STATUS_OK)
+            continue;
+        snprintf(name, sizeof(name), "text %zu", i);
+        return mgk_fail_prefix(status, name);
+    }
+    return STATUS_OK;
 }
 
 /* A rest shorter than a window counts only if there is no other window. */
@@ -213,6 +244,7 @@ static mgk_status open_lines(const mgk_dataset_options *options, tokenized_datas
         TRY(mgk_token_encoder_open(options->tokenizer, &set->encoder));
     for (size_t i = 0; i < options->path_count; i++)
         TRY(read_file(options->paths[i], set));
+    TRY(read_strings(options, set));
     return STATUS_OK;
 }
 
@@ -241,15 +273,17 @@ mgk_status mgk_tokenized_open(const mgk_dataset_options *options, mgk_dataset **
     tokenized_dataset *set;
     TRY(mgk_alloc(1, sizeof(*set), &set));
     CHECK(prepare(options, set));
-    CHECK(options->lines ? open_lines(options, set) : open_windows(options, set));
+    CHECK(options->lines || options->string_count > 0 ? open_lines(options, set)
+                                                      : open_windows(options, set));
     if (set->base.size == 0)
         CHECK(mgk_fail(STATUS_SHAPE, "%s%s: no tokens", options->paths[0],
                        options->path_count > 1 ? " and others" : ""));
     if (set->cut > 0)
         mgk_dataset_set_remark(&set->base, "%zu of %llu %s cut to %zu %s", set->cut,
                                (unsigned long long)set->base.size,
-                               MGK_NOUN(set->base.size, "line is", "lines are"), options->length,
-                               MGK_NOUN(options->length, "token", "tokens"));
+                               options->lines ? MGK_NOUN(set->base.size, "line is", "lines are")
+                                              : MGK_NOUN(set->base.size, "text is", "texts are"),
+                               options->length, MGK_NOUN(options->length, "token", "tokens"));
     /* All lines are encoded: the tokenizer may be closed. */
     mgk_token_encoder_close(set->encoder);
     set->encoder = NULL;

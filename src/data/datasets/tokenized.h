@@ -11,12 +11,12 @@
  *
  * Without options->lines, the concatenated tokens of the files are cut into windows; a shorter rest
  * is left out unless it is the only window. With options->lines each non-blank line is one sample,
- * cut to N.
+ * cut to N; so is each of options->strings.
  *
  * The target of a token is the next token; windows without a frame continue each other, so the last
  * target of a window is the first token of the next one. All splits give the same samples.
  *
- * STATUS_SHAPE: no tokens, or the frame fills N.
+ * STATUS_SHAPE: no tokens, also in one of the strings, or the frame fills N.
  */
 mgk_status mgk_tokenized_open(const mgk_dataset_options *options, mgk_dataset **out);
 

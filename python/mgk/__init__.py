@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""How diverse, or redundant, is the attention of a transformer?
+
+>>> import mgk
+>>> a = mgk.attention("models/lm-mgk-4.safetensors", ["The cat sat on the mat."])
+>>> table = mgk.ranks(a)
+>>> table["rank"].max() <= a.shape[-1]
+True
+
+`attention` runs a model on texts; `ranks`, `diversity` and `singular_values` measure arrays of any
+library, files, or a model that runs; `plot` draws, and `open` opens files. The programs of the
+toolkit, such as mgk-dump, are installed with this package.
+"""
+
+from ._library import Error, Status, __version__
+from ._measure import diversity, measures, ranks, singular_values
+from ._model import Model, Sample, attention
+from ._plot import Picture, plot
+from ._progress import Warning
+from ._store import describe, open
+from ._table import Table
+
+__all__ = [
+    "Error",
+    "Model",
+    "Picture",
+    "Sample",
+    "Status",
+    "Table",
+    "Warning",
+    "attention",
+    "describe",
+    "diversity",
+    "measures",
+    "open",
+    "plot",
+    "ranks",
+    "singular_values",
+]

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: MIT
+"""Arrays of any library as matrices in memory, without copies where that is possible."""
+
+import ctypes as c
+import os
+
+import numpy as np
+
+from ._library import keep, types
+
+_AXES = ("sample", "layer", "head")
+
+
+def is_array(x):
+    """Whether x is matrices: an array of any library, or a sequence with one for each layer."""
+    if isinstance(x, (str, bytes, os.PathLike, dict)):
+        return False
+    if isinstance(x, (list, tuple)):
+        return bool(x) and all(is_array(part) for part in x)
+    return any(
+        hasattr(x, name) for name in ("__array_interface__", "__dlpack__", "__array__", "dims")
+    )
+
+
+def _as_numpy(x, allow_half):
+    """An array of float32 or float64 in this machine's byte order; a view of x if it is one."""
+    if hasattr(x, "detach"):  # a tensor of torch, perhaps on a GPU
+        x = x.detach()
+        x = (
+            x.cpu()
+            if getattr(x, "is_cuda", False) or str(getattr(x, "device", "cpu")) != "cpu"
+            else x
+        )
+        if str(x.dtype) == "torch.bfloat16":
+            if not allow_half:
+                raise ValueError(_half_message("bfloat16"))
+            x = x.float()
+    if not isinstance(x, np.ndarray) and hasattr(x, "__dlpack__"):
+        try:
+            x = np.from_dlpack(x)
+        except (BufferError, RuntimeError, TypeError):
+            x = np.asarray(x)
+    array = np.asarray(x)
+    if array.dtype == np.float16:
+        if not allow_half:
+            raise ValueError(_half_message("float16"))
+        return array.astype(np.float32)
+    if array.dtype.kind != "f" or array.dtype.itemsize not in (4, 8):
+        raise TypeError(f"expected an array of float32 or float64, not of {array.dtype}")
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _half_message(name):
+    return (
+        f"the matrices are {name}, whose rounding alone gives hundreds of singular values above "
+        "1e-6: compute attention in float32, or pass allow_half=True to measure it all the same"
+    )
+
+
+def _usual_axes(count, x):
+    """The names of the axes in front of the matrices if users do not say them; None: not known.
+
+    Three axes of numpy are those that `attention` returns. Of tensors they may be those of
+    ``torch.stack(outputs.attentions)``, which begins with layers.
+    """
+    dims = tuple(getattr(x, "dims", ()))[:-2]
+    if dims and set(dims) <= set(_AXES):
+        return dims
+    if count == 0:
+        return ()
+    return _AXES if count == 3 and isinstance(x, np.ndarray) else None
+
+
+def _axes_of(array, axes, x):
+    """The names of the axes in front of the matrices."""
+    count = array.ndim - 2
+    if count < 0:
+        raise ValueError(f"expected matrices [..., N, N], not an array of {array.ndim} axes")
+    if axes is None:
+        axes = _usual_axes(count, x)
+    elif isinstance(axes, str):
+        axes = tuple(filter(None, (part.strip() for part in axes.split(","))))
+    if axes is None:
+        examples = {
+            1: "'sample' or 'head'",
+            2: "'sample,head' or 'layer,head'",
+            3: "'sample,layer,head' or 'layer,sample,head'",
+        }
+        raise ValueError(
+            f"axes: nobody can tell the axes of an array of shape {array.shape} apart: "
+            f"say axes={examples.get(count, examples[3])}"
+        )
+    axes = tuple(axes)
+    wrong = [a for a in axes if a not in _AXES]
+    if wrong or len(set(axes)) != len(axes):
+        raise ValueError(
+            f"axes: {','.join(map(str, axes))!r}: expected sample, layer and head, each once"
+        )
+    if len(axes) != count:
+        raise ValueError(
+            f"axes: {','.join(axes) or 'none'} are {len(axes)}, "
+            f"but an array of shape {array.shape} has {count} in front of its matrices"
+        )
+    return axes
+
+
+class _Layers:
+    """Layers as views [S, H, N, N], which have the same shape and strides."""
+
+    def __init__(self, views):
+        first = views[0]
+        for number, view in enumerate(views):
+            if view.shape != first.shape:
+                raise ValueError(f"layer {number} has shape {view.shape}, layer 0 {first.shape}")
+        if any(v.strides != first.strides or v.dtype != first.dtype for v in views):
+            views = [np.ascontiguousarray(v, dtype=np.result_type(*views)) for v in views]
+        self.views = views
+        self.shape = views[0].shape
+        if self.shape[2] != self.shape[3]:
+            raise ValueError(f"matrices are {self.shape[2]} x {self.shape[3]}, expected squares")
+        if 0 in self.shape:
+            raise ValueError(f"an array of shape {self.shape} has no matrices")
+
+
+def _layers_of(x, axes, allow_half):
+    """The layers of an array, or of a sequence of arrays as transformers gives it."""
+    if isinstance(x, (list, tuple)) and is_array(x):
+        return _Layers([_single_layer(part, axes, allow_half) for part in x])
+    array = _as_numpy(x, allow_half)
+    names = _axes_of(array, axes, x)
+    ordered = [names.index(a) for a in _AXES if a in names]
+    view = array.transpose(*ordered, array.ndim - 2, array.ndim - 1)
+    for place, name in enumerate(_AXES):
+        if name not in names:
+            view = np.expand_dims(view, place)
+    return _Layers([view[:, layer] for layer in range(view.shape[1])] or [view[:, :0]])
+
+
+def _single_layer(x, axes, allow_half):
+    """One layer as [S, H, N, N]; three axes are heads of one sample."""
+    array = _as_numpy(x, allow_half)
+    names = ("sample", "head") if array.ndim == 4 else ("head",) if array.ndim == 3 else ()
+    if axes is not None:
+        names = tuple(n for n in _axes_of(array, axes, x))
+        if "layer" in names:
+            raise ValueError("axes: the arrays of a sequence are layers: expected sample and head")
+    elif array.ndim not in (2, 3, 4):
+        raise ValueError(f"a layer has shape {array.shape}, expected [samples, heads, N, N]")
+    if names == ("head", "sample"):
+        array = array.swapaxes(0, 1)
+    if "sample" not in names:
+        array = array[None]
+    return array if "head" in names else array[:, None]
+
+
+def _valid_tokens(mask, lengths, samples, tokens):
+    """The first valid token and the number of valid tokens of each sample, or None."""
+    if mask is not None and lengths is not None:
+        raise ValueError("expected either attention_mask or lengths")
+    if lengths is not None:
+        lengths = np.ascontiguousarray(lengths, dtype=np.int32).reshape(-1)
+        if lengths.shape != (samples,):
+            raise ValueError(f"lengths: {lengths.size} numbers for {samples} samples")
+        if lengths.min() < 0 or lengths.max() > tokens:
+            raise ValueError(f"lengths: expected 0 to {tokens}")
+        return np.zeros(samples, np.int32), lengths
+    if mask is None:
+        return None, None
+    if hasattr(mask, "detach"):
+        mask = mask.detach().cpu()
+    mask = np.asarray(mask)
+    if mask.shape == (tokens,):
+        mask = np.broadcast_to(mask, (samples, tokens))
+    if mask.shape != (samples, tokens):
+        raise ValueError(f"attention_mask: shape {mask.shape}, expected {(samples, tokens)}")
+    if not np.isin(mask, (0, 1)).all():
+        raise ValueError("attention_mask: expected 1 for tokens and 0 for padding")
+    mask = mask.astype(bool)
+    lengths = mask.sum(axis=1, dtype=np.int32)
+    first = np.where(lengths > 0, mask.argmax(axis=1), 0).astype(np.int32)
+    last = tokens - mask[:, ::-1].argmax(axis=1)
+    holes = np.flatnonzero((lengths > 0) & (last - first != lengths))
+    if holes.size:
+        raise ValueError(f"attention_mask: sample {holes[0]} has padding between its tokens")
+    return first, lengths
+
+
+def matrices(x, name=None, axes=None, attention_mask=None, lengths=None, allow_half=False):
+    """An mgk_array that looks into the memory of x, and keeps x alive."""
+    layers = _layers_of(x, axes, allow_half)
+    samples, heads, tokens, _ = layers.shape
+    first, lengths = _valid_tokens(attention_mask, lengths, samples, tokens)
+    views = layers.views
+    array = types["mgk_array"]()
+    places = (c.c_void_p * len(views))(*(view.ctypes.data for view in views))
+    array.name = (name or "array").encode()
+    array.dtype = b"f32" if views[0].dtype.itemsize == 4 else b"f64"
+    array.layers = c.cast(places, c.POINTER(c.c_void_p))
+    array.layer_count = len(views)
+    array.samples, array.heads, array.tokens = samples, heads, tokens
+    strides = views[0].strides
+    array.sample_stride, array.head_stride, array.row_stride, array.column_stride = strides
+    keep(array, places, views, first, lengths)
+    if lengths is not None:
+        array.first = first.ctypes.data_as(c.POINTER(c.c_int32))
+        array.lengths = lengths.ctypes.data_as(c.POINTER(c.c_int32))
+    return array

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""What ranks and measures are computed of: arrays, files, or models that run on texts."""
+
+import contextlib
+import ctypes as c
+import operator
+import os
+import tempfile
+
+import numpy as np
+
+from ._arrays import is_array, matrices
+from ._library import fill, keep, types
+from ._model import Model, ids_of, is_double, texts_of
+
+
+def whole(value, what):
+    """A whole number, not negative."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what}: expected a whole number, not {value!r}") from None
+    if number < 0:
+        raise ValueError(f"{what}: expected a number that is not negative")
+    return number
+
+
+def job(device, threads, seed=0, force=False):
+    """An mgk_job."""
+    return fill(types["mgk_job"](), device=device, threads=threads, seed=seed, force=force)
+
+
+@contextlib.contextmanager
+def texts(texts, mask, length):
+    """An mgk_input of texts, or of token ids, which pass through a file."""
+    texts = texts_of(texts, mask)
+    source = types["mgk_input"]()
+    with contextlib.ExitStack() as stack:
+        if all(isinstance(text, str) for text in texts):
+            data = [text.encode("utf-8") for text in texts]
+            strings = (c.c_char_p * len(data))(*data)
+            sizes = (c.c_size_t * len(data))(*map(len, data))
+            keep(source, data, strings, sizes)
+            source.strings = c.cast(strings, c.POINTER(c.c_char_p))
+            source.string_sizes = c.cast(sizes, c.POINTER(c.c_size_t))
+            source.string_count = len(data)
+        else:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mgk-"))
+            source_path = os.path.join(folder, "tokens.npy")
+            np.save(source_path, _padded(texts))
+            fill(source, tokens=source_path)
+        fill(source, samples=len(texts), length=length)
+        yield source
+
+
+def _padded(texts):
+    """Sequences of ids as one array, padded with -1."""
+    rows = [ids_of(text) for text in texts]
+    if any(row.size == 0 for row in rows):
+        raise ValueError("texts: one has no tokens")
+    out = np.full((len(rows), max(row.size for row in rows)), -1, np.int64)
+    for place, row in zip(out, rows):
+        place[: row.size] = row
+    return out
+
+
+def _files(x):
+    """A list of paths, or None."""
+    paths = [x] if isinstance(x, (str, os.PathLike)) else x
+    if (
+        isinstance(paths, (list, tuple))
+        and paths
+        and all(isinstance(path, (str, os.PathLike)) for path in paths)
+    ):
+        return [os.fspath(path) for path in paths]
+    return None
+
+
+def _arrays(x, about):
+    """Arrays, by name or one without a name, as a list of mgk_array; None: x is none."""
+    if isinstance(x, dict) and x and all(is_array(part) for part in x.values()):
+        return [matrices(part, name=str(name), **about) for name, part in x.items()]
+    return [matrices(x, **about)] if is_array(x) else None
+
+
+@contextlib.contextmanager
+def inputs(x, given, dataset, precision, length, about):
+    """Yield the fields of an option structure that name the inputs.
+
+    Parameters
+    ----------
+    x : array, dict of arrays, path, list of paths, or Model
+    given : list of str, or ids, or None
+        Texts, for models.
+    about : dict
+        axes, attention_mask, lengths and allow_half, of arrays.
+    """
+    if isinstance(x, Model):
+        precision, x = x.precision, x.path
+    paths = _files(x)
+    if given is not None:
+        if paths is None:
+            raise TypeError("texts: only models read texts, and a model is given by its path")
+        _refuse(about, "texts", ("axes", "lengths"))
+        with texts(given, about["attention_mask"], length) as source:
+            yield {"models": paths, "input": source, "double_precision": is_double(precision)}
+        return
+    if length is not None:
+        raise ValueError(
+            "length: only texts have one; say which tokens of an array are valid by lengths"
+        )
+    if paths is not None:
+        _refuse(about, "files", ("attention_mask", "lengths"))
+        axes = about["axes"]
+        axes = axes if axes is None or isinstance(axes, str) else ",".join(axes)
+        yield {"inputs": paths, "dataset": dataset, "axes": axes}
+        return
+    arrays = _arrays(x, about)
+    if arrays is None:
+        raise TypeError(
+            f"expected an array [..., N, N], a path or a model with texts, not {type(x).__name__}"
+        )
+    if dataset is not None:
+        raise ValueError("dataset: only files have one")
+    yield {"arrays": arrays}
+
+
+def _refuse(about, what, names):
+    for name in names:
+        if about[name] is not None:
+            raise ValueError(f"{name}: {what} have none")

@@ -1,0 +1,381 @@
+# SPDX-License-Identifier: MIT
+"""A model in memory, and the attention of texts."""
+
+from __future__ import annotations
+
+import ctypes as c
+import operator
+from typing import Iterator, NamedTuple, Sequence
+
+import numpy as np
+
+from ._library import as_list, call, check, fill, text_of, types
+from ._progress import Progress, warn
+from ._typing import Array, Follow, Numbers, Path, Texts
+
+_MOST = (1 << 31) - 1
+_PRECISIONS = {"single": False, "double": True}
+
+
+class Sample(NamedTuple):
+    """Token ids [N], int32, and attention [L, H, N, N] of one text."""
+
+    tokens: np.ndarray
+    attention: np.ndarray
+
+
+def is_double(precision):
+    """Whether to compute in float64."""
+    try:
+        return _PRECISIONS[precision]
+    except (KeyError, TypeError):
+        raise ValueError(f"precision: expected 'single' or 'double', not {precision!r}") from None
+
+
+def _numbers(values, what):
+    """A C array of whole numbers, and its length; None: all."""
+    if values is None:
+        return None, 0
+    numbers = [operator.index(v) for v in as_list(values, what)]
+    return (c.c_int * len(numbers))(*numbers), len(numbers)
+
+
+def texts_of(texts, mask=None):
+    """A list of texts, or of sequences of ids, of which a mask leaves out the padding.
+
+    What a tokenizer of transformers returns has both.
+    """
+    if hasattr(texts, "keys"):
+        if "input_ids" not in texts:
+            raise TypeError("texts: expected a list of str, or token ids")
+        mask = texts.get("attention_mask") if mask is None else mask
+        texts = texts["input_ids"]
+    if isinstance(texts, str):
+        texts = [texts]
+    if isinstance(texts, bytes) or not hasattr(texts, "__iter__"):
+        raise TypeError(f"texts: expected a list of str, not {type(texts).__name__}")
+    if hasattr(texts, "detach"):
+        texts = texts.detach().cpu()
+    if hasattr(texts, "numpy"):
+        texts = texts.numpy()
+    texts = list(texts)
+    if not texts:
+        raise ValueError("texts: at least one is expected")
+    return texts if mask is None else _unpadded(texts, mask)
+
+
+def _unpadded(texts, mask):
+    """The ids where the mask is 1."""
+    if hasattr(mask, "detach"):
+        mask = mask.detach().cpu()
+    mask = np.asarray(mask)
+    rows = [text if isinstance(text, str) else np.asarray(text) for text in texts]
+    if any(isinstance(row, str) for row in rows) or mask.shape != (len(rows), rows[0].size):
+        raise ValueError("attention_mask: expected as many numbers as there are token ids")
+    return [row[chosen != 0] for row, chosen in zip(rows, mask)]
+
+
+def ids_of(text, padding=-1):
+    """A sequence of token ids, without padding at its end: -1, and the model's id for it."""
+    ids = np.asarray(text)
+    if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
+        raise TypeError("texts: expected str, or sequences of token ids")
+    if ids.size and not -1 <= ids.min() <= ids.max() <= _MOST:
+        raise ValueError("texts: a token id is out of range")
+    last = np.flatnonzero((ids != -1) & (ids != padding))
+    return ids[: last[-1] + 1] if last.size else ids[:0]
+
+
+def _length(length):
+    """A number of tokens, or None."""
+    if length is None:
+        return None
+    try:
+        number = operator.index(length)
+    except TypeError:
+        raise TypeError(f"length: expected a whole number, not {length!r}") from None
+    if not 0 < number <= _MOST:
+        raise ValueError(f"length: expected a positive number, not {number}")
+    return number
+
+
+class Model:
+    """A model in memory.
+
+    Parameters
+    ----------
+    path : str or path
+        A checkpoint that the toolkit reads: a file or a folder.
+    precision : {'single', 'double'}
+        Of the computation; attention is float32 or float64 accordingly.
+    device : str
+        'auto', 'cpu', 'cuda' or 'cuda:N'.
+    threads : int
+        0: all cores.
+
+    Examples
+    --------
+    >>> import mgk
+    >>> model = mgk.Model("models/lm-mgk-4.safetensors")
+    >>> model.layers, model.heads
+    (6, 4)
+    >>> [sample.attention.shape for sample in model.samples(["a text", "another"])]
+    [(6, 4, 6, 6), (6, 4, 7, 7)]
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        precision: str = "single",
+        device: str = "auto",
+        threads: int = 0,
+    ):
+        self._address = c.c_void_p()
+        self.precision = precision
+        self.path = path
+        job = fill(types["mgk_job"](), device=device, threads=threads)
+        check(
+            "mgk_network_open",
+            text_of(path, "model"),
+            c.byref(job),
+            is_double(precision),
+            c.byref(self._address),
+        )
+        shape = call("mgk_network_shape_of", self._address)
+        #: The kind of attention: "softmax", "mgk", …
+        self.kind = shape.attention.decode()
+        self.layers, self.heads = shape.layers, shape.heads
+        #: The most tokens that it reads.
+        self.length = shape.length
+        self.vocabulary = shape.vocabulary
+        self.causal = shape.causal
+        self._padding = shape.padding
+
+    def close(self) -> None:
+        """Release the memory of the model."""
+        address, self._address = getattr(self, "_address", None), c.c_void_p()
+        if address:
+            call("mgk_network_close", address)
+
+    __del__ = close
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __repr__(self):
+        return (
+            f"<mgk.Model {str(self.path)!r}: {self.kind}, {self.layers} layers of "
+            f"{self.heads} heads, {self.length} positions>"
+        )
+
+    def tokenize(self, text: str, length: int | None = None) -> np.ndarray:
+        """Token ids of a text, int32, with those that the model expects around it.
+
+        Cut to `length`, by default the model's own.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"text: expected a str, not {type(text).__name__}")
+        data = text.encode("utf-8")
+        ids, count = c.POINTER(c.c_int32)(), c.c_int()
+        check(
+            "mgk_network_tokenize_cut",
+            self._address,
+            data,
+            len(data),
+            self.length if length is None else _length(length),
+            c.byref(ids),
+            c.byref(count),
+        )
+        try:
+            return np.array(ids[: count.value], np.int32)
+        finally:
+            call("mgk_release", ids)
+
+    def token_texts(self, tokens: Sequence[int]) -> list[str]:
+        """The text of each token, for people."""
+        text, texts = c.c_char_p(), []
+        for token in tokens:
+            check("mgk_network_token_text", self._address, operator.index(token), c.byref(text))
+            texts.append(text.value.decode("utf-8", "replace"))
+        return texts
+
+    def _ids(self, text, length):
+        """Token ids of a text, or of a sequence of ids, where -1 at the end is padding."""
+        if isinstance(text, str):
+            return self.tokenize(text, length)
+        ids = ids_of(text, self._padding)
+        cut = ids[: self.length if length is None else length]
+        return np.ascontiguousarray(cut, np.int32)
+
+    def _all_ids(self, texts, length):
+        """Token ids of each text; a warning says how many are cut."""
+        ids = [self._ids(text, length) for text in texts]
+        most = self.length if length is None else length
+        for number, sample in enumerate(ids):
+            if sample.size == 0:
+                raise ValueError(f"texts: number {number} has no tokens")
+        full = [text for text, sample in zip(texts, ids) if sample.size == most]
+        cut = sum(
+            (len(self.tokenize(t, _MOST)) if isinstance(t, str) else ids_of(t, self._padding).size)
+            > most
+            for t in full
+        )
+        if cut:
+            what = "text is" if len(ids) == 1 else "texts are"
+            warn(f"{cut} of {len(ids)} {what} cut to {most} tokens")
+        return ids
+
+    def _attention(self, ids, layers, heads):
+        """Attention [L, H, N, N] of token ids, float64."""
+        layers, layer_count = _numbers(layers, "layers")
+        heads, head_count = _numbers(heads, "heads")
+        shape = (
+            len(set(layers)) if layers else self.layers,
+            len(set(heads)) if heads else self.heads,
+            ids.size,
+            ids.size,
+        )
+        out = np.empty(shape)
+        check(
+            "mgk_network_attention_of",
+            self._address,
+            ids.ctypes.data_as(c.POINTER(c.c_int32)),
+            ids.size,
+            layers,
+            layer_count,
+            heads,
+            head_count,
+            out.ctypes.data_as(c.POINTER(c.c_double)),
+        )
+        return out
+
+    @property
+    def _dtype(self):
+        return np.float64 if is_double(self.precision) else np.float32
+
+    def samples(
+        self,
+        texts: Texts,
+        *,
+        layers: Numbers | None = None,
+        heads: Numbers | None = None,
+        length: int | None = None,
+        attention_mask: Array | None = None,
+    ) -> Iterator[Sample]:
+        """Yield a `Sample` for each text; memory does not grow with their number."""
+        for ids in self._all_ids(texts_of(texts, attention_mask), _length(length)):
+            yield Sample(ids, self._attention(ids, layers, heads).astype(self._dtype))
+
+    def attention(
+        self,
+        texts: Texts,
+        *,
+        layers: Numbers | None = None,
+        heads: Numbers | None = None,
+        length: int | None = None,
+        attention_mask: Array | None = None,
+        return_lengths: bool = False,
+        progress: Follow = None,
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """Attention of all texts, as `mgk.attention` gives it."""
+        ids = self._all_ids(texts_of(texts, attention_mask), _length(length))
+        lengths = np.array([i.size for i in ids], np.int32)
+        follower = Progress(progress, "attention")
+        tokens, out = lengths.max(), None
+        try:
+            for sample, tokens_ in enumerate(ids):
+                matrices = self._attention(tokens_, layers, heads)
+                if out is None:
+                    out = np.zeros((len(ids), *matrices.shape[:2], tokens, tokens), self._dtype)
+                out[sample, :, :, : tokens_.size, : tokens_.size] = matrices
+                follower.take(sample + 1, len(ids), "", False, False)
+                follower.show()
+        finally:
+            follower.close()
+        return (out, lengths) if return_lengths else out
+
+
+def attention(
+    model: Path | Model,
+    texts: Texts,
+    *,
+    layers: Numbers | None = None,
+    heads: Numbers | None = None,
+    length: int | None = None,
+    attention_mask: Array | None = None,
+    precision: str = "single",
+    device: str = "auto",
+    threads: int = 0,
+    return_lengths: bool = False,
+    progress: Follow = None,
+) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+    """Attention matrices of texts.
+
+    Parameters
+    ----------
+    model : str, path or Model
+        A checkpoint that the toolkit reads, or a model that is in memory already.
+    texts : str, list of str, or token ids
+        One sample each, tokenised as the model expects. Ids, in lists or an array, are taken as
+        they are, without -1 and the model's padding at their end.
+    layers, heads : int or list of int, optional
+        All by default; they count from 0.
+    length : int, optional
+        Cut texts to so many tokens; by default to the positions of the model.
+    precision : {'single', 'double'}
+        Compute and return float32, or float64.
+    attention_mask : array, optional
+        0 where token ids are padding, as tokenizers give it.
+    device, threads
+        As for `Model`, which has its own.
+    return_lengths : bool
+        Return the number of tokens of each text, too.
+    progress : None, bool or callable
+        None shows progress in notebooks and terminals; a function gets (done, total, note).
+
+    Returns
+    -------
+    ndarray [S, L, H, N, N]
+        Entry [s, l, h, i, j] is the weight that token i gives to token j in head h of layer l of
+        text s. N is that of the longest text; after the end of a shorter one entries are 0.
+    lengths : ndarray [S]
+        Only with return_lengths.
+
+    See Also
+    --------
+    Model.samples : one text after another, without holding all.
+
+    Examples
+    --------
+    >>> import mgk
+    >>> a = mgk.attention("models/lm-mgk-4.safetensors", ["The cat sat on the mat."])
+    >>> a.shape
+    (1, 6, 4, 23, 23)
+    >>> float(a[0, 2, 1, 5].sum().round(3))
+    1.0
+    """
+    if not isinstance(model, Model):
+        with Model(model, precision=precision, device=device, threads=threads) as opened:
+            return attention(
+                opened,
+                texts,
+                layers=layers,
+                heads=heads,
+                length=length,
+                attention_mask=attention_mask,
+                return_lengths=return_lengths,
+                progress=progress,
+            )
+    return model.attention(
+        texts,
+        layers=layers,
+        heads=heads,
+        length=length,
+        attention_mask=attention_mask,
+        return_lengths=return_lengths,
+        progress=progress,
+    )

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""Pictures, shown in notebooks."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes as c
+import operator
+import os
+import tempfile
+from typing import Any, Sequence
+
+import numpy as np
+
+from . import _inputs
+from ._arrays import is_array, matrices
+from ._library import as_list, check, header, options, run, types
+from ._typing import Array, Follow, Path
+
+_KINDS = {
+    name[len("MGK_PLOT_") :].lower(): value for name, value in header.enums["mgk_plot_kind"].items()
+}
+
+
+class Picture:
+    """A picture, which notebooks show.
+
+    Attributes
+    ----------
+    png : bytes
+    """
+
+    def __init__(self, png, draw):
+        self.png = png
+        self._draw = draw
+
+    def _repr_png_(self) -> bytes:
+        return self.png
+
+    def save(self, path: Path, *, force: bool = False) -> None:
+        """Write the picture: .png, .pdf or .svg, by the ending."""
+        self._draw(path, force)
+
+    def __repr__(self):
+        width, height = (int.from_bytes(self.png[at : at + 4], "big") for at in (16, 20))
+        return f"<mgk.Picture of {width} x {height} pixels>"
+
+
+def _one_sample(x, about, sample):
+    """The valid tokens of a sample of an array, [1, L, H, n, n]."""
+    array = matrices(x, **about)
+    sample = operator.index(sample)
+    if not 0 <= sample < array.samples:
+        raise ValueError(f"sample: {sample} of {array.samples}")
+    first = array.first[sample] if array.first else 0
+    last = first + array.lengths[sample] if array.lengths else array.tokens
+    return np.stack([view[sample, :, first:last, first:last] for view in array.kept[1]])[None]
+
+
+@contextlib.contextmanager
+def _fields(x, about, choices):
+    """The fields that name the inputs; an array passes through a file."""
+    if not is_array(x):
+        for name in ("attention_mask", "lengths"):
+            if about[name] is not None:
+                raise ValueError(f"{name}: files have none")
+        paths = [os.fspath(path) for path in as_list(x, "inputs")]
+        yield {"inputs": paths, "axes": about["axes"], **choices}
+        return
+    sample = choices.get("sample", 0)
+    with tempfile.TemporaryDirectory(prefix="mgk-") as folder:
+        path = os.path.join(folder, "array.npy")
+        np.save(path, _one_sample(x, about, sample))
+        yield {
+            "inputs": [path],
+            "axes": "sample,layer,head",
+            "title": f"sample {sample}",
+            **choices,
+            "sample": 0,
+        }
+
+
+def plot(
+    kind: str,
+    x: Path | Sequence[Path] | Array,
+    *,
+    axes: str | Sequence[str] | None = None,
+    attention_mask: Array | None = None,
+    lengths: Sequence[int] | Array | None = None,
+    allow_half: bool = False,
+    seed: int = 0,
+    progress: Follow = None,
+    **choices: Any,
+) -> Picture:
+    """Draw a picture, as mgk-plot does.
+
+    Parameters
+    ----------
+    kind : str
+        "attention", "weights", "keys", "ranks", "curves", "cost", "heads", "depth", "pairs",
+        "roles", "compare", "prune", "map", "mixture", or "figure" with ``figure=2``.
+    x : path, list of paths, or array
+        Stores, rank files, files of measures, logs or models, as the kind needs. "attention" also
+        draws one sample of an array [..., N, N], by default the first.
+    axes, attention_mask, lengths, allow_half
+        Of an array, as in `ranks`.
+    **choices
+        Fields of mgk_plot_options in mgk.h: sample, layers, heads, title, colors, scale, shared,
+        measure, labels, words, first, last, names, sweep, panel and others.
+
+    Returns
+    -------
+    Picture
+
+    Examples
+    --------
+    >>> import mgk
+    >>> a = mgk.attention("models/lm-mgk-4.safetensors", "A short text.")
+    >>> picture = mgk.plot("attention", a, layers=[0, 1])
+    >>> picture.png[1:4]
+    b'PNG'
+    """
+    if kind not in _KINDS:
+        raise ValueError(f"kind: expected one of {', '.join(_KINDS)}, not {kind!r}")
+    fields = {name for name, _ in types["mgk_plot_options"]._fields_}
+    for name in choices:
+        if name not in fields or name in ("size", "job", "kind", "inputs", "output"):
+            raise TypeError(f"{name}: not an option of plot")
+    about = {
+        "axes": axes,
+        "attention_mask": attention_mask,
+        "lengths": lengths,
+        "allow_half": allow_half,
+    }
+
+    def draw(path, force):
+        with _fields(x, about, choices) as wanted:
+            job = _inputs.job(None, None, seed, force)
+            o = options("mgk_plot_options", job=job, output=path, **wanted)
+            o.kind = _KINDS[kind]
+            run(o, lambda: check("mgk_plot_picture", c.byref(o)), progress, "picture")
+
+    with tempfile.TemporaryDirectory(prefix="mgk-") as folder:
+        path = os.path.join(folder, "picture.png")
+        draw(path, False)
+        with open(path, "rb") as file:
+            return Picture(file.read(), draw)

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: MIT
+"""Tables of results, by column."""
+
+from __future__ import annotations
+
+import ctypes as c
+import html
+import json
+from typing import Any, Iterator
+
+import numpy as np
+
+from ._library import call, check, text_of, types
+
+
+class Table:
+    """Rows and named columns.
+
+    Columns of numbers are numpy arrays: float64 with NaN, or int32 with -1, where a row has no
+    value. Columns of words are arrays of str, "" where a row has none.
+
+    Examples
+    --------
+    >>> import numpy, mgk
+    >>> table = mgk.ranks(numpy.eye(4))
+    >>> table["rank"]
+    array([4], dtype=int32)
+    >>> "effective_rank" in table.columns
+    True
+    """
+
+    def __init__(self, columns, about=None, settings=None):
+        self._columns = columns
+        self._about = about or {}
+        #: The settings of the run, as far as they are known.
+        self.settings = settings or {}
+
+    @classmethod
+    def _take(cls, address):
+        """The table at an address that the library gave away; it is closed."""
+        try:
+            column, columns, about = types["mgk_table_column"](), {}, {}
+            rows = call("mgk_table_rows", address)
+            for index in range(call("mgk_table_columns", address)):
+                check("mgk_table_get_column", address, index, c.byref(column))
+                name = column.name.decode()
+                columns[name] = _values(column, rows)
+                about[name] = {
+                    field: (getattr(column, field) or b"").decode()
+                    for field in ("formula", "unit", "source")
+                }
+            settings = call("mgk_table_settings", address)
+            return cls(columns, about, json.loads(settings) if settings else None)
+        finally:
+            call("mgk_table_close", address)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns, a list."""
+        return list(self._columns)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        try:
+            return self._columns[name]
+        except (KeyError, TypeError):
+            raise KeyError(f"no column {name!r}; there are {', '.join(self._columns)}") from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
+
+    def __len__(self) -> int:
+        return len(next(iter(self._columns.values()), ()))
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Rows, as dicts."""
+        for values in zip(*self._columns.values()):
+            yield dict(zip(self._columns, values))
+
+    def about(self, name: str) -> dict[str, str]:
+        """What a column is: a dict of its formula, unit and source."""
+        self[name]
+        return dict(self._about.get(name, {}))
+
+    def where(self, **values: Any) -> Table:
+        """The rows with these values.
+
+        Examples
+        --------
+        >>> import numpy, mgk
+        >>> table = mgk.ranks(numpy.stack([numpy.eye(4), numpy.ones((4, 4)) / 4]), axes="head")
+        >>> table.where(head=1)["rank"]
+        array([1], dtype=int32)
+        """
+        chosen = np.ones(len(self), bool)
+        for name, value in values.items():
+            chosen &= np.isin(self[name], value)
+        return Table({n: v[chosen] for n, v in self._columns.items()}, self._about, self.settings)
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame with the same columns."""
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("to_pandas needs pandas: pip install pandas") from None
+        return pandas.DataFrame(self._columns)
+
+    def __repr__(self):
+        return f"<mgk.Table of {len(self)} rows: {', '.join(self._columns)}>"
+
+    def _repr_html_(self, most=12):
+        names = [n for n in self._columns if _is_told(self[n])]
+        head = "".join(f"<th>{html.escape(n)}</th>" for n in names)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{_cell(self[n][row])}</td>" for n in names) + "</tr>"
+            for row in range(min(most, len(self)))
+        )
+        rest = f"<p>{len(self)} rows</p>" if len(self) > most else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+
+
+def _is_told(values):
+    """Whether any row has a value."""
+    if values.dtype.kind == "f":
+        return not np.isnan(values).all()
+    return bool((values != ("" if values.dtype.kind in "OU" else -1)).any())
+
+
+def _cell(value):
+    if isinstance(value, str):
+        return html.escape(value)
+    is_missing = value != value if isinstance(value, np.floating) else value == -1
+    return "" if is_missing else f"{value:.6g}"
+
+
+def _values(column, rows):
+    """The values of a column, copied."""
+    if column.reals:
+        return np.ctypeslib.as_array(column.reals, (rows,)).copy() if rows else np.empty(0)
+    if rows == 0:
+        return np.empty(0, np.int32)
+    numbers = np.ctypeslib.as_array(column.integers, (rows,)).copy()
+    if not column.words:
+        return numbers
+    words = [column.words[i].decode("utf-8", "replace") for i in range(column.word_count)] + [""]
+    return np.array(words, dtype=object)[numbers]
+
+
+def read(path):
+    """The table in a rank file, or in a file of mgk-diversity."""
+    address = c.c_void_p()
+    check("mgk_table_open", text_of(path, "path"), c.byref(address))
+    return Table._take(address)

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""Arrays of any layout: the same matrices give the same rows."""
+
+import unittest
+
+import mgk
+import numpy as np
+from mgk import _arrays
+from support import attention_like, ranks_of
+
+S, L, H, N = 3, 2, 4, 9
+
+
+def rows(table):
+    """Ranks [S, L, H] of a table."""
+    out = np.full((S, L, H), -1)
+    for row in table:
+        out[row["sample"], row["layer"], row["head"]] = row["rank"]
+    return out
+
+
+class Layouts(unittest.TestCase):
+    def setUp(self):
+        self.a = attention_like(S, L, H, N, N)
+        self.a[1, 0, 2] = 1 / N  # rank 1
+        self.a[2, 1, 3] = np.eye(N)
+        self.expected = ranks_of(self.a)
+        self.assertGreater(len(np.unique(self.expected)), 2)
+
+    def check(self, x, **how):
+        np.testing.assert_array_equal(rows(mgk.ranks(x, **how)), self.expected)
+
+    def test_usual_axes(self):
+        self.check(self.a)
+        self.check(self.a, axes="sample,layer,head")
+        self.check(self.a.astype(np.float32), threshold=1e-5)
+
+    def test_other_orders(self):
+        self.check(self.a.transpose(1, 0, 2, 3, 4), axes="layer,sample,head")
+        self.check(self.a.transpose(2, 1, 0, 3, 4), axes="head,layer,sample")
+        self.check(
+            np.ascontiguousarray(self.a.transpose(1, 2, 0, 3, 4)), axes=("layer", "head", "sample")
+        )
+
+    def test_strides(self):
+        wide = np.zeros((S, L, 2 * H, N, 2 * N))
+        wide[:, :, ::2, :, ::2] = self.a
+        self.check(wide[:, :, ::2, :, ::2])
+        turned = np.ascontiguousarray(self.a[::-1, :, :, ::-1])
+        self.check(turned[::-1, :, :, ::-1])
+        transposed = np.ascontiguousarray(np.swapaxes(self.a, 3, 4))
+        self.check(np.swapaxes(transposed, 3, 4))
+
+    def test_byte_order(self):
+        self.check(self.a.astype(">f8"))
+
+    def test_layers_as_transformers_gives_them(self):
+        self.check(tuple(self.a[:, layer] for layer in range(L)))
+        self.check([self.a[:, 0], np.asfortranarray(self.a[:, 1])])
+
+    def test_fewer_axes(self):
+        table = mgk.ranks(self.a[0, 1], axes="head")
+        np.testing.assert_array_equal(table["rank"], self.expected[0, 1])
+        np.testing.assert_array_equal(table["head"], np.arange(H))
+        table = mgk.ranks(self.a[:, 0], axes="sample,head")
+        np.testing.assert_array_equal(table["rank"], self.expected[:, 0].ravel())
+        self.assertEqual(mgk.ranks(self.a[0, 0, 0])["rank"].tolist(), [self.expected[0, 0, 0]])
+
+    def test_layers_are_chosen(self):
+        table = mgk.ranks(self.a, layers=1)
+        self.assertEqual(set(table["layer"]), {1})
+        np.testing.assert_array_equal(table["rank"], self.expected[:, 1].ravel())
+
+    def test_no_copies(self):
+        for dtype in (np.float32, np.float64):
+            a = self.a.astype(dtype)
+            array = _arrays.matrices(a)
+            self.assertEqual(array.layers[0], a.ctypes.data)
+            self.assertEqual(array.layers[1], a[:, 1].ctypes.data)
+
+    def test_names(self):
+        table = mgk.diversity({"a": self.a, "b": self.a}, measures="entropy")
+        self.assertEqual(set(table["input"]), {"a", "b"})
+        first, second = table.where(input="a")["value"], table.where(input="b")["value"]
+        np.testing.assert_array_equal(first, second)
+
+
+class Masks(unittest.TestCase):
+    def setUp(self):
+        self.lengths = [N, 4, 6]
+        self.a = attention_like(S, L, H, N, N)
+        self.right = np.zeros((S, N), int)
+        self.left = np.zeros((S, N), int)
+        self.expected = []
+        for s, n in enumerate(self.lengths):
+            self.right[s, :n] = 1
+            self.left[s, N - n :] = 1
+
+    def test_padding_at_the_end(self):
+        expected = [ranks_of(self.a[s, :, :, :n, :n]) for s, n in enumerate(self.lengths)]
+        for how in ({"attention_mask": self.right}, {"lengths": self.lengths}):
+            table = mgk.ranks(self.a, **how)
+            np.testing.assert_array_equal(table["rank"], np.ravel(expected))
+            np.testing.assert_array_equal(table["n"], np.repeat(self.lengths, L * H))
+
+    def test_padding_at_the_beginning(self):
+        expected = [ranks_of(self.a[s, :, :, N - n :, N - n :]) for s, n in enumerate(self.lengths)]
+        table = mgk.ranks(self.a, attention_mask=self.left)
+        np.testing.assert_array_equal(table["rank"], np.ravel(expected))
+        right = mgk.ranks(self.a, attention_mask=self.right)
+        self.assertFalse(np.array_equal(table["sigma_max"], right["sigma_max"]))
+
+    def test_a_hole(self):
+        self.right[1] = [1, 1, 0, 1, 0, 0, 0, 0, 0]
+        with self.assertRaisesRegex(ValueError, "sample 1 has padding between"):
+            mgk.ranks(self.a, attention_mask=self.right)
+
+    def test_wrong_shapes(self):
+        for how in (
+            {"attention_mask": self.right[:, 1:]},
+            {"lengths": [1, 2]},
+            {"lengths": [1, 2, 10]},
+            {"attention_mask": self.right, "lengths": self.lengths},
+            {"attention_mask": 2 * self.right},
+        ):
+            with self.assertRaises(ValueError):
+                mgk.ranks(self.a, **how)
+
+
+class Refusals(unittest.TestCase):
+    def test_ambiguous_axes(self):
+        with self.assertRaisesRegex(ValueError, "'sample,head' or 'layer,head'"):
+            mgk.ranks(attention_like(2, 3, 4, 4))
+        with self.assertRaisesRegex(ValueError, "'sample' or 'head'"):
+            mgk.diversity(attention_like(2, 4, 4))
+
+    def test_an_array_of_another_library(self):
+        class Tensor:
+            def __array__(self, *_, **__):
+                return attention_like(2, 3, 4, 5, 5)
+
+        with self.assertRaisesRegex(ValueError, "'sample,layer,head' or 'layer,sample,head'"):
+            mgk.ranks(Tensor())
+        self.assertEqual(mgk.ranks(Tensor(), axes="layer,sample,head")["layer"].max(), 1)
+
+    def test_wrong_axes(self):
+        a = attention_like(2, 3, 4, 4)
+        for axes in ("sample", "sample,sample", "sample,token", "sample,layer,head", ""):
+            with self.assertRaisesRegex(ValueError, "axes"):
+                mgk.ranks(a, axes=axes)
+        with self.assertRaisesRegex(ValueError, "layers"):
+            mgk.ranks([a, a], axes="layer,head")
+
+    def test_wrong_shapes(self):
+        for x in (np.ones(3), np.ones((2, 3)), np.ones((0, 3, 3)), np.ones((2, 0, 0))):
+            with self.assertRaises(ValueError):
+                mgk.ranks(x, axes="head" if x.ndim == 3 else None)
+        with self.assertRaisesRegex(ValueError, "layer 1 has shape"):
+            mgk.ranks([np.ones((1, 2, 3, 3)), np.ones((1, 2, 4, 4))])
+
+    def test_wrong_types(self):
+        for x in (None, 3, np.eye(3, dtype=int), np.eye(3, dtype=complex), object(), b"path", []):
+            with self.assertRaises((TypeError, ValueError)):
+                mgk.ranks(x)
+
+    def test_half(self):
+        a = attention_like(1, 1, 2, 5, 5).astype(np.float16)
+        with self.assertRaisesRegex(ValueError, "float16, whose rounding"):
+            mgk.ranks(a)
+        self.assertEqual(len(mgk.ranks(a, allow_half=True)), 2)
+
+    def test_bad_entries(self):
+        a = attention_like(1, 1, 2, 5, 5)
+        a[0, 0, 1, 2, 3] = np.nan
+        with self.assertRaisesRegex(mgk.Error, "array: .*nan"):
+            mgk.ranks(a)
+        a[0, 0, 1, 2] = 0
+        with self.assertRaises(mgk.Error):
+            mgk.ranks(a)
+        self.assertEqual(mgk.ranks(a, allow_zero_rows=True)["zero_rows"].tolist(), [0, 1])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""Attention of texts, against mgk-dump and against itself."""
+
+import gc
+import json
+import os
+import struct
+import unittest
+
+import mgk
+import numpy as np
+from support import BERT, MODEL, TEXTS, TOP
+
+
+class Attention(unittest.TestCase):
+    def test_rows(self):
+        a, lengths = mgk.attention(MODEL, TEXTS, return_lengths=True)
+        self.assertEqual(a.shape, (2, 6, 4, 23, 23))
+        self.assertEqual(a.dtype, np.float32)
+        self.assertEqual(lengths.tolist(), [23, 5])
+        np.testing.assert_allclose(a[0].sum(-1), 1, atol=1e-5)
+        np.testing.assert_allclose(a[1, :, :, :5].sum(-1), 1, atol=1e-5)
+        self.assertFalse(a[1, :, :, 5:].any() or a[1, :, :, :, 5:].any())
+        self.assertFalse(np.triu(a, 1).any())
+
+    def test_choices(self):
+        whole = mgk.attention(MODEL, TEXTS[0], precision="double")
+        self.assertEqual(whole.dtype, np.float64)
+        part = mgk.attention(MODEL, TEXTS[0], precision="double", layers=[4, 1], heads=2)
+        np.testing.assert_array_equal(part, whole[:, [1, 4], 2:3])
+        short = mgk.attention(MODEL, TEXTS[0], precision="double", length=7)
+        np.testing.assert_allclose(short, whole[..., :7, :7], atol=1e-12)
+
+    def test_iterator(self):
+        with mgk.Model(MODEL) as model:
+            samples = list(model.samples(TEXTS))
+            together = model.attention(TEXTS)
+        for s, sample in enumerate(samples):
+            n = sample.tokens.size
+            self.assertEqual(sample.tokens.tolist(), list(TEXTS[s].encode()))
+            np.testing.assert_array_equal(together[s, :, :, :n, :n], sample.attention)
+
+    def test_ids(self):
+        ids = np.full((2, 23), -1)
+        for row, text in zip(ids, TEXTS):
+            row[: len(text)] = list(text.encode())
+        np.testing.assert_array_equal(mgk.attention(MODEL, ids), mgk.attention(MODEL, TEXTS))
+
+    def test_padding_of_ids(self):
+        """A mask, -1 and the model's own padding leave the same tokens."""
+        left = np.array([[0, 0, 5, 6, 7]])
+        expected = mgk.attention(BERT, [[5, 6, 7]])
+        mask = (left != 0).astype(int)
+        np.testing.assert_array_equal(mgk.attention(BERT, left, attention_mask=mask), expected)
+        np.testing.assert_array_equal(mgk.attention(BERT, [[5, 6, 7, 0, 0]]), expected)
+        np.testing.assert_array_equal(mgk.attention(BERT, [[5, 6, 7, -1]]), expected)
+        ranks = mgk.ranks(BERT, left, attention_mask=mask)
+        self.assertEqual(set(ranks["n"]), {3})
+        encoding = {"input_ids": left, "attention_mask": mask}
+        np.testing.assert_array_equal(mgk.attention(BERT, encoding), expected)
+        for wrong in ([[1, 1]], [1, 1, 1, 1, 1]):
+            with self.assertRaisesRegex(ValueError, "attention_mask"):
+                mgk.attention(BERT, left, attention_mask=wrong)
+        with self.assertRaisesRegex(ValueError, "attention_mask"):
+            mgk.attention(MODEL, TEXTS, attention_mask=mask)
+
+    def test_golden(self):
+        """The attention that transformers computes for a tiny BERT."""
+        with open(os.path.join(BERT, "expected.safetensors"), "rb") as file:
+            (size,) = struct.unpack("<Q", file.read(8))
+            header, data = json.loads(file.read(size)), file.read()
+        kinds = {"F64": np.float64, "I64": np.int64, "I32": np.int32, "F32": np.float32}
+        values = {
+            name: np.frombuffer(data[slice(*about["data_offsets"])], kinds[about["dtype"]]).reshape(
+                about["shape"]
+            )
+            for name, about in header.items()
+            if name != "__metadata__"
+        }
+        expected = values["attention"].swapaxes(0, 1)  # [S, L, H, N, N]
+        ids = values["ids"].astype(np.int64)
+        a, lengths = mgk.attention(BERT, ids, precision="double", return_lengths=True)
+        np.testing.assert_array_equal(lengths, (ids >= 0).sum(1))
+        for s, n in enumerate(lengths):
+            np.testing.assert_allclose(
+                a[s, :, :, :n, :n], expected[s, :, :, :n, :n], rtol=0, atol=1e-10
+            )
+
+    def test_model(self):
+        model = mgk.Model(MODEL)
+        self.assertEqual((model.layers, model.heads, model.kind), (6, 4, "mgk"))
+        self.assertEqual(model.token_texts(model.tokenize("a\n")), ["a", "\\n"])
+        self.assertIn("6 layers", repr(model))
+        model.close()
+        model.close()
+        with self.assertRaisesRegex(mgk.Error, "no network is given"):
+            model.tokenize("text")
+
+    def test_memory_is_released(self):
+        def resident():
+            gc.collect()
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1])
+
+        for _ in range(3):
+            mgk.attention(MODEL, TEXTS[1])
+        before = resident()
+        for _ in range(20):
+            mgk.attention(MODEL, TEXTS[1])
+        self.assertLess(resident() - before, 5000)  # pages; 20 models have 14,000
+
+    def test_texts_that_are_cut(self):
+        with self.assertWarnsRegex(mgk.Warning, "1 of 2 texts .* cut to 6 tokens"):
+            mgk.attention(MODEL, TEXTS, length=6)
+
+
+class Refusals(unittest.TestCase):
+    def test_types(self):
+        for texts in (None, 3, b"text", [b"text"], [1.5], [["a", "b"]], [None]):
+            with self.assertRaises(TypeError):
+                mgk.attention(MODEL, texts)
+        for texts in ([], [[]], [""], ["text", ""]):
+            with self.assertRaises(ValueError):
+                mgk.attention(MODEL, texts)
+
+    def test_options(self):
+        for how in ({"layers": 6}, {"heads": -1}, {"device": "tpu"}, {"threads": -1}):
+            with self.assertRaises(mgk.Error):
+                mgk.attention(MODEL, TEXTS, **how)
+        for how in (
+            {"layers": "all"},
+            {"threads": "two"},
+            {"device": 3},
+            {"length": 1.5},
+            {"progress": 3},
+        ):
+            with self.assertRaises(TypeError):
+                mgk.attention(MODEL, TEXTS, **how)
+        for how in (
+            {"precision": "half"},
+            {"layers": []},
+            {"threads": 1 << 40},
+            {"length": -1},
+            {"length": 0},
+        ):
+            with self.assertRaises(ValueError):
+                mgk.attention(MODEL, TEXTS, **how)
+
+    def test_tokens(self):
+        for ids in ([[256]], [[1, -1, 1]]):
+            with self.assertRaisesRegex(mgk.Error, "token id"):
+                mgk.attention(MODEL, ids)
+        for ids in ([[-2]], [[(1 << 32) + 65]]):
+            with self.assertRaisesRegex(ValueError, "token id"):
+                mgk.attention(MODEL, ids)
+        with self.assertRaisesRegex(TypeError, "token ids"):
+            mgk.attention(MODEL, {"text": "a"})
+
+    def test_models(self):
+        for path in ("missing.safetensors", os.path.join(TOP, "README.md"), "."):
+            with self.assertRaises(mgk.Error):
+                mgk.attention(path, TEXTS)
+        for path in (None, 3, b"model"):
+            with self.assertRaises(TypeError):
+                mgk.attention(path, TEXTS)
+
+    def test_errors(self):
+        with self.assertRaises(mgk.Error) as caught:
+            mgk.Model("missing.safetensors")
+        self.assertEqual(caught.exception.status, mgk.Status.IO)
+        self.assertIn("missing.safetensors", str(caught.exception))
+
+
+if __name__ == "__main__":
+    unittest.main()

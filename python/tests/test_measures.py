@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""Ranks, measures and singular values against numpy, and against files of the programs."""
+
+import os
+import subprocess
+import unittest
+
+import mgk
+import mgk_toolkit
+import numpy as np
+from support import MODEL, TEXTS, TOP, attention_like, ranks_of
+
+
+def program(name, *arguments):
+    path = os.path.join(mgk_toolkit.PREFIX, "bin", name)
+    subprocess.run([path, *arguments, "--quiet", "--force"], check=True, stdout=subprocess.DEVNULL)
+
+
+class SingularValues(unittest.TestCase):
+    def test_against_numpy(self):
+        for shape in ((5, 5), (1, 1), (3, 2, 17, 17), (2, 0, 4, 4)):
+            a = attention_like(*shape) if 0 not in shape else np.empty(shape)
+            expected = np.linalg.svd(a, compute_uv=False)
+            np.testing.assert_allclose(mgk.singular_values(a), expected, rtol=0, atol=1e-14)
+            self.assertEqual(mgk.singular_values(a).shape, shape[:-1])
+
+    def test_layouts(self):
+        a = attention_like(2, 9, 9)
+        expected = np.linalg.svd(a, compute_uv=False)
+        for x in (a.swapaxes(1, 2), np.asfortranarray(a), a[::-1][::-1], a.tolist()):
+            np.testing.assert_allclose(mgk.singular_values(x), expected, rtol=0, atol=1e-14)
+
+    def test_refusals(self):
+        for x in (np.ones(3), np.ones((2, 3)), 1.0):
+            with self.assertRaises(ValueError):
+                mgk.singular_values(x)
+        with self.assertRaises(mgk.Error) as caught:
+            mgk.singular_values([[1.0, np.inf], [0.0, 1.0]])
+        self.assertEqual(caught.exception.status, mgk.Status.INPUT)
+
+
+class Ranks(unittest.TestCase):
+    def test_thresholds(self):
+        a = attention_like(2, 1, 3, 12, 12)
+        table = mgk.ranks(a, threshold=[1e-6, 0.05, 0.3])
+        for threshold in (1e-6, 0.05, 0.3):
+            np.testing.assert_array_equal(
+                table.where(threshold=threshold)["rank"], ranks_of(a, threshold).ravel()
+            )
+        self.assertIn("layer 0", table.summary)
+
+    def test_a_model_that_runs_gives_the_same_as_its_array(self):
+        a, lengths = mgk.attention(MODEL, TEXTS, return_lengths=True, precision="double")
+        stored = mgk.ranks(a, lengths=lengths)
+        streamed = mgk.ranks(MODEL, TEXTS, precision="double")
+        for name in ("sample", "layer", "head", "n", "rank"):
+            np.testing.assert_array_equal(stored[name], streamed[name])
+        for name in ("sigma_max", "sigma_min", "effective_rank"):
+            np.testing.assert_allclose(stored[name], streamed[name], rtol=1e-9, atol=1e-13)
+
+    def test_ids(self):
+        ids = [list(text.encode()) for text in TEXTS]
+        for name in ("rank", "sigma_max"):
+            np.testing.assert_array_equal(
+                mgk.ranks(MODEL, ids)[name], mgk.ranks(MODEL, TEXTS)[name]
+            )
+
+    def test_files(self):
+        a = attention_like(2, 3, 2, 6, 6)
+        np.save("ranks-in.npy", a)
+        table = mgk.ranks("ranks-in.npy", output="ranks-out.csv", force=True)
+        np.testing.assert_array_equal(table["rank"], ranks_of(a).ravel())
+        again = mgk.open("ranks-out.csv")
+        np.testing.assert_array_equal(table["sigma_max"], again["sigma_max"])
+        with self.assertRaises(mgk.Error) as caught:
+            mgk.ranks("ranks-in.npy", output="ranks-out.csv")
+        self.assertEqual(caught.exception.status, mgk.Status.EXISTS)
+
+    def test_a_few_are_drawn(self):
+        self.assertEqual(len(mgk.ranks(attention_like(5, 2, 3, 4, 4), matrices=6)), 12)
+
+
+class Diversity(unittest.TestCase):
+    def test_against_the_program(self):
+        np.save("diversity-in.npy", attention_like(3, 2, 3, 7, 7))
+        program("mgk-diversity", "diversity-in.npy", "-o", "diversity-out.csv")
+        expected = mgk.open("diversity-out.csv")
+        table = mgk.diversity(np.load("diversity-in.npy"))
+        self.assertGreater(len(table), 100)
+        self.assertEqual(table["measure"].tolist(), expected["measure"].tolist())
+        np.testing.assert_allclose(table["value"], expected["value"], rtol=1e-12)
+
+    def test_entropy(self):
+        a = attention_like(2, 2, 3, 7, 7)
+        expected = -(a * np.log(a)).sum(-1).mean(-1).mean(0)
+        table = mgk.diversity(a, measures=["entropy"])
+        np.testing.assert_allclose(table["value"], expected.ravel(), rtol=1e-13)
+
+    def test_samples(self):
+        a = attention_like(2, 2, 3, 7, 7)
+        table = mgk.diversity(a, measures="entropy", per_sample=True)
+        self.assertEqual(sorted(set(table["sample"])), [0, 1])
+        expected = -(a * np.log(a)).sum(-1).mean(-1)
+        np.testing.assert_allclose(table.where(sample=1)["value"], expected[1].ravel(), rtol=1e-9)
+
+    def test_comparison(self):
+        a, b = attention_like(6, 1, 2, 7, 7), attention_like(6, 1, 2, 7, 7, seed=1)
+        table = mgk.diversity({"a": a, "b": b}, measures="entropy", compare=True)
+        difference = table.where(level="difference")
+        entropy = [-(x * np.log(x)).sum(-1).mean() for x in (a, b)]
+        np.testing.assert_allclose(difference["value"], entropy[1] - entropy[0], rtol=1e-10)
+
+    def test_models(self):
+        table = mgk.diversity([MODEL, MODEL], TEXTS, measures=["rank"])
+        self.assertEqual(len(set(table["input"])), 2)
+
+    def test_unknown_measure(self):
+        with self.assertRaisesRegex(mgk.Error, "no measure"):
+            mgk.diversity(np.eye(3), measures="entropie")
+
+    def test_measures(self):
+        measures = mgk.measures()
+        self.assertIn("entropy", measures["name"])
+        self.assertEqual(set(measures["level"]), {"head", "pair", "layer"})
+
+
+class Tables(unittest.TestCase):
+    def setUp(self):
+        self.table = mgk.ranks(attention_like(1, 1, 3, 90, 90), method="count")
+
+    def test_columns(self):
+        self.assertEqual(self.table.columns[:4], ["sample", "layer", "head", "n"])
+        self.assertEqual(len(self.table), 3)
+        self.assertEqual([row["head"] for row in self.table], [0, 1, 2])
+        self.assertEqual(self.table["rank"].dtype, np.int32)
+        self.assertEqual(self.table["method"][0], "gram")
+        self.assertTrue(np.isnan(self.table["effective_rank"]).all())
+        self.assertIn("sigma", self.table.about("rank")["formula"])
+        self.assertEqual(self.table.settings["method"], "count")
+
+    def test_html(self):
+        text = self.table._repr_html_()
+        self.assertIn("<th>rank</th>", text)
+        self.assertNotIn("effective_rank", text)
+        self.assertEqual(text.count("<tr>"), 4)
+
+    def test_no_such_column(self):
+        with self.assertRaisesRegex(KeyError, "no column 'rnk'; there are sample"):
+            self.table["rnk"]
+
+    def test_a_file_of_another_kind(self):
+        for path in (MODEL, os.path.join(TOP, "README.md"), "missing.csv"):
+            with self.assertRaises(mgk.Error):
+                mgk.open(path)
+
+
+if __name__ == "__main__":
+    unittest.main()

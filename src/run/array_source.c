@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* Attention matrices in the caller's memory as a source of matrices. */
+#include <string.h>
+
+#include "analysis/run/selection.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "run/arguments.h"
+#include "run/sources.h"
+
+typedef struct array_source {
+    const mgk_array *array; /* borrowed */
+    int32_t *layers;        /* positions in the array of the analysed layers, [layer_count] */
+    size_t layer_count;
+    mgk_selection selection;
+    bool single; /* entries are float */
+} array_source;
+
+static const char *name_of(const mgk_array *array)
+{
+    return array->name ? array->name : "array";
+}
+
+static mgk_status check_places(const mgk_array *a)
+{
+    TRY(mgk_check_array("layers of an array", a->layers, a->layer_count));
+    for (size_t l = 0; l < a->layer_count; l++)
+        if (!a->layers[l])
+            return mgk_fail(STATUS_USAGE, "%s: layer %zu is NULL", name_of(a), l);
+    return STATUS_OK;
+}
+
+static mgk_status check_lengths(const mgk_array *a)
+{
+    for (int s = 0; s < a->samples; s++) {
+        const int32_t first = a->first ? a->first[s] : 0;
+        if (first < 0 || first > a->tokens)
+            return mgk_fail(STATUS_USAGE, "%s: sample %d begins at token %d of %d", name_of(a), s,
+                            first, a->tokens);
+        if (a->lengths && (a->lengths[s] < 0 || a->lengths[s] > a->tokens - first))
+            return mgk_fail(STATUS_USAGE, "%s: sample %d has %d valid tokens from token %d of %d",
+                            name_of(a), s, a->lengths[s], first, a->tokens);
+    }
+    return STATUS_OK;
+}
+
+mgk_status mgk_array_check(const mgk_array *a)
+{
+    TRY(mgk_check_place("array", a));
+    if (!a->dtype || (strcmp(a->dtype, "f32") != 0 && strcmp(a->dtype, "f64") != 0))
+        return mgk_fail(STATUS_USAGE, "%s: `dtype` is \"%s\", expected f32 or f64", name_of(a),
+                        a->dtype ? a->dtype : "");
+    if (a->layer_count < 1 || a->layer_count > INT32_MAX || a->samples < 1 || a->heads < 1 ||
+        a->tokens < 1)
+        return mgk_fail(STATUS_USAGE, "%s: no matrices: %d x %zu x %d of %d tokens", name_of(a),
+                        a->samples, a->layer_count, a->heads, a->tokens);
+    TRY(check_places(a));
+    return check_lengths(a);
+}
+
+static size_t length_of(const mgk_array *a, size_t sample)
+{
+    const int32_t first = a->first ? a->first[sample] : 0;
+    return (size_t)(a->lengths ? a->lengths[sample] : a->tokens - first);
+}
+
+static mgk_status next_group(void *state, size_t most, mgk_group *group, bool *end)
+{
+    array_source *s = state;
+    *end = !mgk_selection_next(&s->selection, most, group);
+    if (!*end)
+        group->n = length_of(s->array, group->sample);
+    return STATUS_OK;
+}
+
+/* Nothing is to be prepared. */
+static mgk_status prepare_groups(void *state, mgk_group *groups, size_t count, size_t *prepared)
+{
+    (void)state;
+    (void)groups;
+    *prepared = count;
+    return STATUS_OK;
+}
+
+/* Copies n entries `stride` bytes apart, which need not be aligned. */
+static void copy_row(const char *from, ptrdiff_t stride, bool single, size_t n, double *to)
+{
+    for (size_t j = 0; j < n; j++, from += stride) {
+        float narrow;
+        if (single) {
+            memcpy(&narrow, from, sizeof(narrow));
+            to[j] = (double)narrow;
+        } else {
+            memcpy(&to[j], from, sizeof(*to));
+        }
+    }
+}
+
+static mgk_status take_matrix(void *state, const mgk_group *group, size_t which, double *data)
+{
+    const array_source *s = state;
+    const mgk_array *a = s->array;
+    const ptrdiff_t first = a->first ? a->first[group->sample] : 0;
+    const char *at = a->layers[s->layers[group->layer]];
+    at += (ptrdiff_t)group->sample * a->sample_stride + group->heads[which] * a->head_stride;
+    at += first * (a->row_stride + a->column_stride);
+    for (size_t i = 0; i < group->n; i++)
+        copy_row(at + (ptrdiff_t)i * a->row_stride, a->column_stride, s->single, group->n,
+                 data + i * group->n);
+    return STATUS_OK;
+}
+
+static void close_array(void *state)
+{
+    array_source *s = state;
+    mgk_selection_free(&s->selection);
+    mgk_free(s->layers);
+    mgk_free(s);
+}
+
+mgk_status mgk_open_array_source(const mgk_source_options *options, const mgk_array *array,
+                                 mgk_source_input *out)
+{
+    mgk_status status;
+    array_source *s;
+    TRY(mgk_alloc(1, sizeof(*s), &s));
+    s->array = array;
+    s->single = strcmp(array->dtype, "f32") == 0;
+    status = mgk_choose_numbers("layer", options->layers, options->layer_count,
+                                (int)array->layer_count, &s->layers, &s->layer_count);
+    if (status != STATUS_OK)
+        CHECK(mgk_fail_prefix(status, name_of(array)));
+    CHECK(mgk_selection_make(options->job->seed, (size_t)array->samples, s->layer_count, s->layers,
+                             (size_t)array->heads, (size_t)options->matrices, &s->selection));
+    *out = (mgk_source_input){
+        .name = name_of(array),
+        .training_step = -1,
+        .sample_count = (size_t)array->samples,
+        .layer_count = s->layer_count,
+        .head_count = (size_t)array->heads,
+        .mixtures = 1,
+        .per_layer = s->selection.per_layer,
+        .source = {.n_max = (size_t)array->tokens,
+                   .count = s->layer_count * s->selection.per_layer,
+                   .format = s->single ? MGK_FLOAT_F32 : MGK_FLOAT_F64,
+                   .causal = options->causal,
+                   .layers = s->layers,
+                   .next = next_group,
+                   .prepare = prepare_groups,
+                   .take = take_matrix,
+                   .state = s},
+        .close = close_array,
+    };
+out:
+    if (status != STATUS_OK)
+        close_array(s);
+    return status;
+}

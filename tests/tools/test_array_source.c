@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/* Matrices in memory, in any order of their axes: the same rows as matrix by matrix. */
+#include "mgk.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "test.h"
+
+enum { S = 3, L = 2, H = 4, N = 7, MATRICES = S * L * H };
+
+#define assert_done(call)                           \
+    do {                                            \
+        if ((call) != MGK_OK)                       \
+            fail_msg("%s: %s", #call, mgk_error()); \
+    } while (0)
+
+static double entries[S][L][H][N][N];
+
+/* Matrix m has rank 1 + m % N: rows i < rank differ, the others are the first one. */
+static int setup(void **state)
+{
+    (void)state;
+    for (int m = 0; m < MATRICES; m++)
+        for (int i = 0; i < N; i++) {
+            const int rank = 1 + m % N, row = i < rank ? i : 0;
+            double sum = 0, *to = entries[m / (L * H)][m / H % L][m % H][i];
+            for (int j = 0; j < N; j++)
+                sum += to[j] = 1 + (j == row ? 3 : 0) + 0.01 * m + 0.1 * sin(3 * row + 7 * j);
+            for (int j = 0; j < N; j++)
+                to[j] /= sum;
+        }
+    return 0;
+}
+
+/* The usual order: sample, layer, head, row, column. */
+static mgk_array usual(const void *layers[L])
+{
+    for (int l = 0; l < L; l++)
+        layers[l] = entries[0][l];
+    return (mgk_array){.name = "ours",
+                       .dtype = "f64",
+                       .layers = layers,
+                       .layer_count = L,
+                       .samples = S,
+                       .heads = H,
+                       .tokens = N,
+                       .sample_stride = sizeof(entries[0]),
+                       .head_stride = sizeof(entries[0][0][0]),
+                       .row_stride = sizeof(entries[0][0][0][0]),
+                       .column_stride = sizeof(double)};
+}
+
+static mgk_rank_options options(const mgk_array *array)
+{
+    mgk_rank_options o = mgk_rank_options_default();
+    o.job.device = "cpu";
+    o.job.threads = 2;
+    o.job.force = true;
+    o.arrays = array;
+    o.array_count = 1;
+    return o;
+}
+
+static const int32_t *integers(const mgk_table *table, const char *name)
+{
+    mgk_table_column column;
+    assert_done(mgk_table_find_column(table, name, &column));
+    assert_non_null(column.integers);
+    return column.integers;
+}
+
+/* Each row is about the matrix of its numbers: of n tokens from number `first` on. */
+static void assert_rows(const mgk_table *table, const int32_t *first, const int32_t *lengths)
+{
+    const int32_t *samples = integers(table, "sample"), *layers = integers(table, "layer");
+    const int32_t *heads = integers(table, "head"), *ranks = integers(table, "rank");
+    const int32_t *sizes = integers(table, "n");
+    mgk_table_column largest;
+    assert_done(mgk_table_find_column(table, "sigma_max", &largest));
+    for (size_t r = 0; r < mgk_table_rows(table); r++) {
+        const int s = samples[r], from = first ? first[s] : 0, n = lengths ? lengths[s] : N;
+        mgk_matrix_rank expected;
+        double values[N];
+        const double *matrix = &entries[s][layers[r]][heads[r]][from][from];
+        assert_int_equal(sizes[r], n);
+        assert_done(mgk_rank_matrix(matrix, (size_t)n, N, 1e-6, NULL, &expected));
+        assert_done(mgk_singular_values(matrix, (size_t)n, N, values));
+        assert_int_equal(ranks[r], expected.rank);
+        assert_close(largest.reals[r], values[0], 1e-14, 0);
+    }
+}
+
+static void check(const mgk_array *array, const int32_t *first, const int32_t *lengths)
+{
+    const mgk_rank_options o = options(array);
+    mgk_table *table;
+    assert_done(mgk_rank_to_table(&o, &table, NULL));
+    assert_int_equal(mgk_table_rows(table), MATRICES);
+    assert_rows(table, first, lengths);
+    mgk_table_close(table);
+}
+
+static void usual_order(void **state)
+{
+    (void)state;
+    const void *layers[L];
+    const mgk_array array = usual(layers);
+    check(&array, NULL, NULL);
+    const mgk_rank_options o = options(&array);
+    mgk_table *table;
+    assert_done(mgk_rank_to_table(&o, &table, NULL));
+    for (int m = 0; m < MATRICES; m++) {
+        const int s = integers(table, "sample")[m], l = integers(table, "layer")[m];
+        const int expected = ((s * L + l) * H + integers(table, "head")[m]) % N + 1;
+        assert_int_equal(integers(table, "rank")[m], expected);
+    }
+    mgk_table_close(table);
+}
+
+/* Layers apart, heads before samples, columns before rows, last sample first, and odd addresses. */
+static void another_order(void **state)
+{
+    (void)state;
+    static char bytes[L][H][S][N][N * sizeof(double) + 3];
+    const void *layers[L];
+    mgk_array array = usual(layers);
+    for (int m = 0; m < MATRICES; m++)
+        for (int i = 0; i < N * N; i++) {
+            const int s = m / (L * H), l = m / H % L, h = m % H;
+            memcpy(&bytes[l][h][S - 1 - s][i % N][1 + sizeof(double) * (size_t)(i / N)],
+                   &entries[s][l][h][i / N][i % N], sizeof(double));
+        }
+    for (int l = 0; l < L; l++)
+        layers[l] = &bytes[l][0][S - 1][0][1];
+    array.head_stride = sizeof(bytes[0][0]);
+    array.sample_stride = -(int64_t)sizeof(bytes[0][0][0]);
+    array.column_stride = sizeof(bytes[0][0][0][0]);
+    array.row_stride = sizeof(double);
+    check(&array, NULL, NULL);
+}
+
+static void single_precision(void **state)
+{
+    (void)state;
+    static float narrow[S][L][H][N][N];
+    const void *layers[L];
+    mgk_array array = usual(layers);
+    for (int i = 0; i < MATRICES * N * N; i++)
+        (&narrow[0][0][0][0][0])[i] = (float)(&entries[0][0][0][0][0])[i];
+    for (int l = 0; l < L; l++)
+        layers[l] = narrow[0][l];
+    array.dtype = "f32";
+    array.sample_stride /= 2;
+    array.head_stride /= 2;
+    array.row_stride /= 2;
+    array.column_stride /= 2;
+    mgk_rank_options o = options(&array);
+    mgk_table *table;
+    mgk_table_column storage;
+    assert_done(mgk_rank_to_table(&o, &table, NULL));
+    assert_done(mgk_table_find_column(table, "storage", &storage));
+    assert_string_equal(storage.words[storage.integers[0]], "f32");
+    for (int m = 0; m < MATRICES; m++)
+        assert_true(integers(table, "rank")[m] >= 1);
+    mgk_table_close(table);
+}
+
+static void padding(void **state)
+{
+    (void)state;
+    static const int32_t first[S] = {0, 2, 3}, lengths[S] = {5, 5, 1};
+    const void *layers[L];
+    mgk_array array = usual(layers);
+    array.lengths = lengths;
+    check(&array, NULL, lengths);
+    array.first = first;
+    check(&array, first, lengths);
+    array.lengths = NULL;
+    static const int32_t rest[S] = {N, N - 2, N - 3};
+    check(&array, first, rest);
+}
+
+/* The same measures as of the same matrices in another order; names tell inputs apart. */
+static void measures(void **state)
+{
+    (void)state;
+    static const char *const entropy = "entropy";
+    const void *layers[L];
+    mgk_array both[2];
+    both[0] = both[1] = usual(layers);
+    both[1].name = NULL;
+    mgk_diversity_options o = mgk_diversity_options_default();
+    mgk_table *table;
+    mgk_table_column values, inputs;
+    o.job.device = "cpu";
+    o.arrays = both;
+    o.array_count = 2;
+    o.measures = &entropy;
+    o.measure_count = 1;
+    assert_done(mgk_measure_diversity(&o, &table));
+    assert_int_equal(mgk_table_rows(table), 2 * L * H);
+    assert_done(mgk_table_find_column(table, "value", &values));
+    assert_done(mgk_table_find_column(table, "input", &inputs));
+    assert_string_equal(inputs.words[inputs.integers[0]], "ours");
+    assert_string_equal(inputs.words[inputs.integers[L * H]], "array");
+    for (int head = 0; head < L * H; head++) {
+        double sum = 0;
+        for (int i = 0; i < S * N * N; i++) {
+            const double a = (&entries[i / (N * N)][head / H][head % H][0][0])[i % (N * N)];
+            sum -= a * log(a) / (S * N);
+        }
+        assert_close(values.reals[head], sum, 1e-13, 0);
+        assert_true(values.reals[head] == values.reals[L * H + head]);
+    }
+    mgk_table_close(table);
+}
+
+static bool stop(void *context)
+{
+    ++*(int *)context;
+    return true;
+}
+
+/* A run that cannot be resumed leaves nothing. Its samples are all the same one, without memory. */
+static void interruption(void **state)
+{
+    (void)state;
+    const void *layers[L];
+    mgk_array array = usual(layers);
+    array.samples = 5000;
+    array.sample_stride = 0;
+    mgk_rank_options o = options(&array);
+    int asked = 0;
+    unlink("interrupted.csv"); /* of an earlier run of this test */
+    o.output = "interrupted.csv";
+    o.matrices = 0;
+    o.job.watcher = (mgk_watcher){.stop = stop, .context = &asked};
+    assert_int_equal(mgk_rank_attention(&o, NULL), MGK_INTERRUPTED);
+    assert_true(asked > 0);
+    assert_null(strstr(mgk_error(), "resume"));
+    assert_int_not_equal(access("interrupted.csv", F_OK), 0);
+    assert_int_not_equal(access("interrupted.csv.part", F_OK), 0);
+    o.job.watcher.stop = NULL;
+    o.resume = true;
+    assert_int_equal(mgk_rank_attention(&o, NULL), MGK_USAGE);
+}
+
+static void assert_refused(const mgk_array *array, const char *part)
+{
+    const mgk_rank_options o = options(array);
+    assert_int_equal(mgk_rank_attention(&o, NULL), MGK_USAGE);
+    if (!strstr(mgk_error(), part))
+        fail_msg("\"%s\", expected \"...%s...\"", mgk_error(), part);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    static const int32_t numbers[S] = {0, N + 1, 0};
+    const void *layers[L];
+    const mgk_array good = usual(layers);
+    mgk_array array = good;
+    array.dtype = "f16";
+    assert_refused(&array, "ours: `dtype` is \"f16\", expected f32 or f64");
+    array = good;
+    array.tokens = 0;
+    assert_refused(&array, "ours: no matrices");
+    array = good;
+    array.lengths = numbers;
+    assert_refused(&array, "ours: sample 1 has 8 valid tokens from token 0 of 7");
+    array = good;
+    array.first = numbers;
+    assert_refused(&array, "ours: sample 1 begins at token 8 of 7");
+    array = good;
+    layers[1] = NULL;
+    assert_refused(&array, "ours: layer 1 is NULL");
+    array = usual(layers);
+    mgk_rank_options o = options(&array);
+    o.axes = "head";
+    assert_int_equal(mgk_rank_attention(&o, NULL), MGK_USAGE);
+    o = options(&array);
+    o.model = "model";
+    assert_int_equal(mgk_rank_attention(&o, NULL), MGK_USAGE);
+    o = options(&array);
+    static const int missing = L;
+    o.layers = &missing;
+    o.layer_count = 1;
+    assert_int_equal(mgk_rank_attention(&o, NULL), MGK_INPUT);
+    assert_non_null(strstr(mgk_error(), "ours: layer 2: there are 2"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(usual_order),      cmocka_unit_test(another_order),
+        cmocka_unit_test(single_precision), cmocka_unit_test(padding),
+        cmocka_unit_test(measures),         cmocka_unit_test(interruption),
+        cmocka_unit_test(refusals),
+    };
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
