@@ -117,8 +117,8 @@ static void structures_have_their_sizes(void **state)
     } rows[] = {
         ROW(mgk_report, 56, activity, 40),
         ROW(mgk_watcher, 24, context, 16),
-        ROW(mgk_job, 104, reserved, 72),
-        ROW(mgk_input, 128, reserved, 96),
+        ROW(mgk_job, 104, reserved, 80),
+        ROW(mgk_input, 128, reserved, 120),
         ROW(mgk_architecture, 120, reserved, 88),
         ROW(mgk_train_options, 424, keep_every, 416),
         ROW(mgk_convert_options, 136, double_precision, 128),
@@ -126,13 +126,13 @@ static void structures_have_their_sizes(void **state)
         ROW(mgk_dump_options, 320, output, 312),
         ROW(mgk_dump_summary, 88, reserved, 56),
         ROW(mgk_table_column, 96, reserved, 64),
-        ROW(mgk_rank_options, 376, axes, 368),
+        ROW(mgk_rank_options, 400, array_count, 392),
         ROW(mgk_rank_layer, 120, reserved, 104),
         ROW(mgk_rank_summary, 144, reserved, 128),
         ROW(mgk_matrix_rank, 96, reserved, 64),
         ROW(mgk_measure_description, 88, reserved, 56),
-        ROW(mgk_diversity_options, 376, axes, 368),
-        ROW(mgk_plot_options, 312, axes, 304),
+        ROW(mgk_diversity_options, 400, array_count, 392),
+        ROW(mgk_plot_options, 336, separate, 328),
         ROW(mgk_report_options, 144, tokens, 140),
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
