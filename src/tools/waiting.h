@@ -10,9 +10,9 @@
  * and a program of many short steps becomes twenty times slower. A thousand times, some ten
  * microseconds, is what OpenMP itself takes once it has more threads than cores; on an idle machine
  * nothing waits longer (docs/performance.md). OpenMP reads the number when the program is loaded,
- * so the program replaces itself by itself. Call it before anything else has effects. If the
- * program cannot be started again, this returns, and only the environment has changed.
+ * so the program, `name`, replaces itself by itself. Call it before anything else has effects. If
+ * the program cannot be started again, this returns, and only the environment has changed.
  */
-void mgk_wait_briefly(char **argv);
+void mgk_wait_briefly(const char *name, char **argv);
 
 #endif
