@@ -15,7 +15,7 @@ Trains the models that the figures are drawn from: all nine, or the named ones.
   --help            Print this text.
 
 Models that are there already are kept; a run that was interrupted continues. The programs
-must have been built (cmake --workflow --preset cpu).
+must have been built (cmake --build --preset cpu).
 END
 }
 

@@ -433,12 +433,15 @@ static mgk_status choose_capacity(model_source *s, const mgk_source_options *opt
     size_t group_bytes, wanted = device->accelerator ? prepared_bytes_there / bytes
                                                      : smaller(few, threads * PREPARED_MATRICES);
     TRY(mgk_multiply(least, held, &group_bytes));
-    if (options->whole_groups && options->memory > 0 && group_bytes > options->memory)
+    if (options->whole_groups && options->memory > 0 && group_bytes > options->memory) {
+        char takes[MGK_SIZE_TEXT], left[MGK_SIZE_TEXT];
+        mgk_size_text((double)group_bytes, takes);
+        mgk_size_text((double)options->memory, left);
         return mgk_fail(STATUS_MEMORY,
-                        "the %zu %s of a sample and layer, of %d tokens, take %zu bytes together: "
-                        "`memory` leaves %zu for them",
-                        least, MGK_NOUN(least, "matrix", "matrices"), s->run.tokens, group_bytes,
-                        options->memory);
+                        "the %zu %s of a sample and layer, of %d tokens, take %s together: "
+                        "`memory` leaves %s for them",
+                        least, MGK_NOUN(least, "matrix", "matrices"), s->run.tokens, takes, left);
+    }
     if (options->memory > 0 && held > 0)
         wanted = smaller(wanted, options->memory / held);
     s->capacity = smaller(larger(wanted, least), s->layer_count * s->selection.per_layer);

@@ -35,8 +35,9 @@ int main(int argc, char **argv)
         return exit_status;
     if (models.count != 1)
         return mgk_tool_usage(&tool, "one MODEL is needed");
-    if (mgk_tool_output(&tool, &o.output, MGK_TOOL_MODEL) != STATUS_OK)
-        return mgk_tool_usage(&tool, mgk_fail_message());
+    mgk_status status = mgk_tool_output(&tool, &o.output, MGK_TOOL_MODEL);
+    if (status != STATUS_OK)
+        return mgk_tool_refuse(&tool, status);
     o.model = models.words[0];
     o.double_precision = double_precision;
     mgk_tool_listen(&tool);

@@ -243,9 +243,12 @@ int main(int argc, char **argv)
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
         return exit_status;
-    if (complete(&w, &in, &o, &l) == STATUS_OK &&
-        mgk_tool_output(&tool, &o.output, MGK_TOOL_TABLE) == STATUS_OK &&
-        mgk_tool_input_read(&tool, &in, &o.input) == STATUS_OK) {
+    mgk_status status = complete(&w, &in, &o, &l);
+    if (status == STATUS_OK)
+        status = mgk_tool_output(&tool, &o.output, MGK_TOOL_TABLE);
+    if (status == STATUS_OK)
+        status = mgk_tool_input_read(&tool, &in, &o.input);
+    if (status == STATUS_OK) {
         mgk_tool_watch(&tool, "measuring", "matrices");
         o.job = tool.job;
         mgk_result result = mgk_measure_diversity(&o, &table);
@@ -255,7 +258,7 @@ int main(int argc, char **argv)
         exit_status = mgk_tool_end(&tool, result);
         mgk_table_close(table);
     } else {
-        exit_status = mgk_tool_usage(&tool, mgk_fail_message());
+        exit_status = mgk_tool_refuse(&tool, status);
     }
     mgk_free(l.layers);
     mgk_free(l.text);

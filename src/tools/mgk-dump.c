@@ -127,9 +127,12 @@ int main(int argc, char **argv)
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
         return exit_status;
-    if (complete(&w, &in, &o, &layers, &heads) == STATUS_OK &&
-        mgk_tool_output(&tool, &o.output, MGK_TOOL_STORE) == STATUS_OK &&
-        mgk_tool_input_read(&tool, &in, &o.input) == STATUS_OK) {
+    mgk_status status = complete(&w, &in, &o, &layers, &heads);
+    if (status == STATUS_OK)
+        status = mgk_tool_output(&tool, &o.output, MGK_TOOL_STORE);
+    if (status == STATUS_OK)
+        status = mgk_tool_input_read(&tool, &in, &o.input);
+    if (status == STATUS_OK) {
         mgk_tool_watch(&tool, "exporting", "matrices");
         o.job = tool.job;
         mgk_result result = mgk_dump_attention(&o, &summary);
@@ -140,7 +143,7 @@ int main(int argc, char **argv)
             print_perplexity(&summary);
         exit_status = mgk_tool_end(&tool, result);
     } else {
-        exit_status = mgk_tool_usage(&tool, mgk_fail_message());
+        exit_status = mgk_tool_refuse(&tool, status);
     }
     mgk_free(layers);
     mgk_free(heads);

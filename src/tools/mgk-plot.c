@@ -284,13 +284,15 @@ int main(int argc, char **argv)
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
         return exit_status;
-    if (complete(&w, &o, &l) == STATUS_OK &&
-        mgk_tool_output(&tool, &o.output, MGK_TOOL_PICTURE) == STATUS_OK) {
+    mgk_status status = complete(&w, &o, &l);
+    if (status == STATUS_OK)
+        status = mgk_tool_output(&tool, &o.output, MGK_TOOL_PICTURE);
+    if (status == STATUS_OK) {
         mgk_tool_listen(&tool);
         o.job = tool.job;
         exit_status = mgk_tool_end(&tool, mgk_plot_picture(&o));
     } else {
-        exit_status = mgk_tool_usage(&tool, mgk_fail_message());
+        exit_status = mgk_tool_refuse(&tool, status);
     }
     mgk_free(l.layers);
     mgk_free(l.heads);

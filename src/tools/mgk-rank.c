@@ -288,9 +288,12 @@ int main(int argc, char **argv)
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
         return exit_status;
-    if (complete(&w, &in, &o, &thresholds, &layers) == STATUS_OK &&
-        mgk_tool_output(&tool, &o.output, MGK_TOOL_TABLE) == STATUS_OK &&
-        mgk_tool_input_read(&tool, &in, &o.input) == STATUS_OK) {
+    mgk_status status = complete(&w, &in, &o, &thresholds, &layers);
+    if (status == STATUS_OK)
+        status = mgk_tool_output(&tool, &o.output, MGK_TOOL_TABLE);
+    if (status == STATUS_OK)
+        status = mgk_tool_input_read(&tool, &in, &o.input);
+    if (status == STATUS_OK) {
         mgk_tool_watch(&tool, "ranking", "matrices");
         o.job = tool.job;
         mgk_result result = mgk_rank_attention(&o, &summary);
@@ -301,7 +304,7 @@ int main(int argc, char **argv)
         mgk_release(summary.layers);
         mgk_release(summary.histogram);
     } else {
-        exit_status = mgk_tool_usage(&tool, mgk_fail_message());
+        exit_status = mgk_tool_refuse(&tool, status);
     }
     mgk_free(thresholds);
     mgk_free(layers);

@@ -46,16 +46,14 @@ int main(int argc, char **argv)
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
         return exit_status;
-    if (inputs.count == 0 || !o.output) {
-        exit_status = mgk_tool_usage(&tool, "a table and -o are needed");
-    } else if (mgk_tool_output(&tool, &o.output, MGK_TOOL_PAGE) != STATUS_OK) {
-        exit_status = mgk_tool_usage(&tool, mgk_fail_message());
-    } else {
-        mgk_tool_listen(&tool);
-        o.inputs = inputs.words;
-        o.input_count = inputs.count;
-        o.job = tool.job;
-        exit_status = mgk_tool_end(&tool, mgk_write_report(&o));
-    }
-    return exit_status;
+    if (inputs.count == 0 || !o.output)
+        return mgk_tool_usage(&tool, "a table and -o are needed");
+    mgk_status status = mgk_tool_output(&tool, &o.output, MGK_TOOL_PAGE);
+    if (status != STATUS_OK)
+        return mgk_tool_refuse(&tool, status);
+    mgk_tool_listen(&tool);
+    o.inputs = inputs.words;
+    o.input_count = inputs.count;
+    o.job = tool.job;
+    return mgk_tool_end(&tool, mgk_write_report(&o));
 }

@@ -142,8 +142,9 @@ int main(int argc, char **argv)
         return exit_status;
     if (!o.task || !o.output)
         return mgk_tool_usage(&tool, "--task and -o are needed");
-    if (mgk_tool_output(&tool, &o.output, MGK_TOOL_MODEL) != STATUS_OK)
-        return mgk_tool_usage(&tool, mgk_fail_message());
+    mgk_status status = mgk_tool_output(&tool, &o.output, MGK_TOOL_MODEL);
+    if (status != STATUS_OK)
+        return mgk_tool_refuse(&tool, status);
     if (keep && o.checkpoint_every == 0)
         return mgk_tool_usage(&tool, "--keep needs --checkpoint-every, the steps between models");
     if (variances && mgk_args_reals(variances, &variance_values, &a->variance_count) != STATUS_OK)

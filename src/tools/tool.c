@@ -120,7 +120,7 @@ bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char *
     } else if (outcome == MGK_ARGS_VERSION) {
         printf("%s %s\n", program->name, mgk_version());
     } else if (outcome == MGK_ARGS_RUN) {
-        mgk_wait_briefly(argv);
+        mgk_wait_briefly(program->name, argv);
         tool->job.command = tool->command;
         return true;
     }
@@ -290,11 +290,23 @@ int mgk_tool_end(mgk_tool *tool, mgk_result result)
     return exit_status;
 }
 
-int mgk_tool_usage(mgk_tool *tool, const char *message)
+/* Ends before the job has begun. */
+static int end_early(mgk_tool *tool, const char *message, int exit_status)
 {
-    fprintf(stderr, "%s: %s (see --help)\n", tool->program->name, message);
+    fprintf(stderr, "%s: %s%s\n", tool->program->name, message,
+            exit_status == EXIT_USAGE ? " (see --help)" : "");
     mgk_streams_close(&tool->streams);
     mgk_args_free(tool->program);
     mgk_free(tool->command);
-    return EXIT_USAGE;
+    return exit_status;
+}
+
+int mgk_tool_usage(mgk_tool *tool, const char *message)
+{
+    return end_early(tool, message, EXIT_USAGE);
+}
+
+int mgk_tool_refuse(mgk_tool *tool, mgk_status status)
+{
+    return end_early(tool, mgk_fail_message(), status == STATUS_USAGE ? EXIT_USAGE : EXIT_FAILURE);
 }

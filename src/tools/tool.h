@@ -93,4 +93,8 @@ int mgk_tool_end(mgk_tool *tool, mgk_result result);
 /* Prints an error of the command line that was found after parsing; returns the exit status. */
 int mgk_tool_usage(mgk_tool *tool, const char *message);
 
+/* Prints the last failure, before the job has begun; returns the exit status: that of wrong usage
+ * for STATUS_USAGE. */
+int mgk_tool_refuse(mgk_tool *tool, mgk_status status);
+
 #endif

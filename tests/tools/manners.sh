@@ -34,6 +34,7 @@ echo "1 2 3 4 5" | "$programs/mgk-rank" --model model.safetensors --tokens - -q 
 [ "$(wc -l <ids.csv)" -eq 5 ] || complain "--tokens -: $(cat ids.csv)"
 refuse 2 'standard input, "-", can be read once' mgk-dump model.safetensors --text - - -o x.h5
 refuse 1 'mgk-dump: ' mgk-dump model.safetensors --text - -q -o x.h5 # it is empty
+TMPDIR=nowhere refuse 1 "mgk-dump: nowhere/mgk-" mgk-dump model.safetensors --text - -q -o x.h5
 
 # Standard output has the bytes of the file, and standard error all else.
 "$programs/mgk-rank" store.h5 -o - >output 2>stderr || complain "-o - fails"
@@ -83,6 +84,12 @@ if [ -n "$(spins)" ]; then # it is GNU OpenMP
     [ "$(spins)" = 1000 ] || complain "threads that wait spin $(spins) times"
     [ "$(spins GOMP_SPINCOUNT=77)" = 77 ] || complain "GOMP_SPINCOUNT=77 does not count"
     [ "$(spins OMP_WAIT_POLICY=passive)" = 0 ] || complain "OMP_WAIT_POLICY does not count"
+fi
+# A program that the loader was asked to start stays as it is.
+loader=$(sed -n 's/.*[[:space:]]\(\/[^ ]*\/ld-linux[^ ]*\)$/\1/p' /proc/self/maps | head -1)
+if [ -n "$loader" ]; then
+    env -u OMP_WAIT_POLICY "$loader" "$programs/mgk-info" --machine >machine 2>stderr && grep -q '^processor' machine ||
+        complain "mgk-info by the loader: $(cat stderr)"
 fi
 # OMP_NUM_THREADS counts, and --threads wins.
 computing() {

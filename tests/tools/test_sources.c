@@ -226,8 +226,8 @@ static void whole_groups(void **state)
     options.whole_groups = true;
     assert_fails(mgk_sources_open(&options, &opened, &count), STATUS_MEMORY);
     assert_string_equal(mgk_fail_message(),
-                        "the 4 matrices of a sample and layer, of 9 tokens, take 3168 bytes "
-                        "together: `memory` leaves 3167 for them");
+                        "the 4 matrices of a sample and layer, of 9 tokens, take 3.17 kB "
+                        "together: `memory` leaves 3.17 kB for them");
     options.memory = H * HEAD;
     assert_int_equal(ahead_of(&options), H);
     compare(take_all(&options, H), take_all(&roomy, H), 1e-12);
