@@ -25,9 +25,15 @@ mgk_status mgk_replace_matches(const mgk_normal_step *step, mgk_normal_scratch *
         TRY(mgk_matches_next(&matches, scratch->matcher, &match));
         if (!match.found)
             break;
+        /* What the tokenizers library makes of these is no rule that we know. */
+        if (match.start == match.end)
+            return mgk_fail(STATUS_UNSUPPORTED,
+                            "the normalizer's regular expression matches between characters");
         TRY(append(scratch, (mgk_span){text.data + done, match.start - done}, out));
         TRY(append(scratch, content, out));
         done = match.end;
+        if (match.start == 0 && content.size == 0)
+            scratch->keeps_start = false;
     }
     return append(scratch, (mgk_span){text.data + done, text.size - done}, out);
 }
