@@ -374,10 +374,10 @@ static void long_words_take_no_longer(void **state)
     mgk_tokenizer_close(tokenizer);
 }
 
-/* Pieces of 8 MB that share no beginnings would take a tree of gigabytes. */
+/* Pieces of 4 MB that share no beginnings would take a tree of gigabytes. */
 static void pieces_of_any_size_are_refused(void **state)
 {
-    enum { PIECES = 8300, SIZE = 1020 };
+    enum { PIECES = 4150, SIZE = 1020 };
     static const char head[] =
         "{\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"<unk>\",0]";
     char *text;
@@ -392,7 +392,7 @@ static void pieces_of_any_size_are_refused(void **state)
     }
     sprintf(text + used, "]}}");
     assert_closed(write_text(state, "tokenizer.json", text), STATUS_UNSUPPORTED,
-                  "more than 8388608 beginnings");
+                  "more than 4194304 beginnings");
     mgk_free(text);
 }
 
