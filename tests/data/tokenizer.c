@@ -181,6 +181,10 @@ static void what_is_wrong_is_named(void **state)
         {wordpiece, "\"vocab\":{", "\"other\":{", STATUS_FORMAT, "not an object of tokens"},
         {unigram, "\"unk_id\":0", "\"unk_id\":10", STATUS_FORMAT, "unk_id 10 is not in [0, 10)"},
         {unigram, "\"unk_id\":0", "\"unk_id\":null", STATUS_FORMAT, "no token for unknown words"},
+        {unigram, "{\"pre_tokenizer\":{\"type\":\"Metaspace\"",
+         "{\"normalizer\":{\"type\":\"Prepend\",\"prepend\":\"x\"},"
+         "\"pre_tokenizer\":{\"type\":\"Metaspace\",\"prepend_scheme\":\"first\"",
+         STATUS_UNSUPPORTED, "the scheme \"first\" after such steps"},
         {unigram, "[\"a\",-3]", "[\"a\"]", STATUS_FORMAT, "piece 2: expected a text and its score"},
         {unigram, "[\"a\",-3]", "[\"a\",-3,1]", STATUS_FORMAT, "piece 2: expected"},
         {unigram, "[\"a\",-3]", "[\"a\",-1e999]", STATUS_FORMAT, "its score is not a number"},
@@ -306,6 +310,36 @@ static void patterns_that_take_forever_end(void **state)
     }
 }
 
+/* Where such a text would go is not known; and no normalizer fills the memory. */
+static void replacements_have_limits(void **state)
+{
+    static const char *const steps[][3] = {
+        {"{\"Regex\":\"x*\"}", "y", "matches between characters"},
+        {"{\"String\":\"a\"}",
+         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+         "many times as long"},
+    };
+    enum { SIZE = 1 << 13 };
+    char text[SIZE], normalizer[512];
+    memset(text, 'a', sizeof(text));
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        mgk_token_encoder *encoder;
+        mgk_buffer ids = {0};
+        snprintf(normalizer, sizeof(normalizer),
+                 "{\"normalizer\":{\"type\":\"Replace\",\"pattern\":%s,\"content\":\"%s\"},"
+                 "\"pre_tokenizer\"",
+                 steps[i][0], steps[i][1]);
+        mgk_tokenizer *tokenizer =
+            tokenizer_of(write_edited(state, unigram, "{\"pre_tokenizer\"", normalizer));
+        assert_ok(mgk_token_encoder_open(tokenizer, &encoder));
+        assert_int_equal(mgk_token_encode(encoder, text, sizeof(text), &ids), STATUS_UNSUPPORTED);
+        assert_non_null(strstr(mgk_fail_message(), steps[i][2]));
+        mgk_buffer_free(&ids);
+        mgk_token_encoder_close(encoder);
+        mgk_tokenizer_close(tokenizer);
+    }
+}
+
 static void matches_of_nothing_go_on(void **state)
 {
     mgk_tokenizer *tokenizer = tokenizer_of_pattern(state, "(?=b)");
@@ -340,10 +374,10 @@ static void long_words_take_no_longer(void **state)
     mgk_tokenizer_close(tokenizer);
 }
 
-/* Pieces of 8 MB that share no beginnings would take a tree of gigabytes. */
+/* Pieces of 4 MB that share no beginnings would take a tree of gigabytes. */
 static void pieces_of_any_size_are_refused(void **state)
 {
-    enum { PIECES = 8300, SIZE = 1020 };
+    enum { PIECES = 4150, SIZE = 1020 };
     static const char head[] =
         "{\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"<unk>\",0]";
     char *text;
@@ -358,7 +392,7 @@ static void pieces_of_any_size_are_refused(void **state)
     }
     sprintf(text + used, "]}}");
     assert_closed(write_text(state, "tokenizer.json", text), STATUS_UNSUPPORTED,
-                  "more than 8388608 beginnings");
+                  "more than 4194304 beginnings");
     mgk_free(text);
 }
 
@@ -418,6 +452,7 @@ int main(void)
         folder_test(threads_share_a_tokenizer),
         folder_test(pieces_of_the_largest_score_are_taken),
         folder_test(pieces_of_any_size_are_refused),
+        folder_test(replacements_have_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,6 +36,8 @@ static const struct {
     {"qwen", "tokenizer.json", true},
     {"added", "tokenizer.json", false},
     {"steps", "tokenizer.json", false},
+    {"steps-llama", "tokenizer.json", false},
+    {"steps-t5", "tokenizer.json", false},
     {"phi", "tokenizer.json", false},
     {"gpt-neox", "tokenizer.json", false},
     {"bloom", "tokenizer.json", false},

@@ -103,6 +103,28 @@ def flan_t5(tree):
     tree["model"]["vocab"] += [[f"<0x{byte:02X}>", -20.0] for byte in range(256)]
 
 
+def other_steps(tree):
+    """Steps that no family has, and characters without a token: some with bytes, some without."""
+    regex = lambda pattern, behavior, invert=False: {"type": "Split", "pattern": {"Regex": pattern}, "behavior": behavior, "invert": invert}
+    if tree["model"]["type"] == "BPE":
+        tree["normalizer"] = {"type": "Sequence", "normalizers": [{"type": "Replace", "pattern": {"Regex": "\\s+"}, "content": " "},
+                                                                  {"type": "Strip", "strip_left": True, "strip_right": True}, {"type": "NFC"}]}
+        tree["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [
+            {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first", "split": False},
+            {"type": "Punctuation", "behavior": "MergedWithPrevious"}, regex("[aeiou]", "MergedWithNext"), regex("th|he", "Contiguous", True)]}
+        tree["model"].update(unk_token="<unk>", fuse_unk=False, ignore_merges=True)
+        gone = [f"<0x{byte:02X}>" for byte in range(0x80, 0xC4)]
+        tree["model"]["vocab"] = {token: i for token, i in tree["model"]["vocab"].items() if token not in gone}
+    else:
+        tree["normalizer"] = {"type": "Sequence", "normalizers": [{"type": "Lowercase"}, {"type": "Prepend", "prepend": "xa "}]}
+        tree["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [
+            {"type": "Whitespace"}, {"type": "CharDelimiterSplit", "delimiter": "k"}, {"type": "Punctuation", "behavior": "Contiguous"},
+            {"type": "Digits", "individual_digits": False}, regex("[a-f]*", "MergedWithPrevious", True),
+            {"type": "Metaspace", "replacement": "_", "prepend_scheme": "never", "split": True}]}
+        tree["model"]["byte_fallback"] = True
+        tree["model"]["vocab"] += [[f"<0x{byte:02X}>", -20.0] for byte in range(0x40, 0xE4)]
+
+
 def byte_families(lines):
     """Families of byte-level BPE whose steps differ."""
     families = {}
@@ -264,6 +286,8 @@ def main():
             out.write("\n")
         theirs = transformers.AutoTokenizer.from_pretrained(place).backend_tokenizer
         write(place, theirs, strings)
+        if name in ("llama", "t5"):
+            write(os.path.join(top, "steps-" + name), plain.edited(theirs, other_steps), strings)
         if name == "llama":
             write(os.path.join(top, "llama-legacy"), plain.edited(theirs, legacy_llama), strings)
         if name == "t5":

@@ -98,7 +98,8 @@ bool mgk_normalizer_keeps_cuts(const mgk_normalizer *normalizer, mgk_span sign)
     for (size_t i = 0; i < normalizer->count; i++) {
         const mgk_normal_step *step = &normalizer->steps[i];
         mgk_span content = content_of(step);
-        bool other = content.size != sign.size || memcmp(content.data, sign.data, sign.size) != 0;
+        bool other = content.size != sign.size ||
+                     (sign.size > 0 && memcmp(content.data, sign.data, sign.size) != 0);
         if (!step->keeps_cuts || (step->for_spaces && other))
             return false;
     }
@@ -132,14 +133,17 @@ static int map_character(mgk_normal_kind kind, uint32_t code, uint32_t out[3])
 }
 
 /* Applies one step character by character; no character grows to more than twice its bytes. */
-static mgk_status map_text(mgk_normal_kind kind, mgk_span text, mgk_buffer *out)
+static mgk_status map_text(mgk_normal_kind kind, mgk_normal_scratch *scratch, mgk_span text,
+                           mgk_buffer *out)
 {
     TRY(mgk_buffer_reserve(out, 2 * text.size));
     char *end = (char *)out->data;
     for (size_t at = 0; at < text.size;) {
         uint32_t code, mapped[3];
+        bool first = at == 0;
         at += mgk_utf8_read(text.data + at, text.size - at, &code);
         int count = map_character(kind, code, mapped);
+        scratch->keeps_start = scratch->keeps_start && (!first || count > 0);
         for (int i = 0; i < count; i++)
             end += mgk_utf8_write(mapped[i], end);
     }
@@ -182,10 +186,12 @@ static mgk_status prepend(const mgk_normal_step *step, mgk_span text, mgk_buffer
 static mgk_status apply(const mgk_normal_step *step, mgk_normal_scratch *scratch, mgk_span *text,
                         mgk_buffer *next)
 {
+    const char *start = text->data;
     next->size = 0;
     switch (step->kind) {
     case MGK_NORMAL_STRIP_LEFT:
         *text = strip_left(*text);
+        scratch->keeps_start = scratch->keeps_start && text->data == start;
         return STATUS_OK;
     case MGK_NORMAL_STRIP_RIGHT:
         *text = strip_right(*text);
@@ -209,7 +215,7 @@ static mgk_status apply(const mgk_normal_step *step, mgk_normal_scratch *scratch
         TRY(mgk_normal_form(step->kind, *text, &scratch->points, next));
         break;
     default:
-        TRY(map_text(step->kind, *text, next));
+        TRY(map_text(step->kind, scratch, *text, next));
     }
     *text = (mgk_span){(const char *)next->data, next->size};
     return STATUS_OK;
@@ -228,6 +234,7 @@ mgk_status mgk_normalize(const mgk_normalizer *normalizer, mgk_normal_scratch *s
     enum { MOST_GROWTH = 64, LEAST_ROOM = 1 << 12 };
     /* Replacements of real tokenizers make no text longer than 18 times (U+FDFA in NFKC). */
     scratch->most = text.size < LEAST_ROOM ? MOST_GROWTH * LEAST_ROOM : MOST_GROWTH * text.size;
+    scratch->keeps_start = true;
     size_t turn = 0; /* the buffer that the text is not in */
     for (size_t i = 0; i < normalizer->count && text.size > 0; i++) {
         TRY(apply(&normalizer->steps[i], scratch, &text, &scratch->text[turn]));

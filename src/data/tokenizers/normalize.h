@@ -72,7 +72,8 @@ typedef struct mgk_normal_scratch {
     mgk_buffer text[2]; /* each step reads one and fills the other */
     mgk_buffer points;  /* int32_t, characters of one stretch of text */
     mgk_matcher *matcher;
-    size_t most; /* bytes that the text may become, in the current call */
+    size_t most;      /* bytes that the text may become, in the current call */
+    bool keeps_start; /* no step removed the first character of its text */
 } mgk_normal_scratch;
 
 /*

@@ -12,8 +12,8 @@ typedef struct edge {
     unsigned char byte;
 } edge;
 
-/* MOST_NODES: 512 MiB of rows; trees of real tokenizers have 2 million. */
-enum { FIRST_ROWS = 1024, MOST_NODES = 1 << 23 };
+/* MOST_NODES: 256 MiB of rows; trees of real tokenizers have 1 to 2 million. */
+enum { FIRST_ROWS = 1024, MOST_NODES = 1 << 22 };
 
 static size_t row_count(const mgk_prefix_tree *tree)
 {

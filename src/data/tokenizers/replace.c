@@ -12,6 +12,13 @@ static mgk_status append(const mgk_normal_scratch *scratch, mgk_span more, mgk_b
     return mgk_buffer_append(out, more.data, more.size);
 }
 
+/* Whether the first `size` bytes are one character; more of them, replaced, count as removed. */
+static bool is_one(mgk_span text, size_t size)
+{
+    uint32_t code;
+    return mgk_utf8_read(text.data, text.size, &code) == size;
+}
+
 mgk_status mgk_replace_matches(const mgk_normal_step *step, mgk_normal_scratch *scratch,
                                mgk_span text, mgk_buffer *out)
 {
@@ -25,9 +32,16 @@ mgk_status mgk_replace_matches(const mgk_normal_step *step, mgk_normal_scratch *
         TRY(mgk_matches_next(&matches, scratch->matcher, &match));
         if (!match.found)
             break;
+        /* What the tokenizers library makes of these is no rule that we know. */
+        if (match.start == match.end)
+            return mgk_fail(STATUS_UNSUPPORTED,
+                            "the normalizer's regular expression matches between characters");
         TRY(append(scratch, (mgk_span){text.data + done, match.start - done}, out));
         TRY(append(scratch, content, out));
         done = match.end;
+        if (match.start == 0)
+            scratch->keeps_start =
+                scratch->keeps_start && content.size > 0 && is_one(text, match.end);
     }
     return append(scratch, (mgk_span){text.data + done, text.size - done}, out);
 }

@@ -9,7 +9,7 @@
  * Append the text with its matches of the step's pattern replaced; or with each extended grapheme
  * cluster of fewer than 6 bytes, otherwise each character, replaced if a text of the table begins
  * it: by the replacement of the shortest such text. STATUS_UNSUPPORTED: the pattern takes too many
- * steps, or the text becomes many times as long.
+ * steps or matches between characters, or the text becomes many times as long.
  */
 mgk_status mgk_replace_matches(const mgk_normal_step *step, mgk_normal_scratch *scratch,
                                mgk_span text, mgk_buffer *out);

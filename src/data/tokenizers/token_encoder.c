@@ -126,7 +126,7 @@ static mgk_status encode_plain(mgk_token_encoder *encoder, mgk_span text)
     if (tokenizer->language_codes)
         TRY(take_code(encoder, &text));
     TRY(mgk_normalize(&tokenizer->normalizer, &encoder->normal, text, &text));
-    encoder->text_start = first ? text.data : NULL;
+    encoder->text_start = first && encoder->normal.keeps_start ? text.data : NULL;
     return encode_between(encoder, &tokenizer->added_normalized, text, encode_words);
 }
 

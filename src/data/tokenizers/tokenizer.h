@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tokenizers of other software: they turn text into the ids that a model was trained on. Supported
- * are the files that Hugging Face's tokenizers store with a model, models of SentencePiece, and plain
- * lists of words:
+ * are the files that Hugging Face's tokenizers store with a model, models of SentencePiece, and
+ * plain lists of words:
  *
  *   tokenizer.json            WordPiece, BPE or Unigram, with all steps
  *   vocab.txt                 WordPiece, one token per line; tokenizer_config.json next to it
@@ -11,19 +11,17 @@
  *   vocab.json + merges.txt   byte-level BPE of GPT-2 or RoBERTa
  *   tokenizer.model, spiece.model, sentencepiece.bpe.model, spm.model
  *                             BPE or Unigram of SentencePiece. The class that tokenizer_config.json
- *                             names, or the model_type of config.json, decides which ids pieces have
- *                             and which steps a text passes; without both, SentencePiece's own do
- *   source.spm + vocab.json   Unigram of SentencePiece with the ids of Marian
- *     all these also read     added_tokens.json, special_tokens_map.json and, in
- *                             tokenizer_config.json, added_tokens_decoder, add_bos_token and the
- *                             names of special tokens
- *   tokenizer.bin             BPE of llama2.c
- *   a list of words           one word per line, optionally followed by a count; "<unk>" stands for
- *                             any other word, "<eos>", if listed, for the end of a line
+ *                             names, or the model_type of config.json, decides which ids pieces
+ * have and which steps a text passes; without both, SentencePiece's own do source.spm + vocab.json
+ * Unigram of SentencePiece with the ids of Marian all these also read     added_tokens.json,
+ * special_tokens_map.json and, in tokenizer_config.json, added_tokens_decoder, add_bos_token and
+ * the names of special tokens tokenizer.bin             BPE of llama2.c a list of words one word
+ * per line, optionally followed by a count; "<unk>" stands for any other word, "<eos>", if listed,
+ * for the end of a line
  *
  * Kinds are recognised by content. The rules are those of the tokenizers library, and for files
- * without tokenizer.json those of transformers: the same text gives the same ids. Bytes that are not
- * UTF-8 are read as U+FFFD, like Python's errors="replace".
+ * without tokenizer.json those of transformers: the same text gives the same ids. Bytes that are
+ * not UTF-8 are read as U+FFFD, like Python's errors="replace".
  */
 #ifndef MGK_DATA_TOKENIZER_H
 #define MGK_DATA_TOKENIZER_H

@@ -112,18 +112,32 @@ static mgk_status read_punctuation(const cJSON *step, mgk_tokenizer *tokenizer)
     return mgk_tokenizer_add_stage(tokenizer, stage);
 }
 
-/* Which piece is the first must not depend on where characters of the normalized text come from. */
+static mgk_status read_delimiter(const cJSON *step, mgk_tokenizer *tokenizer)
+{
+    mgk_span delimiter = mgk_json_text(cJSON_GetObjectItemCaseSensitive(step, "delimiter"));
+    if (!delimiter.data)
+        return mgk_fail(STATUS_FORMAT,
+                        "pre_tokenizer \"CharDelimiterSplit\" without \"delimiter\"");
+    return mgk_tokenizer_add_pattern(tokenizer, delimiter, true,
+                                     (mgk_cut_stage){.behavior = MGK_CUT_REMOVED});
+}
+
+/* The first piece is the one that begins with the first character of the original text. That is not
+ * known of characters that a step puts in front, nor of pieces of a normalized text. */
 static mgk_status check_first(const mgk_tokenizer *tokenizer)
 {
+    const mgk_normalizer *normalizer = &tokenizer->normalizer;
+    bool known = tokenizer->stage_count == 0 || normalizer->count == 0;
+    for (size_t i = 0; i < normalizer->count; i++)
+        known = known && normalizer->steps[i].kind != MGK_NORMAL_PREPEND;
     for (size_t i = 0; i < tokenizer->stage_count; i++) {
         mgk_cut_kind kind = tokenizer->stages[i].kind;
-        if (tokenizer->normalizer.count > 0 || kind == MGK_CUT_PREFIX || kind == MGK_CUT_META ||
-            kind == MGK_CUT_SPELL)
-            return mgk_fail(STATUS_UNSUPPORTED, "pre_tokenizer \"Metaspace\" with the scheme "
-                                                "\"first\" after other steps: give ids with "
-                                                "`tokens`");
+        known = known && kind != MGK_CUT_PREFIX && kind != MGK_CUT_META && kind != MGK_CUT_SPELL;
     }
-    return STATUS_OK;
+    if (known)
+        return STATUS_OK;
+    return mgk_fail(STATUS_UNSUPPORTED, "pre_tokenizer \"Metaspace\" with the scheme \"first\" "
+                                        "after such steps: give ids with `tokens`");
 }
 
 static mgk_status read_metaspace(const cJSON *step, mgk_tokenizer *tokenizer)
@@ -164,6 +178,7 @@ mgk_status mgk_tokenizer_read_splits(const cJSON *step, mgk_tokenizer *tokenizer
         {"Punctuation", read_punctuation},
         {"Split", read_split},
         {"Metaspace", read_metaspace},
+        {"CharDelimiterSplit", read_delimiter},
     };
     const cJSON *child;
     if (!step || cJSON_IsNull(step))

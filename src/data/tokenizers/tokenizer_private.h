@@ -88,7 +88,8 @@ struct mgk_token_encoder {
     mgk_buffer *ids; /* output of mgk_token_encode */
     mgk_buffer valid;
     mgk_normal_scratch normal;
-    const char *text_start; /* where the current stretch begins, if that is where the text does */
+    const char
+        *text_start; /* of the current stretch, if it begins with the text's first character */
     mgk_buffer rewritten[MGK_CUT_STAGES];
     mgk_matcher *matcher;
     mgk_word_cache cache;
