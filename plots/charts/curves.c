@@ -7,6 +7,7 @@
 #include "plots/canvas/page.h"
 #include "plots/scales/axes.h"
 #include "plots/scales/legend.h"
+#include "plots/scales/marker.h"
 
 enum { CURVES_MAX = 64, LEGEND_MAX = CURVES_MAX + MGK_CURVE_KEYS };
 
@@ -64,7 +65,7 @@ static mgk_status draw_curve(mgk_canvas *canvas, const mgk_curves *curves, const
 {
     const mgk_curve *curve = &curves->curves[index];
     mgk_stroke stroke = stroke_of(curve, axes->style);
-    double radius = 0.2 * axes->style.text.size;
+    double radius = 0.22 * axes->style.text.size;
     mgk_point *points;
     size_t run = 0;
     TRY(mgk_alloc(curve->count, sizeof(mgk_point), &points));
@@ -74,7 +75,8 @@ static mgk_status draw_curve(mgk_canvas *canvas, const mgk_curves *curves, const
             mgk_point point = {mgk_axes_x(axes, curve->x[i]), mgk_axes_y(axes, curve->y[i])};
             points[run++] = point;
             if (curve->markers)
-                mgk_canvas_dot(canvas, point.x, point.y, radius, stroke.color);
+                mgk_marker_draw(canvas, curve->series, point.x, point.y, radius, stroke.color,
+                                true);
         }
         if (run > 0 && (!drawn || i + 1 == curve->count)) {
             mgk_canvas_polyline(canvas, points, run, stroke);
@@ -171,8 +173,11 @@ static mgk_legend make_legend(const mgk_curves *curves, mgk_font font, mgk_legen
     mgk_legend legend = {entries, 0, font};
     for (size_t c = 0; c < curves->count; c++) {
         const mgk_curve *curve = &curves->curves[c];
+        /* Markers tell series apart without colours. */
+        const mgk_legend_key key =
+            curve->markers ? (mgk_legend_key)(KEY_MARKER + curve->series) : KEY_PATCH;
         if (curve->label)
-            entries[legend.count++] = (mgk_legend_entry){curve->label, color_of(curve), KEY_PATCH};
+            entries[legend.count++] = (mgk_legend_entry){curve->label, color_of(curve), key};
     }
     for (size_t k = 0; k < curves->key_count && k < MGK_CURVE_KEYS; k++)
         entries[legend.count++] = curves->keys[k];

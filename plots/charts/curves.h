@@ -21,7 +21,7 @@ typedef struct mgk_curve {
     size_t count;
     size_t series;        /* index for mgk_series_color, */
     const mgk_rgb *color; /* unless this is not NULL */
-    bool markers;         /* a dot at every point, for curves with few points */
+    bool markers;         /* the marker of the series at every point, for curves with few points */
     bool faint;           /* thin and lighter, for noisy or secondary data */
 } mgk_curve;
 

@@ -7,6 +7,7 @@
 #include "data/datasets/token_array.h"
 #include "store/foreign/integers.h"
 #include "store/foreign/list.h"
+#include "store/foreign/mask.h"
 #include "store/schema/reader.h"
 
 enum { MOST_TOKENS = 256, MOST_MATRICES = 64 };
@@ -53,6 +54,7 @@ void fuzz_arrays(const char *path)
     size_t length = 0;
     mgk_store_integers integers;
     mgk_token_array array;
+    mgk_mask mask;
     mgk_store_list(path, pass_over, &length);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         mgk_store_reader *reader;
@@ -62,6 +64,8 @@ void fuzz_arrays(const char *path)
         read_tokens(reader);
         mgk_store_close(reader);
     }
+    if (mgk_mask_read(path, &mask) == STATUS_OK)
+        mgk_mask_free(&mask);
     mgk_token_array_read(path, &array);
     mgk_free(array.ids);
     mgk_store_read_integers(path, MGK_MOST_TOKEN_IDS, &integers);

@@ -81,6 +81,12 @@ void case_assert_same(const png_picture *a, const png_picture *b)
     assert_memory_equal(a->pixels, b->pixels, a->width * a->height * sizeof(mgk_rgb));
 }
 
+bool case_differ(const png_picture *a, const png_picture *b)
+{
+    return a->width != b->width || a->height != b->height ||
+           memcmp(a->pixels, b->pixels, a->width * a->height * sizeof(mgk_rgb)) != 0;
+}
+
 void case_refuses(mgk_plot_options o, mgk_result expected, const char *message)
 {
     o.output = "plot_none.png";

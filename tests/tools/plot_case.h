@@ -35,6 +35,9 @@ png_picture case_draw(const mgk_plot_options *o);
 
 void case_assert_same(const png_picture *a, const png_picture *b);
 
+/* Whether two pictures differ in size or pixels. */
+bool case_differ(const png_picture *a, const png_picture *b);
+
 /* Drawing fails with this result and message, and leaves no picture. */
 void case_refuses(mgk_plot_options o, mgk_result expected, const char *message);
 

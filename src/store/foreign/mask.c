@@ -12,7 +12,7 @@
 enum { AXES = 2 };
 
 /* A mask of more tokens than that belongs to no array of matrices. */
-static const size_t most_values = (size_t)1 << 30;
+static const size_t most_values = (size_t)1 << 27;
 
 /* The array that is read. */
 typedef struct found {
@@ -117,6 +117,8 @@ static mgk_status read_dataset(const mgk_h5_file *file, const char *name, size_t
     bool numbers = status == STATUS_OK;
     if (status == STATUS_FORMAT)
         status = mgk_h5_open_dataset(file, name, H5T_ENUM, AXES, &dataset, &rank, shape);
+    if (status == STATUS_FORMAT)
+        return mgk_fail(status, "%s: the mask is not of integers or booleans", file->path);
     TRY(status);
     CHECK(mgk_alloc(count, sizeof(*values), &values));
     if (numbers)
