@@ -72,7 +72,10 @@ class Docs(unittest.TestCase):
             print(f"docs/python.md: examples left out without {', '.join(left_out)}")
 
     def test_notebook(self):
-        """Its cells run in order, and show tables and pictures."""
+        """Its cells run in order, and show tables and pictures.
+
+        They run without Jupyter, whose packages would take more than all others of the tests.
+        """
         path = os.path.join(TOP, "python", "examples", "heads.ipynb")
         with open(path, encoding="utf-8") as file:
             notebook = json.load(file)
