@@ -8,10 +8,11 @@
 True
 
 `attention` runs a model on texts; `ranks`, `diversity` and `singular_values` measure arrays of any
-library, files, or a model that runs; `plot` draws, and `open` opens files. The programs of the
+library, files, or a model that runs; `plot` draws, `dump` writes files and `open` opens them. The programs of the
 toolkit, such as mgk-dump, are installed with this package.
 """
 
+from ._dump import dump
 from ._library import Error, Status, __version__
 from ._measure import diversity, measures, ranks, singular_values
 from ._model import Model, Sample, attention
@@ -31,6 +32,7 @@ __all__ = [
     "attention",
     "describe",
     "diversity",
+    "dump",
     "measures",
     "open",
     "plot",

@@ -114,6 +114,31 @@ class Attention(unittest.TestCase):
             mgk.attention(MODEL, TEXTS, length=6)
 
 
+class Dump(unittest.TestCase):
+    def test_a_store_has_the_same_matrices(self):
+        mgk.dump(MODEL, TEXTS, "dump.h5", precision="double", layers=[2, 5], force=True)
+        stored = mgk.ranks("dump.h5")
+        a, lengths = mgk.attention(
+            MODEL, TEXTS, precision="double", layers=[2, 5], return_lengths=True
+        )
+        table = mgk.ranks(a, lengths=lengths)
+        self.assertEqual(sorted(set(stored["layer"])), [2, 5])
+        for name in ("sample", "head", "n", "rank"):
+            np.testing.assert_array_equal(stored[name], table[name])
+        np.testing.assert_allclose(stored["sigma_max"], table["sigma_max"], rtol=1e-9)
+        with self.assertRaises(mgk.Error) as caught:
+            mgk.dump(MODEL, TEXTS, "dump.h5")
+        self.assertEqual(caught.exception.status, mgk.Status.EXISTS)
+
+    def test_objects(self):
+        mgk.dump(MODEL, TEXTS, "dump.h5", save=["keys", "weights"], force=True)
+        told = str(mgk.describe("dump.h5"))
+        self.assertIn("key_weights", told)
+        self.assertNotIn("queries", told)
+        with self.assertRaisesRegex(ValueError, "save"):
+            mgk.dump(MODEL, TEXTS, "dump.h5", save="everything")
+
+
 class Refusals(unittest.TestCase):
     def test_types(self):
         for texts in (None, 3, b"text", [b"text"], [1.5], [["a", "b"]], [None]):

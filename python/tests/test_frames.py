@@ -7,7 +7,6 @@ import unittest
 import mgk
 import numpy as np
 from support import MODEL, attention_like
-from test_measures import program
 
 try:
     import pandas
@@ -28,31 +27,18 @@ class Frames(unittest.TestCase):
         self.assertEqual(means[1], table.where(layer=1)["rank"].mean())
 
     def test_xarray(self):
-        with open("frames.txt", "w") as file:
-            file.write("some text " * 20)
-        program(
-            "mgk-dump",
-            MODEL,
-            "--text",
-            "frames.txt",
-            "--samples",
-            "2",
-            "--length",
-            "16",
-            "--layers",
-            "1,4",
-            "-o",
-            "frames.h5",
+        mgk.dump(
+            MODEL, ["some text of 25 characters", "another"], "frames.h5", layers=[1, 4], force=True
         )
         with mgk.open("frames.h5") as store:
             self.assertIsInstance(store, xarray.Dataset)
             a = store["attention"]
-            self.assertEqual(a.shape, (2, 2, 4, 16, 16))
-            np.testing.assert_allclose(a.sum(a.dims[-1]), 1, atol=1e-5)
+            self.assertEqual(a.shape, (2, 2, 4, 26, 26))
+            np.testing.assert_allclose(a[0].sum(a.dims[-1]), 1, atol=1e-5)
             values = a.values
         table = mgk.ranks("frames.h5")
         self.assertEqual(sorted(set(table["layer"])), [1, 4])
-        again = mgk.ranks(values)
+        again = mgk.ranks(values, lengths=[26, 7])
         np.testing.assert_array_equal(table["rank"], again["rank"])
 
     def test_a_data_array(self):

@@ -17,8 +17,8 @@ from support import MODEL, TEXTS, attention_like
 # Takes minutes unless it is interrupted; says when it has begun.
 LONG = """
 import sys, numpy, mgk
-x = numpy.random.default_rng(0).random((200, 1, 1, 700, 700))
-x /= x.sum(-1, keepdims=True)
+one = numpy.random.default_rng(0).random((700, 700))
+x = numpy.broadcast_to(one / one.sum(-1, keepdims=True), (200, 1, 1, 700, 700))
 def told(done, total, note):
     if done > 0:
         print("begun", flush=True)
