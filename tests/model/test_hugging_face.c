@@ -12,12 +12,28 @@
 
 static const char top[] = MGK_TEST_GOLDEN "/hugging_face/";
 
+/* The toolkit's own file of a model says everything that its folder did. */
+static void check_own_file(const char *folder, const char *expected)
+{
+    static const char own[] = "own.safetensors";
+    mgk_device *device;
+    mgk_model *model;
+    assert_ok(mgk_device_open("cpu", MGK_DOUBLE, 1, &device));
+    assert_ok(mgk_model_load(folder, NULL, device, &model));
+    assert_ok(mgk_model_save(model, own, true, NULL, 0, NULL, 0));
+    mgk_model_free(model);
+    mgk_device_close(device);
+    golden_check(own, NULL, expected);
+    unlink(own);
+}
+
 static void check_family(void **state)
 {
     char folder[512], expected[600];
     snprintf(folder, sizeof(folder), "%s%s", top, (const char *)*state);
     snprintf(expected, sizeof(expected), "%s/expected.safetensors", folder);
     golden_check(folder, NULL, expected);
+    check_own_file(folder, expected);
 }
 
 /* Loads a model by the file of its weights. */
