@@ -7,12 +7,13 @@ implementation computes from them in double precision, to hugging_face/ beside t
 Each folder has the checkpoint as transformers saves it, and expected.safetensors with
     ids        [B, N]            token ids, -1 behind a sequence's end
     attention  [L, B, H, N, N]   of the valid tokens, 0 elsewhere
-    outputs    [L, B, N, C]      after each layer, 0 behind the end
+    outputs    [·, B, N, C]      after each layer, but the last of modernbert, 0 behind the end
     hidden     [B, N, C]         after the last layer and its norm, 0 behind the end
 """
 
 import os
 import shutil
+from unittest import mock
 
 import torch
 import transformers
@@ -25,29 +26,48 @@ SHAPE = dict(vocab_size=WORDS, hidden_size=12, num_hidden_layers=2, num_attentio
              intermediate_size=20, max_position_embeddings=16, **EAGER)
 
 
-def expect(folder, model, ids, mask):
+def angles(self, x, position_ids, layer_type):
+    """Cosines and sines of rotary positions of one kind of layer, in double precision."""
+    base = self.config.rope_parameters[layer_type]["rope_theta"]
+    dim = self.config.hidden_size // self.config.num_attention_heads
+    frequency = base ** (-torch.arange(0, dim, 2, dtype=torch.float64) / dim)
+    angle = position_ids[:, :, None].double() * torch.cat([frequency, frequency])
+    return angle.cos(), angle.sin()
+
+
+def expect(folder, model, ids, mask, file="expected.safetensors"):
     model = getattr(model, model.base_model_prefix, model).double().eval()
-    with torch.no_grad(), double_throughout():
+    modern = transformers.models.modernbert.modeling_modernbert
+    deberta = transformers.models.deberta_v2.modeling_deberta_v2
+    rotate = transformers.models.llama.modeling_llama.apply_rotary_pos_emb  # keeps the precision
+    with torch.no_grad(), double_throughout(), \
+            mock.patch.object(modern.ModernBertRotaryEmbedding, "forward", angles), \
+            mock.patch.object(modern, "apply_rotary_pos_emb", rotate), \
+            mock.patch.object(deberta, "scaled_size_sqrt",
+                              lambda x, n: torch.tensor(x.shape[-1] * n).double().sqrt()):
         out = model(ids, attention_mask=mask, output_attentions=True, output_hidden_states=True)
     valid = mask.double()
     pairs = valid[:, None, :, None] * valid[:, None, None, :]
+    # transformers gives modernbert's last state after the norm, not after the layer.
+    layers = -1 if model.config.model_type == "modernbert" else None
     expected = {
         "ids": torch.where(mask == 1, ids, -1),
         "attention": torch.stack(out.attentions) * pairs,
-        "outputs": torch.stack(out.hidden_states[1:]) * valid[:, :, None],
+        "outputs": torch.stack(out.hidden_states[1:layers]) * valid[:, :, None],
         "hidden": out.last_hidden_state * valid[:, :, None],
     }
     save_file({name: value.double().contiguous() for name, value in expected.items()},
-              os.path.join(folder, "expected.safetensors"))
+              os.path.join(folder, file))
 
 
-def write(name, model, seed, padding=None):
-    """padding: an id that is put inside of the sequences."""
+def write(name, model, seed, padding=None, times=1):
+    """padding: an id that is put inside of the sequences, which are repeated so many times."""
     folder = os.path.join(HERE, name)
     shutil.rmtree(folder, ignore_errors=True)
     scatter(model, seed)
     model.save_pretrained(folder)
     ids, mask = batch(seed + 1)
+    ids, mask = ids.repeat(1, times), torch.cat([mask] * times, 1).sort(1, descending=True).values
     if padding is not None:
         ids[0, 0] = ids[0, 3] = ids[0, 4] = ids[1, 2] = padding
     expect(folder, model, ids, mask)
@@ -68,6 +88,26 @@ def main():
     albert = transformers.AlbertConfig(embedding_size=8, num_hidden_groups=2,
                                        **{**SHAPE, "num_hidden_layers": 5})
     write("albert", transformers.AlbertForMaskedLM(albert), 27)
+    mpnet = transformers.MPNetConfig(pad_token_id=1, **{**SHAPE, "max_position_embeddings": 34})
+    write("mpnet", transformers.MPNetForMaskedLM(mpnet), 31, padding=1, times=3)
+    relative = dict(relative_attention=True, pos_att_type=["c2p", "p2c"], share_att_key=True)
+    deberta = transformers.DebertaV2Config(position_buckets=6, max_relative_positions=24,
+                                           norm_rel_ebd="layer_norm", position_biased_input=False,
+                                           **relative, **{**SHAPE, "max_position_embeddings": 34})
+    write("deberta-v2", transformers.DebertaV2ForMaskedLM(deberta), 32, times=3)
+    plain = transformers.DebertaV2Config(max_relative_positions=5, **relative, **SHAPE)
+    write("deberta-v2-plain", transformers.DebertaV2Model(plain), 33)
+    clip = transformers.CLIPTextConfig(**SHAPE)
+    write("clip-text", transformers.CLIPTextModel(clip), 28)
+    modern = transformers.ModernBertConfig(local_attention=4, pad_token_id=0, cls_token_id=1,
+                                           sep_token_id=2, bos_token_id=1, eos_token_id=2,
+                                           **{**SHAPE, "num_hidden_layers": 4})
+    write("modernbert", transformers.ModernBertForMaskedLM(modern), 29)
+    biased = transformers.ModernBertConfig(local_attention=5, norm_bias=True, attention_bias=True,
+                                           mlp_bias=True, global_attn_every_n_layers=2,
+                                           pad_token_id=0, cls_token_id=1, sep_token_id=2,
+                                           bos_token_id=1, eos_token_id=2, **SHAPE)
+    write("modernbert-biased", transformers.ModernBertModel(biased), 30)
 
 
 if __name__ == "__main__":

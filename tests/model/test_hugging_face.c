@@ -30,6 +30,33 @@ static void test_file_in_folder(void **state)
     golden_check(file, NULL, expected);
 }
 
+/* Folders with a model of text and one of pictures. */
+static void test_parts(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"clip", "siglip"};
+    for (size_t i = 0; i < 2; i++) {
+        char folder[512], expected[600];
+        mgk_model *model;
+        snprintf(folder, sizeof(folder), "%s%s", top, folders[i]);
+        snprintf(expected, sizeof(expected), "%s/text.safetensors", folder);
+        golden_check(folder, &(mgk_model_options){.part = "text"}, expected);
+        golden_check(folder, &(mgk_model_options){.usual_part = "text"}, expected);
+        snprintf(expected, sizeof(expected), "%s/expected.safetensors", folder);
+        golden_check(folder, &(mgk_model_options){.part = "vision", .usual_part = "text"},
+                     expected);
+        assert_fails(mgk_model_load(folder, NULL, NULL, &model), STATUS_USAGE);
+        assert_non_null(strstr(mgk_fail_message(), "expected \"text\" or \"vision\" for `part`"));
+        assert_fails(mgk_model_load(folder, &(mgk_model_options){.part = "speech"}, NULL, &model),
+                     STATUS_USAGE);
+    }
+    mgk_model *model;
+    char folder[512];
+    snprintf(folder, sizeof(folder), "%sbert", top);
+    assert_fails(mgk_model_load(folder, &(mgk_model_options){.part = "text"}, NULL, &model),
+                 STATUS_USAGE);
+}
+
 static mgk_model *load(const char *family)
 {
     char folder[512];
@@ -161,22 +188,42 @@ static void test_rotary_refused(void **state)
 
 int main(void)
 {
-    static const char *const families[] = {"bert",        "bert-masked-lm",
-                                           "roberta",     "distilbert",
-                                           "gpt2",        "llama",
-                                           "llama-tied",  "llama-bare",
-                                           "gpt2-untied", "bert-decoder",
-                                           "vit",         "vit-bare",
-                                           "xlm-roberta", "xlm-roberta-padded",
-                                           "camembert",   "bert-padded",
-                                           "electra",     "electra-wide",
-                                           "albert"};
+    static const char *const families[] = {"bert",
+                                           "bert-masked-lm",
+                                           "roberta",
+                                           "distilbert",
+                                           "gpt2",
+                                           "llama",
+                                           "llama-tied",
+                                           "llama-bare",
+                                           "gpt2-untied",
+                                           "bert-decoder",
+                                           "vit",
+                                           "vit-bare",
+                                           "xlm-roberta",
+                                           "xlm-roberta-padded",
+                                           "camembert",
+                                           "bert-padded",
+                                           "electra",
+                                           "electra-wide",
+                                           "albert",
+                                           "deit",
+                                           "dinov2",
+                                           "dinov2-gated",
+                                           "dinov2-registers",
+                                           "clip-vision",
+                                           "siglip-vision",
+                                           "clip-text",
+                                           "mpnet",
+                                           "deberta-v2",
+                                           "deberta-v2-plain",
+                                           "modernbert",
+                                           "modernbert-biased"};
     enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
-    enum { OTHERS = 4 };
+    enum { OTHERS = 5 };
     struct CMUnitTest tests[OTHERS + FAMILIES] = {
-        cmocka_unit_test(test_file_in_folder),
-        cmocka_unit_test(test_remark),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_file_in_folder), cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_remark),         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_rotary_refused),
     };
     for (int i = 0; i < FAMILIES; i++)

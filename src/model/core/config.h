@@ -127,6 +127,8 @@ typedef struct mgk_config {
     unsigned char local[MGK_MAX_LAYERS / 8];
     bool dual;        /* two documents, encoded alike, classified as [x, y, x*y, x-y] */
     bool pre_norm;    /* a norm before each block instead of after the residual sum */
+    bool first_norm;  /* pre_norm: also before the attention of layer 0 */
+    bool final_norm;  /* after the last layer, but for models with a norm after each sum */
     bool branch_norm; /* a norm after each block, before the sum; then there is none after it */
     mgk_parallel parallel; /* "no" without pre_norm */
     mgk_normalization norm;
@@ -146,7 +148,12 @@ typedef struct mgk_config {
     bool positions_backward;     /* sinusoidal: the last token of a sequence has position 0 */
     bool positions_skip_padding; /* learned: tokens are counted without padding, the id `padding`,
                                     which has position N wherever it stands */
-    double alibi_scale;          /* of the slopes, > 0 */
+    bool distance_bias; /* a learned number for each head and distance is added to scores, in
+                           all layers alike */
+    int relative; /* S, up to 2^15: scores depend on content and distance together, with rows for
+                     the distances -S to S - 1, see relative.c; 0: no */
+    int relative_far; /* distances over S / 2 share rows, up to this one; over S / 2 + 1; 0: none */
+    double alibi_scale; /* of the slopes, > 0 */
     int rotary_dim;     /* R: so many numbers of a head are rotated, even; 0: D, once resolved */
     double rotary_base; /* angles are t base^(-2d/R) */
     double local_base;  /* the same of local layers, without scaling; 0: as the other layers */
@@ -169,7 +176,8 @@ typedef struct mgk_config {
 
     /*
      * For encoders of pictures: N is the number of its tokens. Keys "patch", "image" (the side),
-     * "resampling", "image_scale", and with patches "image_mean" and "image_std".
+     * "resampling", "image_scale", "image_extra", "image_edge", "image_shortest", and with patches
+     * "image_mean" and "image_std".
      */
     mgk_picture_form picture;
 } mgk_config;

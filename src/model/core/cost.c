@@ -43,6 +43,19 @@ static double projections(const mgk_config *config, const mgk_attention_kind *ki
            linear(width, config->dim, mgk_config_has_attention_output_bias(config)) + turns;
 }
 
+/*
+ * Scores of content and distance in a layer: the maps of the rows, both products of all tokens with
+ * all rows, and two sums a pair.
+ */
+static double relative(const mgk_config *config, const mgk_attention_size *size)
+{
+    const double rows = 2.0 * config->relative, width = (double)config->heads * config->head_dim;
+    if (config->relative == 0)
+        return 0;
+    return rows * linear(config->dim, 2 * width, config->attention_bias) +
+           2 * 2 * size->tokens * rows * width + 2 * config->heads * mgk_attention_pairs(size);
+}
+
 /* The attention of all layers on a sequence; shifted keys cost one addition per number. */
 static double attention(const mgk_config *config, const mgk_attention_kind *kind, int tokens)
 {
@@ -53,13 +66,16 @@ static double attention(const mgk_config *config, const mgk_attention_kind *kind
         .mixtures = config->mixtures,
         .causal = config->causal,
         .terms = {.cap = config->attention_cap,
-                  .bias = config->positions == MGK_POSITIONS_ALIBI ? config : NULL}};
+                  .bias = config->positions == MGK_POSITIONS_ALIBI || config->distance_bias
+                              ? config
+                              : NULL}};
     double width = (double)config->heads * config->head_dim;
     double shifts = kind->keys == MGK_KEYS_SHIFTED ? config->mixtures * width * tokens : 0;
     int local = 0;
     for (int layer = 0; layer < config->layers; layer++)
         local += mgk_config_is_local(config, layer);
     double flops = (config->layers - local) * kind->flops(&size);
+    flops += config->layers * relative(config, &size);
     size.terms.window = config->window;
     return flops + local * kind->flops(&size) + config->layers * shifts;
 }
@@ -109,11 +125,12 @@ static double normed(const mgk_config *config)
     const bool own = config->pre_norm || !config->branch_norm;
     const int sites =
         (own ? config->parallel == MGK_PARALLEL_SHARED ? 1 : 2 : 0) + (config->branch_norm ? 2 : 0);
+    const double final = mgk_config_has_final_norm(config);
+    const double embedded = config->embedding_norm ? config->embedding : 0;
     const double queries = config->query_norm == MGK_QUERY_NORM_NONE
                                ? 0
                                : (double)(config->heads + config->key_heads) * config->head_dim;
-    return (config->layers * sites + mgk_config_has_final_norm(config)) * config->dim +
-           (config->embedding_norm ? config->embedding : 0) + config->layers * queries;
+    return (config->layers * sites + final) * config->dim + embedded + config->layers * queries;
 }
 
 /* Logits of a token; an adaptive softmax computes the head and, for rarer words, one cluster. */
@@ -179,7 +196,8 @@ static mgk_cost_part part_of(const char *name)
         const char *word;
         mgk_cost_part part;
     } rows[] = {
-        {"embedding.", MGK_COST_EMBEDDING},       {"attention.key_shift", MGK_COST_ATTENTION},
+        {"embedding.", MGK_COST_EMBEDDING},       {"distance.", MGK_COST_ATTENTION},
+        {"relative.", MGK_COST_ATTENTION},        {"attention.key_shift", MGK_COST_ATTENTION},
         {"attention.prior", MGK_COST_ATTENTION},  {"attention.query_norm", MGK_COST_NORMS},
         {"attention.key_norm", MGK_COST_NORMS},   {"attention.", MGK_COST_PROJECTIONS},
         {"feed_forward.", MGK_COST_FEED_FORWARD}, {"norm", MGK_COST_NORMS},

@@ -158,6 +158,8 @@ static mgk_status project(mgk_pass *pass, int index, const void *input)
                                    mgk_pass_weight(pass, weights->key_shift), layer->keys));
     if (model->config.query_norm != MGK_QUERY_NORM_NONE)
         TRY(norm_queries(pass, index));
+    if (pass->relative)
+        TRY(mgk_pass_relative(pass, index));
     return pass->turning ? turn(pass, index) : STATUS_OK;
 }
 
@@ -202,8 +204,16 @@ static mgk_status attend(mgk_pass *pass, int index, const mgk_observer *observer
                              .kind = model->kind,
                              .output = last || keeps ? NULL : layer->attended,
                              .output_stride = pass->width};
-    observed.attention.terms.bias = pass->distances;
-    observed.attention.terms.bias_tokens = pass->capacity_tokens;
+    const mgk_offset distance = model->parameters.distance;
+    observed.attention.terms.bias =
+        distance == MGK_ABSENT ? pass->distances : mgk_pass_weight(pass, distance);
+    observed.attention.terms.bias_tokens =
+        distance == MGK_ABSENT ? pass->capacity_tokens : (size_t)model->config.length;
+    observed.attention.terms.query_side = pass->relative_sides[0];
+    observed.attention.terms.key_side = pass->relative_sides[1];
+    observed.attention.terms.places = pass->relative_places;
+    observed.attention.terms.place_tokens = pass->capacity_tokens;
+    observed.attention.terms.sides = 2 * (size_t)model->config.relative;
     if (observer && observer->layer)
         TRY(observer->layer(observer->context, &observed));
     if (last || observed.attended == observed.view.samples)
@@ -277,10 +287,11 @@ static mgk_status run_layer(mgk_pass *pass, int index, const mgk_observer *obser
     const bool pre = config->pre_norm, post = !pre && !config->branch_norm;
     const void *middle = post ? layer->norm1 : layer->sum1; /* between the blocks */
     const void *second = pre ? layer->norm2 : middle;       /* what the feed-forward reads */
-    if (pre)
+    const bool first = pre && (index > 0 || config->first_norm);
+    if (first)
         TRY(norm(pass, weights->norm1, layer->input, layer->norm1, layer->mean1,
                  layer->deviation1));
-    TRY(project(pass, index, pre ? layer->norm1 : layer->input));
+    TRY(project(pass, index, first ? layer->norm1 : layer->input));
     TRY(attend(pass, index, observer));
     if (is_last(observer, index))
         return STATUS_OK;
@@ -355,18 +366,18 @@ static mgk_status embed(mgk_pass *pass)
 static mgk_status run_layers(mgk_pass *pass, int first, void *input, const mgk_observer *observer)
 {
     const mgk_config *config = &pass->model->config;
-    const bool final = mgk_config_has_final_norm(config);
+    const bool post = !config->pre_norm && !config->branch_norm;
     void *stream_state = input;
     int layers = observer && observer->layers ? observer->layers : config->layers;
     for (int l = first; l < layers; l++) {
         pass->layers[l].input = stream_state;
         TRY(run_layer(pass, l, observer));
-        stream_state = final ? pass->layers[l].sum2 : pass->layers[l].norm2;
+        stream_state = post ? pass->layers[l].norm2 : pass->layers[l].sum2;
         if (observer && observer->output)
             TRY(observer->output(observer->context, l, stream_state));
     }
     pass->output = stream_state;
-    if (!final || (observer && observer->layers))
+    if (!mgk_config_has_final_norm(config) || (observer && observer->layers))
         return STATUS_OK;
     pass->output = pass->final;
     return norm(pass, pass->model->parameters.norm, stream_state, pass->final, pass->mean,

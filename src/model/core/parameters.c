@@ -139,10 +139,12 @@ static void append_query_norms(builder *b, const mgk_config *config, mgk_layer_o
 }
 
 /* Norms of inputs or of sums, before the feed-forward's weights (which = 1) and after (2). */
-static mgk_norm append_own_norm(builder *b, const mgk_config *config, int which)
+static mgk_norm append_own_norm(builder *b, const mgk_config *config, int which, bool first)
 {
     const bool both = config->parallel != MGK_PARALLEL_SHARED;
     const bool has = config->pre_norm ? which == 1 || both : !config->branch_norm;
+    if (which == 1 && first && !config->first_norm)
+        return absent;
     return has ? append_norm(b, config, which == 1 ? "norm1" : "norm2", (size_t)config->dim)
                : absent;
 }
@@ -154,7 +156,7 @@ static mgk_norm append_branch_norm(builder *b, const mgk_config *config, int whi
 }
 
 static mgk_layer_offsets append_layer(builder *b, const mgk_config *config,
-                                      const mgk_attention_kind *kind)
+                                      const mgk_attention_kind *kind, bool first)
 {
     size_t dim = (size_t)config->dim;
     size_t width = (size_t)config->heads * (size_t)config->head_dim;
@@ -172,20 +174,21 @@ static mgk_layer_offsets append_layer(builder *b, const mgk_config *config,
         mgk_config_has_attention_output_bias(config) ? "attention.output.bias" : NULL;
     layer.output = append_linear(b, "attention.output.weight", bias, dim, width);
     layer.branch_norm1 = append_branch_norm(b, config, 1);
-    layer.norm1 = append_own_norm(b, config, 1);
+    layer.norm1 = append_own_norm(b, config, 1, first);
     layer.in = append_in(b, config);
     layer.out = append_linear(b, "feed_forward.out.weight",
                               config->feed_forward_bias ? "feed_forward.out.bias" : NULL, dim,
                               (size_t)config->hidden);
     layer.branch_norm2 = append_branch_norm(b, config, 2);
-    layer.norm2 = append_own_norm(b, config, 2);
+    layer.norm2 = append_own_norm(b, config, 2, first);
     return layer;
 }
 
 static bool has_score_terms(const mgk_config *config)
 {
     return config->attention_scale > 0 || config->attention_cap > 0 || config->window > 0 ||
-           config->positions == MGK_POSITIONS_ALIBI;
+           config->positions == MGK_POSITIONS_ALIBI || config->distance_bias ||
+           config->relative > 0;
 }
 
 static mgk_status check_kind(const mgk_config *config, const mgk_attention_kind *kind)
@@ -202,6 +205,9 @@ static mgk_status check_kind(const mgk_config *config, const mgk_attention_kind 
         return mgk_fail(STATUS_USAGE,
                         "attention \"%s\" has no scale, cap, window or bias of its scores",
                         kind->name);
+    if (config->relative > 0 && config->mixtures > 1)
+        return mgk_fail(STATUS_USAGE, "relative is %d, expected 0 with several keys",
+                        config->relative);
     if (kind->keys == MGK_KEYS_SHIFTED || config->mixtures > 1) {
         if (config->query_norm != MGK_QUERY_NORM_NONE)
             return mgk_fail(STATUS_USAGE, "attention \"%s\" of several keys has no query_norm",
@@ -272,7 +278,8 @@ static void append_layers(builder *b, const mgk_config *config, const mgk_attent
     for (int l = 0; l < config->layers; l++) {
         const int group = (int)((int64_t)l * config->layer_groups / config->layers);
         snprintf(b->prefix, sizeof(b->prefix), "layers.%d.", group);
-        b->out->layers[l] = group == last ? b->out->layers[l - 1] : append_layer(b, config, kind);
+        b->out->layers[l] =
+            group == last ? b->out->layers[l - 1] : append_layer(b, config, kind, l == 0);
         last = group;
     }
     b->prefix[0] = '\0';
@@ -286,6 +293,8 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
     *out = (mgk_parameters){.token = MGK_ABSENT,
                             .patch = MGK_ABSENT,
                             .position = MGK_ABSENT,
+                            .distance = MGK_ABSENT,
+                            .relative = MGK_ABSENT,
                             .embedding_norm = absent,
                             .projection = absent,
                             .norm = absent,
@@ -297,6 +306,13 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
 
     builder b = {.out = out};
     append_embedding(&b, config);
+    if (config->relative > 0)
+        out->relative =
+            append(&b, "relative.weight", MGK_INITIAL_NORMAL, 1 / sqrt((double)config->dim), 2,
+                   2 * (size_t)config->relative, (size_t)config->dim);
+    if (config->distance_bias)
+        out->distance = append(&b, "distance.bias", MGK_INITIAL_CONSTANT, 0, 2,
+                               (size_t)config->heads, 2 * (size_t)config->length - 1);
     append_layers(&b, config, kind);
     if (mgk_config_has_final_norm(config))
         out->norm = append_norm(&b, config, "norm", (size_t)config->dim);

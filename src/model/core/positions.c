@@ -185,6 +185,8 @@ mgk_status mgk_pass_upload_positions(mgk_pass *pass)
         TRY(upload_table(pass, near_rotation, (size_t)config->head_dim, pass->angles));
     if (pass->local_angles)
         TRY(upload_table(pass, local_rotation, (size_t)config->head_dim, pass->local_angles));
+    if (pass->relative_places)
+        TRY(mgk_pass_upload_places(pass));
     return pass->distances ? upload_distances(pass) : STATUS_OK;
 }
 

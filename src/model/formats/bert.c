@@ -4,9 +4,12 @@
  * positions and often types of tokens. The first type is added to the positions: all tokens have it
  * unless a second sentence follows. roberta's positions begin after the id of padding, and padding
  * is not counted. electra and albert embed words in fewer numbers; albert's layers share their
- * parameters. sentence-transformers saves such models.
+ * parameters. mpnet adds a bias to scores, which depends on the distance of query and key.
+ * sentence-transformers saves such models.
  */
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -97,12 +100,44 @@ static const mgk_tensor_row albert_rows[] = {
 
 #undef ALBERT
 
+static const mgk_tensor_row mpnet_embedding_rows[] = {
+    {.ours = "embedding.token.weight", .theirs = "embeddings.word_embeddings.weight"},
+    {.ours = "embedding.position.weight", .theirs = "embeddings.position_embeddings.weight"},
+    {.ours = "embedding.norm.weight", .theirs = "embeddings.LayerNorm.weight"},
+    {.ours = "embedding.norm.bias", .theirs = "embeddings.LayerNorm.bias"},
+    {.ours = "distance.bias", .theirs = "encoder.relative_attention_bias.weight"},
+    {.ours = NULL},
+};
+
+static const mgk_tensor_row mpnet_rows[] = {
+    {.ours = "attention.query.weight", .theirs = "attention.attn.q.weight"},
+    {.ours = "attention.query.bias", .theirs = "attention.attn.q.bias"},
+    {.ours = "attention.key.weight", .theirs = "attention.attn.k.weight"},
+    {.ours = "attention.key.bias", .theirs = "attention.attn.k.bias"},
+    {.ours = "attention.value.weight", .theirs = "attention.attn.v.weight"},
+    {.ours = "attention.value.bias", .theirs = "attention.attn.v.bias"},
+    {.ours = "attention.output.weight", .theirs = "attention.attn.o.weight"},
+    {.ours = "attention.output.bias", .theirs = "attention.attn.o.bias"},
+    {.ours = "norm1.weight", .theirs = "attention.LayerNorm.weight"},
+    {.ours = "norm1.bias", .theirs = "attention.LayerNorm.bias"},
+    {.ours = "feed_forward.in.weight", .theirs = "intermediate.dense.weight"},
+    {.ours = "feed_forward.in.bias", .theirs = "intermediate.dense.bias"},
+    {.ours = "feed_forward.out.weight", .theirs = "output.dense.weight"},
+    {.ours = "feed_forward.out.bias", .theirs = "output.dense.bias"},
+    {.ours = "norm2.weight", .theirs = "output.LayerNorm.weight"},
+    {.ours = "norm2.bias", .theirs = "output.LayerNorm.bias"},
+    {.ours = NULL},
+};
+
 static const char anchor[] = "embeddings.word_embeddings.weight";
 static const mgk_tensor_names bert_names = {anchor, "encoder.layer.", bert_rows, embedding_rows};
 static const mgk_tensor_names distilbert_names = {anchor, "transformer.layer.", distilbert_rows,
                                                   embedding_rows};
 static const mgk_tensor_names albert_names = {anchor, "encoder.albert_layer_groups.", albert_rows,
                                               albert_embedding_rows};
+
+static const mgk_tensor_names mpnet_names = {anchor, "encoder.layer.", mpnet_rows,
+                                             mpnet_embedding_rows};
 
 /* The keys of a configuration's sizes. */
 typedef struct size_keys {
@@ -132,6 +167,7 @@ static const encoder_type encoder_types[] = {
     {"distilbert", &distilbert_names, &distilbert_keys, "gelu", 0, false, 0, 0},
     {"electra", &bert_names, &bert_keys, "gelu", 0, false, 2, 128},
     {"albert", &albert_names, &bert_keys, "gelu_new", 0, false, 2, 128},
+    {"mpnet", &mpnet_names, &bert_keys, "gelu", 1, true, 0, 0},
 };
 
 /* The row of config.json's model_type, which has been recognised. */
@@ -191,6 +227,61 @@ static mgk_status configure_sharing(const mgk_checkpoint *checkpoint, const enco
     return STATUS_OK;
 }
 
+enum { BUCKETS = 32, FARTHEST = 128 }; /* of distances */
+
+/* A bias by distance; transformers has 32 numbers of it whatever the configuration says. */
+static mgk_status configure_distances(const mgk_checkpoint *checkpoint, const encoder_type *type,
+                                      mgk_config *config)
+{
+    int buckets;
+    config->distance_bias = type->names == &mpnet_names;
+    if (!config->distance_bias)
+        return STATUS_OK;
+    TRY(mgk_checkpoint_integer(checkpoint, "relative_attention_num_buckets", BUCKETS, &buckets));
+    return buckets == BUCKETS
+               ? STATUS_OK
+               : mgk_fail(STATUS_UNSUPPORTED,
+                          "%s: relative_attention_num_buckets %d is not known, %d is",
+                          checkpoint->config_path, buckets, BUCKETS);
+}
+
+/*
+ * The number that a distance j - i has: those after the query have the second half. Of each half,
+ * half belongs to one distance each, and the others to ranges that grow up to FARTHEST and beyond.
+ */
+static size_t bucket_of(long distance)
+{
+    const size_t half = BUCKETS / 2, exact = half / 2;
+    const size_t first = distance > 0 ? half : 0, far = (size_t)labs(distance);
+    if (far < exact)
+        return first + far;
+    const double share = log((double)far / (double)exact) / log((double)FARTHEST / (double)exact);
+    const size_t grown = exact + (size_t)(share * (double)(half - exact));
+    return first + (grown < half ? grown : half - 1);
+}
+
+/* values [H, 2 N - 1] from the numbers of all distances [32, H]. */
+static mgk_status compute_distances(const mgk_checkpoint *checkpoint, const mgk_config *config,
+                                    const mgk_recipe *recipe, const mgk_parameter *parameter,
+                                    double *values)
+{
+    const size_t heads = (size_t)config->heads, columns = parameter->shape[1];
+    const size_t shape[] = {BUCKETS, heads};
+    const mgk_tensor_info *tensor;
+    double *table;
+    TRY(mgk_checkpoint_expect(checkpoint, recipe->name, 2, shape, &tensor));
+    if (!values)
+        return STATUS_OK;
+    TRY(mgk_alloc(BUCKETS * heads, sizeof(*table), &table));
+    mgk_status status =
+        mgk_tensors_read(checkpoint->tensors, tensor, 0, BUCKETS * heads, MGK_DTYPE_F64, table);
+    for (size_t i = 0; status == STATUS_OK && i < parameter->count; i++)
+        values[i] =
+            table[bucket_of((long)(i % columns) - config->length + 1) * heads + i / columns];
+    mgk_free(table);
+    return status;
+}
+
 static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
                             mgk_config *config)
 {
@@ -214,6 +305,7 @@ static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_op
     TRY(mgk_checkpoint_real(checkpoint, "layer_norm_eps", 1e-12, &config->norm_epsilon));
     TRY(mgk_checkpoint_flag(checkpoint, "is_decoder", false, &config->causal));
     TRY(configure_sharing(checkpoint, type, config));
+    TRY(configure_distances(checkpoint, type, config));
     return configure_positions(checkpoint, type, config);
 }
 
@@ -257,6 +349,8 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
     char prefix[MGK_TENSOR_NAME] = "";
     int kinds;
     TRY(mgk_recipe_by_names(checkpoint, type->names, parameter, out));
+    if (strcmp(parameter->name, "distance.bias") == 0)
+        out->compute = compute_distances;
     if (strcmp(parameter->name, "embedding.position.weight") != 0)
         return STATUS_OK;
     if (config->positions_skip_padding)
@@ -270,8 +364,8 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
     return STATUS_OK;
 }
 
-static const char *const types[] = {"bert",       "roberta", "xlm-roberta", "camembert",
-                                    "distilbert", "electra", "albert",      NULL};
+static const char *const types[] = {"bert",    "roberta", "xlm-roberta", "camembert", "distilbert",
+                                    "electra", "albert",  "mpnet",       NULL};
 
 const mgk_model_format mgk_format_bert = {.name = "Hugging Face's bert and its relatives",
                                           .model_types = types,

@@ -14,6 +14,8 @@
 typedef struct mgk_model_options {
     int head_dim;          /* D, if the number of heads is not stored; 0: the format's usual D */
     const char *attention; /* kind, if the tensors do not determine it; NULL: the usual kind */
+    const char *part; /* "text" or "vision", if the folder has both models; NULL: usual_part; */
+    const char *usual_part; /* NULL: a folder with both is refused */
 } mgk_model_options;
 
 typedef struct mgk_model_format {
@@ -73,16 +75,20 @@ mgk_status mgk_model_save(const mgk_model *model, const char *path, bool force,
                           const mgk_model_note *notes, size_t note_count,
                           const mgk_model_extra *extras, size_t extra_count);
 
-extern const mgk_model_format mgk_format_native; /* the toolkit's own */
-extern const mgk_model_format mgk_format_lra;    /* the paper's code: encoders */
-extern const mgk_model_format mgk_format_lm;     /* and language models */
-extern const mgk_model_format mgk_format_bert;   /* Hugging Face: bert, roberta, distilbert, */
-extern const mgk_model_format mgk_format_gpt2;   /* gpt2, gptj, */
-extern const mgk_model_format mgk_format_llama;  /* llama and many like it, */
-extern const mgk_model_format mgk_format_neox;   /* gpt_neox, */
-extern const mgk_model_format mgk_format_bloom;  /* bloom, falcon, */
-extern const mgk_model_format mgk_format_opt;    /* opt, */
-extern const mgk_model_format mgk_format_vit;    /* vit */
+extern const mgk_model_format mgk_format_native;      /* the toolkit's own */
+extern const mgk_model_format mgk_format_lra;         /* the paper's code: encoders */
+extern const mgk_model_format mgk_format_lm;          /* and language models */
+extern const mgk_model_format mgk_format_bert;        /* Hugging Face: bert, roberta, distilbert, */
+extern const mgk_model_format mgk_format_gpt2;        /* gpt2, gptj, */
+extern const mgk_model_format mgk_format_llama;       /* llama and many like it, */
+extern const mgk_model_format mgk_format_neox;        /* gpt_neox, */
+extern const mgk_model_format mgk_format_bloom;       /* bloom, falcon, */
+extern const mgk_model_format mgk_format_opt;         /* opt, */
+extern const mgk_model_format mgk_format_vit;         /* vit, deit, dinov2, */
+extern const mgk_model_format mgk_format_modernbert;  /* modernbert, */
+extern const mgk_model_format mgk_format_deberta;     /* deberta-v2, */
+extern const mgk_model_format mgk_format_clip_vision; /* clip: its model of pictures */
+extern const mgk_model_format mgk_format_clip_text;   /* and of text */
 
 /*
  * Reads the tensors prefix + name of a file of mgk_model_save to host float64 [parameters.total].
