@@ -7,14 +7,15 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "model/formats/clip.h"
 #include "model/formats/hugging_face.h"
 #include "model/formats/unused.h"
 
 static const mgk_model_format *const registry[] = {
-    &mgk_format_native,      &mgk_format_lra,       &mgk_format_lm,         &mgk_format_bert,
-    &mgk_format_gpt2,        &mgk_format_llama,     &mgk_format_neox,       &mgk_format_bloom,
-    &mgk_format_opt,         &mgk_format_vit,       &mgk_format_modernbert, &mgk_format_deberta,
-    &mgk_format_clip_vision, &mgk_format_clip_text,
+    &mgk_format_native,  &mgk_format_lra,         &mgk_format_lm,        &mgk_format_llama2c,
+    &mgk_format_bert,    &mgk_format_gpt2,        &mgk_format_llama,     &mgk_format_neox,
+    &mgk_format_bloom,   &mgk_format_opt,         &mgk_format_vit,       &mgk_format_modernbert,
+    &mgk_format_deberta, &mgk_format_clip_vision, &mgk_format_clip_text,
 };
 
 enum { FORMATS = sizeof(registry) / sizeof(registry[0]), TEXT = 512 };
@@ -123,7 +124,7 @@ static mgk_status find_format(mgk_checkpoint *checkpoint, const mgk_model_option
             return STATUS_OK;
     }
     TRY(mgk_hugging_face_tell_type(checkpoint));
-    TRY(mgk_hugging_face_enter_part(checkpoint, options->part, options->usual_part));
+    TRY(mgk_clip_enter_part(checkpoint, options->part, options->usual_part));
     TRY(mgk_checkpoint_string(checkpoint, "model_type", NULL, &type));
     for (size_t i = 0; type && i < FORMATS; i++) {
         *out = registry[i];
