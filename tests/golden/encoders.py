@@ -7,7 +7,7 @@ implementation computes from them in double precision, to hugging_face/ beside t
 Each folder has the checkpoint as transformers saves it, and expected.safetensors with
     ids        [B, N]            token ids, -1 behind a sequence's end
     attention  [L, B, H, N, N]   of the valid tokens, 0 elsewhere
-    outputs    [L, B, N, C]      after each layer, 0 behind the end
+    outputs    [·, B, N, C]      after each layer (pre-norm: but the last), 0 behind the end
     hidden     [B, N, C]         after the last layer and its norm, 0 behind the end
 """
 
@@ -25,7 +25,8 @@ SHAPE = dict(vocab_size=WORDS, hidden_size=12, num_hidden_layers=2, num_attentio
              intermediate_size=20, max_position_embeddings=16, **EAGER)
 
 
-def expect(folder, model, ids, mask):
+def expect(folder, model, ids, mask, pre_norm=False):
+    """pre_norm: the last of the model's hidden states is not that of a layer, but of the norm."""
     model = getattr(model, model.base_model_prefix, model).double().eval()
     with torch.no_grad(), double_throughout():
         out = model(ids, attention_mask=mask, output_attentions=True, output_hidden_states=True)
@@ -34,7 +35,7 @@ def expect(folder, model, ids, mask):
     expected = {
         "ids": torch.where(mask == 1, ids, -1),
         "attention": torch.stack(out.attentions) * pairs,
-        "outputs": torch.stack(out.hidden_states[1:]) * valid[:, :, None],
+        "outputs": torch.stack(out.hidden_states[1:-1 if pre_norm else None]) * valid[:, :, None],
         "hidden": out.last_hidden_state * valid[:, :, None],
     }
     save_file({name: value.double().contiguous() for name, value in expected.items()},

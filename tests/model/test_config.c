@@ -58,6 +58,8 @@ static void assert_same(const mgk_config *a, const mgk_config *b)
     assert_int_equal(a->parallel, b->parallel);
     assert_int_equal(a->norm_parameters, b->norm_parameters);
     assert_true(a->alibi_scale == b->alibi_scale);
+    assert_int_equal(a->buckets, b->buckets);
+    assert_int_equal(a->bucket_limit, b->bucket_limit);
     assert_int_equal(a->rotary_dim, b->rotary_dim);
     assert_true(a->local_base == b->local_base);
     assert_int_equal(a->rotary_whole, b->rotary_whole);
@@ -150,6 +152,8 @@ static mgk_config unusual_config(void)
         .branch_norm = true,
         .norm_parameters = MGK_NORM_WEIGHT,
         .alibi_scale = 0.25,
+        .buckets = 8,
+        .bucket_limit = 20,
         .rotary_dim = 6,
         .local_base = 300,
         .rotary_whole = true,
@@ -332,6 +336,10 @@ static void test_json_refused(void **state)
         {"{\"family\":\"lm\",\"prior_shape\":0}", "prior_shape"},
         {"{\"family\":\"lm\",\"activation\":\"tanh\"}", "activation"},
         {"{\"family\":\"lm\",\"positions\":true}", "positions"},
+        {"{\"family\":\"encoder\",\"buckets\":3}", "buckets"},
+        {"{\"family\":\"encoder\",\"positions\":\"buckets\",\"buckets\":6}", "buckets"},
+        {"{\"family\":\"encoder\",\"positions\":\"buckets\",\"bucket_limit\":8}", "bucket_limit"},
+        {"{\"family\":\"lm\",\"positions\":\"buckets\"}", "causal"},
         {"{\"family\":\"encoder\",\"patch\":-1}", "patch"},
         {"{\"family\":\"encoder\",\"patch\":2,\"image\":5}", "image"},
         {"{\"family\":\"encoder\",\"resampling\":\"sinc\"}", "resampling"},

@@ -66,6 +66,8 @@ void mgk_config_defaults(mgk_family family, mgk_config *config)
     config->rotary_original = 8192;
     config->rotary_whole = true;
     config->rotary_amplitude = config->alibi_scale = config->logit_scale = 1;
+    config->buckets = 32;
+    config->bucket_limit = 128;
     config->padding = -1;
 }
 
@@ -169,6 +171,20 @@ static mgk_status check_blocks(const mgk_config *config)
     return STATUS_OK;
 }
 
+static mgk_status check_buckets(const mgk_config *config)
+{
+    if (config->positions != MGK_POSITIONS_BUCKETS)
+        return STATUS_OK;
+    if (config->buckets % 4 != 0)
+        return mgk_fail(STATUS_USAGE, "buckets is %d, expected a multiple of 4", config->buckets);
+    if (config->bucket_limit <= config->buckets / 4)
+        return mgk_fail(STATUS_USAGE, "bucket_limit is %d, expected more than buckets / 4, %d",
+                        config->bucket_limit, config->buckets / 4);
+    if (config->causal)
+        return mgk_fail(STATUS_USAGE, "causal is true, expected false with buckets");
+    return STATUS_OK;
+}
+
 static mgk_status check_frequencies(const mgk_config *config)
 {
     const int count = config->rotary_dim / 2;
@@ -249,6 +265,11 @@ bool mgk_config_has_final_norm(const mgk_config *config)
     return config->pre_norm || config->branch_norm;
 }
 
+bool mgk_config_has_distances(const mgk_config *config)
+{
+    return config->positions == MGK_POSITIONS_ALIBI || config->positions == MGK_POSITIONS_BUCKETS;
+}
+
 bool mgk_config_has_attention_output_bias(const mgk_config *config)
 {
     return config->attention_output_bias == MGK_OUTPUT_BIAS_OWN ||
@@ -294,6 +315,7 @@ mgk_status mgk_config_resolve(mgk_config *config)
     TRY(check_family(config));
     TRY(check_sizes(config));
     TRY(check_blocks(config));
+    TRY(check_buckets(config));
     TRY(check_frequencies(config));
     TRY(check_embedding(config));
     TRY(check_picture(config));

@@ -29,6 +29,8 @@ typedef enum mgk_positions {
     MGK_POSITIONS_SINUSOIDAL, /* "sinusoidal": computed, [sin | cos] halves; C is even */
     MGK_POSITIONS_ROTARY,     /* "rotary": queries and keys are rotated (Su et al. 2021) */
     MGK_POSITIONS_ALIBI,      /* "alibi": scores + slope_h (j − i) (Press et al. 2022) */
+    MGK_POSITIONS_BUCKETS,    /* "buckets": scores + a learned bias_h of a class of j − i, in all
+                                 layers the same (Raffel et al. 2020) */
     MGK_POSITIONS_NONE        /* "none" */
 } mgk_positions;
 
@@ -146,6 +148,8 @@ typedef struct mgk_config {
     bool positions_skip_padding; /* learned: tokens are counted without padding, the id `padding`,
                                     which has position N wherever it stands */
     double alibi_scale;          /* of the slopes, > 0 */
+    int buckets; /* classes of distances, a multiple of 4: half of them of keys after the query */
+    int bucket_limit;   /* distances from here on are in the last class, > buckets / 4 */
     int rotary_dim;     /* R: so many numbers of a head are rotated, even; 0: D, once resolved */
     double rotary_base; /* angles are t base^(-2d/R) */
     double local_base;  /* the same of local layers, without scaling; 0: as the other layers */
@@ -194,6 +198,9 @@ void mgk_config_set_local(mgk_config *config, int layer);
 
 /* A norm after the last layer: in all models but those that normalise the residual sums. */
 bool mgk_config_has_final_norm(const mgk_config *config);
+
+/* Whether each score has a bias of the head and of the distance of its key and query. */
+bool mgk_config_has_distances(const mgk_config *config);
 
 /* Whether the output projection of attention has a bias. */
 bool mgk_config_has_attention_output_bias(const mgk_config *config);

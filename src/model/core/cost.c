@@ -46,14 +46,13 @@ static double projections(const mgk_config *config, const mgk_attention_kind *ki
 /* The attention of all layers on a sequence; shifted keys cost one addition per number. */
 static double attention(const mgk_config *config, const mgk_attention_kind *kind, int tokens)
 {
-    mgk_attention_size size = {
-        .heads = config->heads,
-        .tokens = tokens,
-        .dim = config->head_dim,
-        .mixtures = config->mixtures,
-        .causal = config->causal,
-        .terms = {.cap = config->attention_cap,
-                  .bias = config->positions == MGK_POSITIONS_ALIBI ? config : NULL}};
+    mgk_attention_size size = {.heads = config->heads,
+                               .tokens = tokens,
+                               .dim = config->head_dim,
+                               .mixtures = config->mixtures,
+                               .causal = config->causal,
+                               .terms = {.cap = config->attention_cap,
+                                         .bias = mgk_config_has_distances(config) ? config : NULL}};
     double width = (double)config->heads * config->head_dim;
     double shifts = kind->keys == MGK_KEYS_SHIFTED ? config->mixtures * width * tokens : 0;
     int local = 0;

@@ -185,7 +185,7 @@ static mgk_layer_offsets append_layer(builder *b, const mgk_config *config,
 static bool has_score_terms(const mgk_config *config)
 {
     return config->attention_scale > 0 || config->attention_cap > 0 || config->window > 0 ||
-           config->positions == MGK_POSITIONS_ALIBI;
+           mgk_config_has_distances(config);
 }
 
 static mgk_status check_kind(const mgk_config *config, const mgk_attention_kind *kind)
@@ -229,6 +229,9 @@ static void append_embedding(builder *b, const mgk_config *config)
     if (config->positions == MGK_POSITIONS_LEARNED)
         out->position =
             append(b, "embedding.position.weight", MGK_INITIAL_NORMAL, spread, 2, places, width);
+    if (config->positions == MGK_POSITIONS_BUCKETS)
+        out->buckets = append(b, "embedding.buckets.weight", MGK_INITIAL_NORMAL, 1, 2,
+                              (size_t)config->buckets, (size_t)config->heads);
     if (config->embedding_norm)
         out->embedding_norm = append_norm(b, config, "embedding.norm", width);
     if (config->embedding != config->dim)
@@ -286,6 +289,7 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
     *out = (mgk_parameters){.token = MGK_ABSENT,
                             .patch = MGK_ABSENT,
                             .position = MGK_ABSENT,
+                            .buckets = MGK_ABSENT,
                             .embedding_norm = absent,
                             .projection = absent,
                             .norm = absent,

@@ -82,7 +82,7 @@ static void plan_rest(mgk_pass *pass, plan *p)
     size_t tokens = pass->capacity_tokens;
     size_t pooled = classifies ? sequences : 0,
            final = mgk_config_has_final_norm(config) ? rows : 0;
-    bool alibi = config->positions == MGK_POSITIONS_ALIBI;
+    size_t biased = mgk_config_has_distances(config) ? (size_t)config->heads : 0;
     size_t normed = mgk_config_has_final_norm(config) || config->embedding_norm ? rows : 0;
     size_t shifted = pass->shifted ? (size_t)config->mixtures * pass->width : 0;
     size_t hidden = (size_t)config->classifier;
@@ -92,7 +92,7 @@ static void plan_rest(mgk_pass *pass, plan *p)
     add(p, &pass->angles, rotary ? tokens : 0, (size_t)config->head_dim, real);
     add(p, &pass->local_angles, rotary && config->local_base > 0 ? tokens : 0,
         (size_t)config->head_dim, real);
-    add(p, &pass->distances, alibi ? (size_t)config->heads : 0, 2 * tokens - 1, real);
+    add(p, &pass->distances, biased, 2 * tokens - 1, real);
     add(p, &pass->embedded, rows, dim, real);
     add(p, &pass->branch, rows, dim, real);
     add(p, &pass->final, final, dim, real);
@@ -157,6 +157,8 @@ static const char *special_part(const mgk_config *config, int tokens)
         return "a cap of its scores or logits";
     if (config->positions == MGK_POSITIONS_ALIBI)
         return "ALiBi";
+    if (config->positions == MGK_POSITIONS_BUCKETS)
+        return "biases by distance";
     if (config->query_norm != MGK_QUERY_NORM_NONE)
         return "norms of its queries and keys";
     if (config->norm == MGK_NORMALIZATION_LAYER && config->norm_parameters != MGK_NORM_ALL)
@@ -254,7 +256,7 @@ static bool is_foreign(const mgk_config *config)
            config->norm_parameters != MGK_NORM_ALL || config->query_norm != MGK_QUERY_NORM_NONE ||
            config->attention_output_bias != MGK_OUTPUT_BIAS_SAME || config->attention_scale > 0 ||
            config->attention_cap > 0 || config->window > 0 || config->logit_cap > 0 ||
-           config->logit_scale != 1 || config->positions == MGK_POSITIONS_ALIBI ||
+           config->logit_scale != 1 || mgk_config_has_distances(config) ||
            config->positions == MGK_POSITIONS_NONE;
 }
 

@@ -20,7 +20,8 @@ typedef struct mgk_model_format {
     const char *name;               /* for people */
     const char *const *model_types; /* [·, NULL]: of config.json; NULL: `matches` decides */
     const char *const *beside;      /* [·, NULL]: name parts of redundant tensors; or NULL */
-    const char *const *apart; /* [·, NULL]: words in the names of heads, see unused.h; or NULL */
+    const char *const *apart;   /* [·, NULL]: words in the names of heads, see unused.h; or NULL */
+    const char *const *decoder; /* [·, NULL]: the same of a decoder that is not run; or NULL */
     const char *root; /* a tensor of all models, under the name of the model's module; or NULL */
     bool asks;        /* uses the options; other formats refuse them */
     /* The assumptions about the model, for people; "": none. NULL: never any. */
@@ -79,7 +80,8 @@ extern const mgk_model_format mgk_format_lm;     /* and language models */
 extern const mgk_model_format mgk_format_bert;   /* Hugging Face: bert, roberta, distilbert, */
 extern const mgk_model_format mgk_format_gpt2;   /* gpt2, */
 extern const mgk_model_format mgk_format_llama;  /* llama, */
-extern const mgk_model_format mgk_format_vit;    /* vit */
+extern const mgk_model_format mgk_format_vit;    /* vit, */
+extern const mgk_model_format mgk_format_t5;     /* the encoders of t5 */
 
 /*
  * Reads the tensors prefix + name of a file of mgk_model_save to host float64 [parameters.total].
