@@ -32,10 +32,14 @@ def double_norms():
         yield
 
 
-def write(name, model, seed, sizes=LENGTHS, pre_norm=False):
+def write(name, model, seed, sizes=LENGTHS, pre_norm=False, sinusoids=False):
+    """sinusoids: positions stay as they are computed."""
     folder = os.path.join(HERE, name)
     shutil.rmtree(folder, ignore_errors=True)
     scatter(model, seed)
+    if sinusoids:
+        positions = model.get_encoder().embed_positions
+        positions.weight = torch.nn.Parameter(positions.create_weight(), requires_grad=False)
     model.save_pretrained(folder)
     ids, mask = batch(seed + 1, sizes)
     with double_norms():
@@ -58,6 +62,24 @@ def main():
     write("t5-encoder", transformers.T5EncoderModel(flan), 32, lengths, pre_norm=True)
     mt5 = transformers.MT5Config(tie_word_embeddings=False, **sizes)
     write("mt5", transformers.MT5ForConditionalGeneration(mt5), 33, lengths, pre_norm=True)
+
+    sizes = dict(vocab_size=WORDS, d_model=12, encoder_layers=2, encoder_attention_heads=3,
+                 encoder_ffn_dim=20, decoder_layers=1, decoder_attention_heads=2,
+                 decoder_ffn_dim=8, max_position_embeddings=16, pad_token_id=1, eos_token_id=2,
+                 decoder_start_token_id=2, **EAGER)
+    bart = transformers.BartConfig(**sizes)
+    write("bart", transformers.BartForConditionalGeneration(bart), 34)
+    mbart = transformers.MBartConfig(scale_embedding=True, activation_function="relu", **sizes)
+    write("mbart", transformers.MBartModel(mbart), 35, pre_norm=True)
+    marian = transformers.MarianConfig(scale_embedding=True, activation_function="swish", **sizes)
+    write("marian", transformers.MarianMTModel(marian), 36, sinusoids=True)
+    # Its own embeddings, and positions in the file.
+    own = transformers.MarianConfig(share_encoder_decoder_embeddings=False, tie_word_embeddings=False,
+                                    decoder_vocab_size=7, **sizes)
+    write("marian-own", transformers.MarianModel(own), 37)
+    pegasus = transformers.PegasusConfig(scale_embedding=True, **{**sizes, "d_model": 15})
+    write("pegasus", transformers.PegasusForConditionalGeneration(pegasus), 38, pre_norm=True,
+          sinusoids=True)
 
 
 if __name__ == "__main__":

@@ -163,7 +163,10 @@ int main(void)
                                            "camembert",   "bert-padded",
                                            "electra",     "electra-wide",
                                            "albert",      "t5",
-                                           "t5-encoder",  "mt5"};
+                                           "t5-encoder",  "mt5",
+                                           "bart",        "mbart",
+                                           "marian",      "marian-own",
+                                           "pegasus"};
     enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
     enum { OTHERS = 4 };
     struct CMUnitTest tests[OTHERS + FAMILIES] = {

@@ -41,7 +41,7 @@ static void copy_config(const char *family)
     mgk_unmap_file(&file);
 }
 
-enum { MOST_TENSORS = 64, MOST_NUMBERS = 512 };
+enum { MOST_TENSORS = 96, MOST_NUMBERS = 512 };
 
 static const double zeros[MOST_NUMBERS];
 
@@ -153,6 +153,9 @@ static const struct {
      STATUS_UNSUPPORTED, refused},
     {"t5", "lm_head.weight", 2, STATUS_OK, "the decoder is not run: its 16 tensors are left out"},
     {"t5-encoder", "classifier.weight", 2, STATUS_OK, "1 tensor is not used: classifier.weight"},
+    {"bart", "model.encoder.layer_norm.weight", 1, STATUS_UNSUPPORTED, refused},
+    {"bart", "model.encoder.version", 1, STATUS_OK,
+     "the decoder is not run: its 30 tensors are left out"},
     {"vit", "vit.embeddings.mask_token", 3, STATUS_OK, "not used: classifier."},
     {"vit", "vit.embeddings.distillation_token", 3, STATUS_UNSUPPORTED, refused},
 };

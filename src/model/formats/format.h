@@ -81,7 +81,8 @@ extern const mgk_model_format mgk_format_bert;   /* Hugging Face: bert, roberta,
 extern const mgk_model_format mgk_format_gpt2;   /* gpt2, */
 extern const mgk_model_format mgk_format_llama;  /* llama, */
 extern const mgk_model_format mgk_format_vit;    /* vit, */
-extern const mgk_model_format mgk_format_t5;     /* the encoders of t5 */
+extern const mgk_model_format mgk_format_t5;     /* the encoders of t5, */
+extern const mgk_model_format mgk_format_bart;   /* bart, mbart, marian, pegasus */
 
 /*
  * Reads the tensors prefix + name of a file of mgk_model_save to host float64 [parameters.total].

@@ -131,7 +131,6 @@ mgk_status mgk_hugging_face_language_model(const mgk_checkpoint *checkpoint,
 
 const char *const mgk_hugging_face_decoder[] = {"decoder", "lm_head", "proj_out",
                                                 "final_logits_bias", NULL};
-const char *const mgk_hugging_face_shared_tokens[] = {"shared.weight", NULL};
 
 void mgk_hugging_face_encoder_tokens(const mgk_checkpoint *checkpoint, const char *anchor,
                                      mgk_recipe *out)

@@ -39,12 +39,11 @@ mgk_status mgk_hugging_face_language_model(const mgk_checkpoint *checkpoint,
                                            const mgk_tensor_names *names,
                                            const mgk_parameter *parameter, mgk_recipe *out);
 
-/*
- * An encoder of which a decoder follows. Words in the names of the decoder's tensors, its output
- * layer included, for mgk_model_format.decoder; names of tensors that repeat the embedding.
- */
+/* For mgk_model_format.decoder: words in the names of a decoder's tensors, and of its output's. */
 extern const char *const mgk_hugging_face_decoder[];
-extern const char *const mgk_hugging_face_shared_tokens[];
+
+/* The tensors of layers of bart and its relatives. */
+extern const mgk_tensor_row mgk_hugging_face_bart_rows[];
 
 /*
  * Names the tensor of the encoder's token embedding: its own, "encoder.embed_tokens.weight", or

@@ -96,10 +96,11 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
 
 static const char *const types[] = {"t5", "mt5", NULL};
 static const char *const apart[] = {"classification_head", NULL};
+static const char *const beside[] = {"shared.weight", NULL};
 
 const mgk_model_format mgk_format_t5 = {.name = "Hugging Face's t5, its encoder",
                                         .model_types = types,
-                                        .beside = mgk_hugging_face_shared_tokens,
+                                        .beside = beside,
                                         .apart = apart,
                                         .decoder = mgk_hugging_face_decoder,
                                         .root = root,
