@@ -77,7 +77,8 @@ def main():
     own = transformers.MarianConfig(share_encoder_decoder_embeddings=False, tie_word_embeddings=False,
                                     decoder_vocab_size=7, **sizes)
     write("marian-own", transformers.MarianModel(own), 37)
-    pegasus = transformers.PegasusConfig(scale_embedding=True, **{**sizes, "d_model": 15})
+    pegasus = transformers.PegasusConfig(scale_embedding=True, **{**sizes, "d_model": 15,
+                                         "decoder_attention_heads": 3})
     write("pegasus", transformers.PegasusForConditionalGeneration(pegasus), 38, pre_norm=True,
           sinusoids=True)
 
