@@ -160,7 +160,7 @@ static void check_outputs(const golden_run *run, const mgk_pass *pass)
 {
     const mgk_config *config = &run->model->config;
     assert_int_equal(run->outputs, config->layers);
-    assert_true((run->last_output == pass->output) == !config->pre_norm);
+    assert_true((run->last_output == pass->output) == !mgk_config_has_final_norm(config));
 }
 
 static void check_precision(const char *checkpoint, const mgk_model_options *options,

@@ -42,7 +42,7 @@ static void check_resized(mgk_tensors *tensors, const mgk_tensor_info *expected)
     assert_ok(mgk_alloc(expected->count, 1, &found));
     assert_ok(mgk_tensors_read(tensors, expected, 0, expected->count, MGK_DTYPE_F64, bytes));
     assert_ok(mgk_image_read(path, &image));
-    assert_ok(mgk_image_resize(&image, filter_of(filter), side, found));
+    assert_ok(mgk_image_resize(&image, filter_of(filter), side, side, side, found));
     for (size_t i = 0; i < expected->count; i++)
         if ((double)found[i] != bytes[i])
             fail_msg("%s [%zu]: %d, expected %g", expected->name, i, found[i], bytes[i]);
@@ -101,26 +101,39 @@ static void test_patches(void **state)
 {
     (void)state;
     const mgk_picture_form usual = {.patch = 4,
+                                    .extra = 1,
                                     .side = 12,
                                     .resampling = MGK_RESAMPLING_BILINEAR,
                                     .scale = 1 / 255.0,
                                     .mean = {0.5, 0.5, 0.5},
                                     .deviation = {0.5, 0.5, 0.5}};
     const mgk_picture_form other = {.patch = 3,
+                                    .extra = 1,
                                     .side = 9,
                                     .resampling = MGK_RESAMPLING_BICUBIC,
                                     .scale = 1 / 255.0,
                                     .mean = {0.485, 0.456, 0.406},
                                     .deviation = {0.229, 0.224, 0.225}};
     check_patches("vit", &usual);
+    const mgk_picture_form cut = {.patch = 4,
+                                  .side = 12,
+                                  .extra = 1,
+                                  .edge = 14,
+                                  .shortest = true,
+                                  .resampling = MGK_RESAMPLING_BICUBIC,
+                                  .scale = 1 / 255.0,
+                                  .mean = {0.48145466, 0.4578275, 0.40821073},
+                                  .deviation = {0.26862954, 0.26130258, 0.27577711}};
     check_patches("vit-bare", &other);
+    check_patches("dinov2-gated", &cut);
 }
 
 static void test_names(void **state)
 {
     (void)state;
     const char *const paths[] = {"absent.png"};
-    const mgk_picture_form form = {.patch = 2, .side = 6, .resampling = MGK_RESAMPLING_NONE};
+    const mgk_picture_form form = {
+        .patch = 2, .extra = 1, .side = 6, .resampling = MGK_RESAMPLING_NONE};
     mgk_pictures *pictures;
     assert_ok(mgk_pictures_open(paths, 1, &form, &pictures));
     mgk_token_text text = mgk_pictures_text(pictures);
@@ -141,10 +154,10 @@ static void test_no_resizing(void **state)
     const unsigned char pixels[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
     unsigned char out[12];
     mgk_image image = {2, 2, (unsigned char *)(uintptr_t)pixels};
-    assert_ok(mgk_image_resize(&image, MGK_RESAMPLING_NONE, 2, out));
+    assert_ok(mgk_image_resize(&image, MGK_RESAMPLING_NONE, 2, 2, 2, out));
     assert_memory_equal(out, pixels, 12);
     image.width = 1;
-    assert_fails(mgk_image_resize(&image, MGK_RESAMPLING_NONE, 2, out), STATUS_SHAPE);
+    assert_fails(mgk_image_resize(&image, MGK_RESAMPLING_NONE, 2, 2, 2, out), STATUS_SHAPE);
     assert_non_null(strstr(mgk_fail_message(), "1 x 2 pixels"));
 }
 

@@ -13,6 +13,7 @@ Each folder has the checkpoint as transformers saves it, and expected.safetensor
 
 import os
 import shutil
+from unittest import mock
 
 import torch
 import transformers
@@ -25,10 +26,23 @@ SHAPE = dict(vocab_size=WORDS, hidden_size=12, num_hidden_layers=2, num_attentio
              intermediate_size=20, max_position_embeddings=16, **EAGER)
 
 
+def angles(self, x, position_ids, layer_type):
+    """Cosines and sines of rotary positions of one kind of layer, in double precision."""
+    base = self.config.rope_parameters[layer_type]["rope_theta"]
+    dim = self.config.hidden_size // self.config.num_attention_heads
+    frequency = base ** (-torch.arange(0, dim, 2, dtype=torch.float64) / dim)
+    angle = position_ids[:, :, None].double() * torch.cat([frequency, frequency])
+    return angle.cos(), angle.sin()
+
+
 def expect(folder, model, ids, mask, pre_norm=False):
-    """pre_norm: the last of the model's hidden states is not that of a layer, but of the norm."""
+    """pre_norm: transformers gives the last state after the norm, not after the layer."""
     model = getattr(model, model.base_model_prefix, model).double().eval()
-    with torch.no_grad(), double_throughout():
+    modern = transformers.models.modernbert.modeling_modernbert
+    rotate = transformers.models.llama.modeling_llama.apply_rotary_pos_emb  # keeps the precision
+    with torch.no_grad(), double_throughout(), \
+            mock.patch.object(modern.ModernBertRotaryEmbedding, "forward", angles), \
+            mock.patch.object(modern, "apply_rotary_pos_emb", rotate):
         out = model(ids, attention_mask=mask, output_attentions=True, output_hidden_states=True)
     valid = mask.double()
     pairs = valid[:, None, :, None] * valid[:, None, None, :]
@@ -42,16 +56,17 @@ def expect(folder, model, ids, mask, pre_norm=False):
               os.path.join(folder, "expected.safetensors"))
 
 
-def write(name, model, seed, padding=None):
-    """padding: an id that is put inside of the sequences."""
+def write(name, model, seed, padding=None, times=1):
+    """padding: an id that is put inside of the sequences, which are repeated so many times."""
     folder = os.path.join(HERE, name)
     shutil.rmtree(folder, ignore_errors=True)
     scatter(model, seed)
     model.save_pretrained(folder)
     ids, mask = batch(seed + 1)
+    ids, mask = ids.repeat(1, times), torch.cat([mask] * times, 1).sort(1, descending=True).values
     if padding is not None:
         ids[0, 0] = ids[0, 3] = ids[0, 4] = ids[1, 2] = padding
-    expect(folder, model, ids, mask)
+    expect(folder, model, ids, mask, model.config.model_type == "modernbert")
 
 
 def main():
@@ -69,6 +84,19 @@ def main():
     albert = transformers.AlbertConfig(embedding_size=8, num_hidden_groups=2,
                                        **{**SHAPE, "num_hidden_layers": 5})
     write("albert", transformers.AlbertForMaskedLM(albert), 27)
+    mpnet = transformers.MPNetConfig(pad_token_id=1, **{**SHAPE, "max_position_embeddings": 34})
+    write("mpnet", transformers.MPNetForMaskedLM(mpnet), 31, padding=1, times=3)
+    clip = transformers.CLIPTextConfig(**SHAPE)
+    write("clip-text", transformers.CLIPTextModel(clip), 28)
+    modern = transformers.ModernBertConfig(local_attention=4, pad_token_id=0, cls_token_id=1,
+                                           sep_token_id=2, bos_token_id=1, eos_token_id=2,
+                                           **{**SHAPE, "num_hidden_layers": 4})
+    write("modernbert", transformers.ModernBertForMaskedLM(modern), 29)
+    biased = transformers.ModernBertConfig(local_attention=5, norm_bias=True, attention_bias=True,
+                                           mlp_bias=True, global_attn_every_n_layers=2,
+                                           pad_token_id=0, cls_token_id=1, sep_token_id=2,
+                                           bos_token_id=1, eos_token_id=2, **SHAPE)
+    write("modernbert-biased", transformers.ModernBertModel(biased), 30)
 
 
 if __name__ == "__main__":

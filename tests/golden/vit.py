@@ -16,6 +16,7 @@ import os
 import shutil
 import struct
 import zlib
+from unittest import mock
 
 import numpy as np
 import torch
@@ -92,7 +93,8 @@ def write_pictures():
 
 
 def rgb(name):
-    return Image.open(os.path.join(PICTURES, name)).convert("RGB")
+    """The picture without its transparency, which new versions of transformers lay on white."""
+    return Image.fromarray(np.asarray(Image.open(os.path.join(PICTURES, name)).convert("RGB")))
 
 
 def write_resized(names):
@@ -105,11 +107,28 @@ def write_resized(names):
     save_file(resized, os.path.join(PICTURES, "resized.safetensors"))
 
 
-def pixels_of(processor, side):
+def prepared(processor, name):
+    """The picture, resized and cut by Pillow, as the processor says: [S, S, 3], bytes."""
+    image = rgb(name)
+    size = dict(processor.size)
+    if processor.do_resize and "shortest_edge" in size:
+        edge, (width, height) = size["shortest_edge"], image.size
+        short = min(width, height)
+        image = image.resize((edge * width // short, edge * height // short),
+                             resample=processor.resample)
+    elif processor.do_resize:
+        image = image.resize((size["width"], size["height"]), resample=processor.resample)
+    if processor.do_center_crop:
+        crop = dict(processor.crop_size)["height"]
+        left, top = (image.size[0] - crop) // 2, (image.size[1] - crop) // 2
+        image = image.crop((left, top, left + crop, top + crop))
+    return np.asarray(image)
+
+
+def pixels_of(processor):
     """Returns [B, 3, S, S], in double; it agrees with transformers' own processor to float
     precision."""
-    values = np.stack([np.asarray(rgb(name).resize((side, side), resample=processor.resample))
-                       for name in SAMPLES]).astype(np.float64)
+    values = np.stack([prepared(processor, name) for name in SAMPLES]).astype(np.float64)
     values = values * processor.rescale_factor - np.array(processor.image_mean)
     values = (values / np.array(processor.image_std)).transpose(0, 3, 1, 2)
     theirs = processor([rgb(name) for name in SAMPLES], return_tensors="np")["pixel_values"]
@@ -121,8 +140,7 @@ def patches_of(pixels, patch):
     samples, channels, side, _ = pixels.shape
     across = side // patch
     cut = pixels.reshape(samples, channels, across, patch, across, patch)
-    cut = cut.permute(0, 2, 4, 1, 3, 5).reshape(samples, across * across, -1)
-    return torch.cat([torch.zeros(samples, 1, cut.shape[-1], dtype=cut.dtype), cut], dim=1)
+    return cut.permute(0, 2, 4, 1, 3, 5).reshape(samples, across * across, -1)
 
 
 def write_model(name, model, seed, processor):
@@ -131,12 +149,18 @@ def write_model(name, model, seed, processor):
     scatter(model, seed)
     model.save_pretrained(folder)
     processor.save_pretrained(folder)
-    model = getattr(model, "vit", model).double().eval()
-    pixels = pixels_of(processor, model.config.image_size)
-    with torch.no_grad(), double_throughout():
-        out = model(pixels, output_attentions=True)
-    save_file({"patches": patches_of(pixels, model.config.patch_size),
+    model = getattr(model, model.base_model_prefix, model).double().eval()
+    pixels = pixels_of(processor)
+    interpolate = torch.nn.functional.interpolate
+    with torch.no_grad(), double_throughout(), mock.patch.object(
+            torch.nn.functional, "interpolate", lambda x, **k: interpolate(x.double(), **k)):
+        out = model(pixels, output_attentions=True, output_hidden_states=True)
+    patches = patches_of(pixels, model.config.patch_size)
+    extra = out.last_hidden_state.shape[1] - patches.shape[1]
+    zeros = torch.zeros(patches.shape[0], extra, patches.shape[2], dtype=patches.dtype)
+    save_file({"patches": torch.cat([zeros, patches], dim=1).contiguous(),
                "attention": torch.stack(out.attentions).contiguous(),
+               "outputs": torch.stack(out.hidden_states[1:]).contiguous(),
                "hidden": out.last_hidden_state.contiguous()},
               os.path.join(folder, "expected.safetensors"))
 
@@ -155,6 +179,33 @@ def main():
                 transformers.ViTImageProcessorPil(size={"height": 9, "width": 9}, resample=3,
                                                   image_mean=[0.485, 0.456, 0.406],
                                                   image_std=[0.229, 0.224, 0.225]))
+    teacher = transformers.DeiTConfig(image_size=8, patch_size=4, hidden_act="relu", **shape)
+    write_model("deit", transformers.DeiTForImageClassificationWithTeacher(teacher), 13,
+                transformers.DeiTImageProcessorPil(size={"height": 11, "width": 11},
+                                                   crop_size={"height": 8, "width": 8}))
+    plain = {key: value for key, value in shape.items() if key != "intermediate_size"}
+    dino = transformers.Dinov2Config(image_size=8, patch_size=4, mlp_ratio=2, **plain)
+    write_model("dinov2", transformers.Dinov2Model(dino), 14,
+                transformers.BitImageProcessorPil(size={"shortest_edge": 9},
+                                                  crop_size={"height": 8, "width": 8}))
+    # Positions of 4 x 4 patches, interpolated to 3 x 3.
+    gated = transformers.Dinov2Config(image_size=16, patch_size=4, use_swiglu_ffn=True, mlp_ratio=2,
+                                      **plain)
+    write_model("dinov2-gated", transformers.Dinov2Model(gated), 15,
+                transformers.BitImageProcessorPil(size={"shortest_edge": 14},
+                                                  crop_size={"height": 12, "width": 12}))
+    registers = transformers.Dinov2WithRegistersConfig(image_size=8, patch_size=4, mlp_ratio=2,
+                                                       num_register_tokens=2, qkv_bias=False, **plain)
+    write_model("dinov2-registers", transformers.Dinov2WithRegistersModel(registers), 16,
+                transformers.BitImageProcessorPil(size={"shortest_edge": 8},
+                                                  crop_size={"height": 8, "width": 8}))
+    clip = transformers.CLIPVisionConfig(image_size=12, patch_size=4, **shape)
+    write_model("clip-vision", transformers.CLIPVisionModel(clip), 17,
+                transformers.CLIPImageProcessorPil(size={"shortest_edge": 13},
+                                                   crop_size={"height": 12, "width": 12}))
+    siglip = transformers.SiglipVisionConfig(image_size=12, patch_size=4, **shape)
+    write_model("siglip-vision", transformers.SiglipVisionModel(siglip), 18,
+                transformers.SiglipImageProcessorPil(size={"height": 12, "width": 12}))
 
 
 main()

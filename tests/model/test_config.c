@@ -150,9 +150,12 @@ static mgk_config unusual_config(void)
         .window = 7,
         .local = {5},
         .branch_norm = true,
+        .first_norm = true,
+        .final_norm = true,
+        .layer_groups = 2,
+        .embedding = 30,
         .norm_parameters = MGK_NORM_WEIGHT,
         .alibi_scale = 0.25,
-        .buckets = 8,
         .bucket_limit = 20,
         .rotary_dim = 6,
         .local_base = 300,
@@ -187,18 +190,32 @@ static mgk_config rotary_config(void)
     return config;
 }
 
+/* And a norm less at both ends, and positions that skip padding. */
+static mgk_config clip_config(void)
+{
+    mgk_config config;
+    mgk_config_defaults(MGK_FAMILY_ENCODER, &config);
+    config.first_norm = config.final_norm = false;
+    config.positions_skip_padding = true;
+    config.padding = 3;
+    return config;
+}
+
 /* An encoder of pictures, which unusual_config cannot be. */
 static mgk_config picture_config(void)
 {
     mgk_config config;
     mgk_config_defaults(MGK_FAMILY_ENCODER, &config);
     config.picture = (mgk_picture_form){.patch = 7,
+                                        .extra = 3,
+                                        .edge = 25,
+                                        .shortest = true,
                                         .side = 21,
                                         .resampling = MGK_RESAMPLING_BICUBIC,
                                         .scale = 1 / 255.0,
                                         .mean = {0.1, -0.2, 0},
                                         .deviation = {0.3, -1, 1e-3}};
-    config.length = config.vocabulary = 10;
+    config.length = config.vocabulary = 12;
     return config;
 }
 
@@ -222,6 +239,7 @@ static void test_json_round_trip(void **state)
     (void)state;
     round_trip(unusual_config());
     round_trip(picture_config());
+    round_trip(clip_config());
     round_trip(rotary_config());
 }
 
@@ -337,9 +355,9 @@ static void test_json_refused(void **state)
         {"{\"family\":\"lm\",\"activation\":\"tanh\"}", "activation"},
         {"{\"family\":\"lm\",\"positions\":true}", "positions"},
         {"{\"family\":\"encoder\",\"buckets\":3}", "buckets"},
-        {"{\"family\":\"encoder\",\"positions\":\"buckets\",\"buckets\":6}", "buckets"},
-        {"{\"family\":\"encoder\",\"positions\":\"buckets\",\"bucket_limit\":8}", "bucket_limit"},
-        {"{\"family\":\"lm\",\"positions\":\"buckets\"}", "causal"},
+        {"{\"family\":\"encoder\",\"buckets\":6}", "buckets"},
+        {"{\"family\":\"encoder\",\"buckets\":32,\"bucket_limit\":8}", "bucket_limit"},
+        {"{\"family\":\"lm\",\"buckets\":32}", "buckets"},
         {"{\"family\":\"encoder\",\"patch\":-1}", "patch"},
         {"{\"family\":\"encoder\",\"patch\":2,\"image\":5}", "image"},
         {"{\"family\":\"encoder\",\"resampling\":\"sinc\"}", "resampling"},

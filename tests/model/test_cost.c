@@ -118,7 +118,7 @@ static void parallel_parts(void **state)
 {
     (void)state;
     mgk_config config = small(MGK_FAMILY_LM, "softmax", 1);
-    config.layers = 2;
+    config.layers = config.layer_groups = 2;
     config.head_dim = 4;
     config.rotary_dim = 2;
     config.pre_norm = config.attention_bias = true;

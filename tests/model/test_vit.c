@@ -91,6 +91,13 @@ static void test_preprocessor(void **state)
     assert_true(model->config.picture.scale == 1);
     assert_true(model->config.picture.mean[0] == 0 && model->config.picture.deviation[0] == 1);
     mgk_model_free(model);
+    assert_ok(load(MODEL,
+                   "{\"size\": {\"shortest_edge\": 14}, \"do_center_crop\": true, "
+                   "\"crop_size\": {\"height\": 12, \"width\": 12}}",
+                   &model));
+    assert_int_equal(model->config.picture.edge, 14);
+    assert_true(model->config.picture.shortest);
+    mgk_model_free(model);
 }
 
 static void test_refused(void **state)
@@ -127,7 +134,13 @@ static void test_refused(void **state)
         {MODEL, "{\"resample\": 6}", STATUS_FORMAT, "resample 6"},
         {MODEL, "{\"resample\": -1}", STATUS_FORMAT, "resample -1"},
         {MODEL, "{\"do_resize\": 1}", STATUS_FORMAT, "\"do_resize\""},
-        {MODEL, "{\"do_center_crop\": true}", STATUS_UNSUPPORTED, "\"do_center_crop\""},
+        {MODEL, "{\"do_center_crop\": true, \"crop_size\": 10}", STATUS_UNSUPPORTED,
+         "pictures are cut to 10 pixels, but the model's have 12"},
+        {MODEL, "{\"do_center_crop\": true, \"size\": 11}", STATUS_UNSUPPORTED,
+         "resized to 11 pixels, less than the 12 that are cut out"},
+        {MODEL, "{\"do_center_crop\": true, \"size\": {\"shortest_edge\": 13.5}}", STATUS_FORMAT,
+         "\"shortest_edge\" is not an integer"},
+        {MODEL, "{\"do_center_crop\": true, \"size\": 1073741824}", STATUS_FORMAT, "image_edge"},
         {MODEL, "{\"do_pad\": true}", STATUS_UNSUPPORTED, "\"do_pad\""},
         {MODEL, "{\"rescale_factor\": 0}", STATUS_FORMAT, "rescale_factor"},
         {MODEL, "{\"rescale_factor\": 1e300}", STATUS_FORMAT, "image_scale"},

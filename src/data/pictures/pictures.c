@@ -19,10 +19,12 @@ struct mgk_pictures {
 static mgk_status name_patches(mgk_pictures *p)
 {
     size_t across = mgk_picture_patches(&p->form), tokens = mgk_picture_tokens(&p->form);
+    const size_t extra = (size_t)p->form.extra;
     TRY(mgk_alloc(tokens, sizeof(*p->texts), &p->texts));
-    strcpy(p->texts[0], "class");
-    for (size_t t = 1; t < tokens; t++)
-        snprintf(p->texts[t], TEXT_SIZE, "%zu,%zu", (t - 1) / across, (t - 1) % across);
+    for (size_t t = 0; t < extra; t++)
+        snprintf(p->texts[t], TEXT_SIZE, t ? "extra %zu" : "class", t);
+    for (size_t t = extra; t < tokens; t++)
+        snprintf(p->texts[t], TEXT_SIZE, "%zu,%zu", (t - extra) / across, (t - extra) % across);
     return STATUS_OK;
 }
 
@@ -76,11 +78,32 @@ static void cut(const mgk_picture_form *form, const unsigned char *square, doubl
 {
     size_t across = mgk_picture_patches(form), tokens = mgk_picture_tokens(form);
     size_t size = mgk_patch_size(form), patch = (size_t)form->patch;
-    memset(patches, 0, size * sizeof(*patches));
-    for (size_t t = 1; t < tokens; t++) {
-        size_t y = (t - 1) / across * patch, x = (t - 1) % across * patch;
+    const size_t extra = (size_t)form->extra;
+    memset(patches, 0, extra * size * sizeof(*patches));
+    for (size_t t = extra; t < tokens; t++) {
+        size_t y = (t - extra) / across * patch, x = (t - extra) % across * patch;
         cut_patch(form, square + (y * (size_t)form->side + x) * MGK_CHANNELS, patches + t * size);
     }
+}
+
+/* The size of a resized picture, before its centre is cut out. */
+static mgk_status resize(const mgk_picture_form *form, const mgk_image *image,
+                         unsigned char *square)
+{
+    const size_t side = (size_t)form->side, edge = form->edge ? (size_t)form->edge : side;
+    size_t width = edge, height = edge;
+    if (form->resampling == MGK_RESAMPLING_NONE && form->edge) {
+        width = image->width;
+        height = image->height;
+        if (width < side || height < side)
+            return mgk_fail(STATUS_SHAPE, "%zu x %zu pixels: expected at least %zu x %zu", width,
+                            height, side, side);
+    } else if (form->shortest && image->width <= image->height) {
+        height = edge * image->height / image->width;
+    } else if (form->shortest) {
+        width = edge * image->width / image->height;
+    }
+    return mgk_image_resize(image, form->resampling, width, height, side, square);
 }
 
 mgk_status mgk_pictures_read(const mgk_pictures *pictures, size_t index, int32_t *ids,
@@ -93,7 +116,7 @@ mgk_status mgk_pictures_read(const mgk_pictures *pictures, size_t index, int32_t
     mgk_status status;
     CHECK(mgk_image_read(pictures->paths[index], &image));
     CHECK(mgk_alloc(side * side, MGK_CHANNELS, &square));
-    status = mgk_image_resize(&image, form->resampling, side, square);
+    status = resize(form, &image, square);
     if (status != STATUS_OK) {
         mgk_fail_prefix(status, pictures->paths[index]);
         goto out;

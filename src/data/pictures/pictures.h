@@ -21,14 +21,14 @@ size_t mgk_pictures_count(const mgk_pictures *pictures);
 
 /*
  * Reads picture `index`, below the count, into ids [N], the positions of the tokens, and patches
- * [N, 3 P²]: row 0 is zeros, the columns of a patch are ordered (channel, row, column). Fails as
- * mgk_image_read and mgk_image_resize, naming the file.
+ * [N, 3 P²]: the first X rows are zeros, the columns of a patch are ordered (channel, row, column).
+ * Fails as mgk_image_read and mgk_image_resize, naming the file.
  */
 mgk_status mgk_pictures_read(const mgk_pictures *pictures, size_t index, int32_t *ids,
                              double *patches);
 
-/* Texts of the ids: "class", then row and column of each patch, "0,0", "0,1", ...; valid as long as
- * the pictures. */
+/* Texts of the ids: "class", "extra 1", ..., then row and column of each patch, "0,0", "0,1", ...;
+ * valid as long as the pictures. */
 mgk_token_text mgk_pictures_text(const mgk_pictures *pictures);
 
 #endif

@@ -15,9 +15,9 @@ typedef struct window {
     int32_t *weights; /* [count], in units of 2^-22 */
 } window;
 
-/* The windows of all outputs of a row or column. */
+/* The windows of the outputs of a row or column that are kept. */
 typedef struct windows {
-    window *list; /* [out] */
+    window *list; /* [kept] */
     int32_t *weights;
 } windows;
 
@@ -81,17 +81,23 @@ static void fix_weights(window *w, double *exact)
     }
 }
 
-static mgk_status make_filtered(size_t in, size_t out, mgk_resampling resampling, windows *made)
+/* A row or column of `in` values resized to `out`, of which `kept` from `first` on are kept. */
+typedef struct resizing {
+    size_t in, out, first, kept;
+} resizing;
+
+static mgk_status make_filtered(const resizing *r, mgk_resampling resampling, windows *made)
 {
+    const size_t in = r->in, out = r->out;
     double scale = (double)in / (double)out, stretch = scale > 1 ? scale : 1;
     double reach = filters[resampling].reach * stretch;
     size_t most = (size_t)ceil(reach) * 2 + 1;
     double *exact;
     TRY(mgk_alloc(most, sizeof(*exact), &exact));
-    mgk_status status = mgk_alloc(out * most, sizeof(*made->weights), &made->weights);
-    for (size_t i = 0; status == STATUS_OK && i < out; i++) {
+    mgk_status status = mgk_alloc(r->kept * most, sizeof(*made->weights), &made->weights);
+    for (size_t i = 0; status == STATUS_OK && i < r->kept; i++) {
         window *w = &made->list[i];
-        double center = ((double)i + 0.5) * scale;
+        double center = ((double)(r->first + i) + 0.5) * scale;
         double low = center - reach + 0.5, high = center + reach + 0.5;
         w->first = low > 0 ? (size_t)low : 0;
         w->count = (high < (double)in ? (size_t)high : in) - w->first;
@@ -106,24 +112,27 @@ static mgk_status make_filtered(size_t in, size_t out, mgk_resampling resampling
 }
 
 /* One input per output; positions accumulate as in Pillow, so that rounding agrees. */
-static mgk_status make_nearest(size_t in, size_t out, windows *made)
+static mgk_status make_nearest(const resizing *r, windows *made)
 {
-    double step = (double)in / (double)out, place = step * 0.5;
-    TRY(mgk_alloc(out, sizeof(*made->weights), &made->weights));
-    for (size_t i = 0; i < out; i++, place += step) {
-        size_t nearest = (size_t)place < in ? (size_t)place : in - 1;
+    double step = (double)r->in / (double)r->out, place = step * 0.5;
+    TRY(mgk_alloc(r->kept, sizeof(*made->weights), &made->weights));
+    for (size_t i = 0; i < r->first; i++)
+        place += step;
+    for (size_t i = 0; i < r->kept; i++, place += step) {
+        size_t nearest = (size_t)place < r->in ? (size_t)place : r->in - 1;
         made->weights[i] = 1 << FRACTION;
         made->list[i] = (window){nearest, 1, made->weights + i};
     }
     return STATUS_OK;
 }
 
-static mgk_status make_windows(size_t in, size_t out, mgk_resampling resampling, windows *made)
+static mgk_status make_windows(size_t in, size_t out, size_t kept, mgk_resampling resampling,
+                               windows *made)
 {
-    TRY(mgk_alloc(out, sizeof(*made->list), &made->list));
-    if (resampling == MGK_RESAMPLING_NEAREST)
-        return make_nearest(in, out, made);
-    return make_filtered(in, out, resampling, made);
+    const resizing r = {in, out, (out - kept) / 2, kept};
+    TRY(mgk_alloc(kept, sizeof(*made->list), &made->list));
+    return resampling == MGK_RESAMPLING_NEAREST ? make_nearest(&r, made)
+                                                : make_filtered(&r, resampling, made);
 }
 
 static void free_windows(windows *made)
@@ -142,23 +151,33 @@ static unsigned char filtered(const window *w, const unsigned char *values, size
     return (unsigned char)(sum < 0 ? 0 : sum > 255 ? 255 : sum);
 }
 
-mgk_status mgk_image_resize(const mgk_image *image, mgk_resampling resampling, size_t side,
-                            unsigned char *out)
+/* Copies the square in the centre of a picture that is not resized. */
+static void copy_centre(const mgk_image *image, size_t side, unsigned char *out)
+{
+    const size_t row = side * MGK_CHANNELS;
+    const size_t top = (image->height - side) / 2, left = (image->width - side) / 2;
+    for (size_t y = 0; y < side; y++)
+        memcpy(out + y * row, image->pixels + ((top + y) * image->width + left) * MGK_CHANNELS,
+               row);
+}
+
+mgk_status mgk_image_resize(const mgk_image *image, mgk_resampling resampling, size_t width,
+                            size_t height, size_t side, unsigned char *out)
 {
     mgk_status status;
     windows across = {0}, down = {0};
     unsigned char *narrow = NULL; /* [height, side, 3] */
     size_t row = side * MGK_CHANNELS;
     if (resampling == MGK_RESAMPLING_NONE) {
-        if (image->width != side || image->height != side)
+        if (image->width != width || image->height != height)
             return mgk_fail(STATUS_SHAPE,
                             "%zu x %zu pixels: the model does not resize, expected %zu x %zu",
-                            image->width, image->height, side, side);
-        memcpy(out, image->pixels, side * row);
+                            image->width, image->height, width, height);
+        copy_centre(image, side, out);
         return STATUS_OK;
     }
-    CHECK(make_windows(image->width, side, resampling, &across));
-    CHECK(make_windows(image->height, side, resampling, &down));
+    CHECK(make_windows(image->width, width, side, resampling, &across));
+    CHECK(make_windows(image->height, height, side, resampling, &down));
     CHECK(mgk_alloc(image->height * row, 1, &narrow));
     for (size_t y = 0; y < image->height; y++)
         for (size_t i = 0; i < row; i++)

@@ -64,11 +64,11 @@ void mgk_config_defaults(mgk_family family, mgk_config *config)
     config->rotary_factor = config->rotary_low = 1;
     config->rotary_high = 4;
     config->rotary_original = 8192;
-    config->rotary_whole = true;
+    config->rotary_whole = config->first_norm = config->final_norm = true;
     config->rotary_amplitude = config->alibi_scale = config->logit_scale = 1;
-    config->buckets = 32;
     config->bucket_limit = 128;
     config->padding = -1;
+    config->picture.extra = 1;
 }
 
 mgk_status mgk_config_check_name(const char *key, const char *name)
@@ -131,6 +131,9 @@ static mgk_status check_picture(const mgk_config *config)
     if (picture->side == 0 || picture->side % picture->patch)
         return mgk_fail(STATUS_USAGE, "image is %d, expected a multiple of patch, %d",
                         picture->side, picture->patch);
+    if (picture->edge > 0 && picture->edge < picture->side)
+        return mgk_fail(STATUS_USAGE, "image_edge is %d, expected 0 or at least image, %d",
+                        picture->edge, picture->side);
     size_t tokens = mgk_picture_tokens(picture);
     if ((size_t)config->length != tokens || config->vocabulary != config->length)
         return mgk_fail(STATUS_USAGE,
@@ -158,6 +161,9 @@ static mgk_status check_blocks(const mgk_config *config)
 {
     if (config->parallel != MGK_PARALLEL_NO && !config->pre_norm)
         return mgk_fail(STATUS_USAGE, "parallel is not \"no\", expected that without pre_norm");
+    if (!config->first_norm && config->parallel == MGK_PARALLEL_SHARED)
+        return mgk_fail(STATUS_USAGE,
+                        "first_norm is false, expected true if both blocks share a norm");
     if (config->norm == MGK_NORMALIZATION_RMS && config->norm_parameters == MGK_NORM_NONE)
         return mgk_fail(STATUS_USAGE, "norm_parameters is \"none\", expected a gain of RMS norms");
     if (config->cutoff_count > 0 && (config->logit_cap > 0 || config->logit_scale != 1))
@@ -173,15 +179,17 @@ static mgk_status check_blocks(const mgk_config *config)
 
 static mgk_status check_buckets(const mgk_config *config)
 {
-    if (config->positions != MGK_POSITIONS_BUCKETS)
+    if (config->buckets == 0)
         return STATUS_OK;
     if (config->buckets % 4 != 0)
         return mgk_fail(STATUS_USAGE, "buckets is %d, expected a multiple of 4", config->buckets);
     if (config->bucket_limit <= config->buckets / 4)
         return mgk_fail(STATUS_USAGE, "bucket_limit is %d, expected more than buckets / 4, %d",
                         config->bucket_limit, config->buckets / 4);
-    if (config->causal)
-        return mgk_fail(STATUS_USAGE, "causal is true, expected false with buckets");
+    if (config->causal || config->positions == MGK_POSITIONS_ALIBI)
+        return mgk_fail(STATUS_USAGE,
+                        "buckets is %d, expected 0 in a causal model and with \"alibi\"",
+                        config->buckets);
     return STATUS_OK;
 }
 
@@ -233,9 +241,6 @@ static mgk_status check_sizes(const mgk_config *config)
     if (config->positions == MGK_POSITIONS_SINUSOIDAL && config->embedding % 2 != 0)
         return mgk_fail(STATUS_USAGE, "dim is %d, expected an even number (sinusoidal positions)",
                         config->embedding);
-    if (config->positions == MGK_POSITIONS_ROTARY && config->head_dim % 2 != 0)
-        return mgk_fail(STATUS_USAGE, "head_dim is %d, expected an even number (rotary positions)",
-                        config->head_dim);
     if (config->padding >= config->vocabulary)
         return mgk_fail(STATUS_USAGE, "padding is %d, expected less than %d", config->padding,
                         config->vocabulary);
@@ -247,6 +252,28 @@ static mgk_status check_sizes(const mgk_config *config)
             config->cutoffs[i] >= config->vocabulary)
             return mgk_fail(STATUS_USAGE, "cutoffs[%d] is %d, expected ascending numbers below %d",
                             i, config->cutoffs[i], config->vocabulary);
+    return STATUS_OK;
+}
+
+/* Checks what an embedding of another width and shared layers allow. */
+static mgk_status check_embedding(const mgk_config *config)
+{
+    if (config->layer_groups > config->layers)
+        return mgk_fail(STATUS_USAGE, "layer_groups is %d, expected at most layers, %d",
+                        config->layer_groups, config->layers);
+    if (!config->first_norm && config->layer_groups != config->layers)
+        return mgk_fail(STATUS_USAGE, "first_norm is false, expected true if layers share norms");
+    if (config->embedding != config->dim &&
+        (config->picture.patch > 0 || (config->family == MGK_FAMILY_LM && config->tied)))
+        return mgk_fail(STATUS_USAGE,
+                        "embedding is %d, expected dim, %d, in a model of pictures or with a tied "
+                        "output",
+                        config->embedding, config->dim);
+    if (config->positions_skip_padding &&
+        (config->positions != MGK_POSITIONS_LEARNED || config->padding < 0))
+        return mgk_fail(STATUS_USAGE,
+                        "positions_skip_padding is true, expected false without learned positions "
+                        "and a padding id");
     return STATUS_OK;
 }
 
@@ -262,38 +289,18 @@ void mgk_config_set_local(mgk_config *config, int layer)
 
 bool mgk_config_has_final_norm(const mgk_config *config)
 {
-    return config->pre_norm || config->branch_norm;
+    return config->final_norm && (config->pre_norm || config->branch_norm);
 }
 
 bool mgk_config_has_distances(const mgk_config *config)
 {
-    return config->positions == MGK_POSITIONS_ALIBI || config->positions == MGK_POSITIONS_BUCKETS;
+    return config->positions == MGK_POSITIONS_ALIBI || config->buckets > 0;
 }
 
 bool mgk_config_has_attention_output_bias(const mgk_config *config)
 {
     return config->attention_output_bias == MGK_OUTPUT_BIAS_OWN ||
            (config->attention_output_bias == MGK_OUTPUT_BIAS_SAME && config->attention_bias);
-}
-
-/* Checks what an embedding of another width and shared layers allow. */
-static mgk_status check_embedding(const mgk_config *config)
-{
-    if (config->layer_groups > config->layers)
-        return mgk_fail(STATUS_USAGE, "layer_groups is %d, expected at most layers, %d",
-                        config->layer_groups, config->layers);
-    if (config->embedding != config->dim &&
-        (config->picture.patch > 0 || (config->family == MGK_FAMILY_LM && config->tied)))
-        return mgk_fail(STATUS_USAGE,
-                        "embedding is %d, expected dim, %d, in a model of pictures or with a tied "
-                        "output",
-                        config->embedding, config->dim);
-    if (config->positions_skip_padding &&
-        (config->positions != MGK_POSITIONS_LEARNED || config->padding < 0))
-        return mgk_fail(STATUS_USAGE,
-                        "positions_skip_padding is true, expected false without learned positions "
-                        "and a padding id");
-    return STATUS_OK;
 }
 
 mgk_status mgk_config_resolve(mgk_config *config)
@@ -314,10 +321,10 @@ mgk_status mgk_config_resolve(mgk_config *config)
         config->rotary_dim = config->head_dim;
     TRY(check_family(config));
     TRY(check_sizes(config));
+    TRY(check_embedding(config));
     TRY(check_blocks(config));
     TRY(check_buckets(config));
     TRY(check_frequencies(config));
-    TRY(check_embedding(config));
     TRY(check_picture(config));
     if ((double)config->heads * config->head_dim * config->mixtures > MAX_KEY_WIDTH)
         return mgk_fail(STATUS_USAGE, "heads * head_dim * mixtures is over %d", MAX_KEY_WIDTH);

@@ -29,8 +29,6 @@ typedef enum mgk_positions {
     MGK_POSITIONS_SINUSOIDAL, /* "sinusoidal": computed, [sin | cos] halves; C is even */
     MGK_POSITIONS_ROTARY,     /* "rotary": queries and keys are rotated (Su et al. 2021) */
     MGK_POSITIONS_ALIBI,      /* "alibi": scores + slope_h (j − i) (Press et al. 2022) */
-    MGK_POSITIONS_BUCKETS,    /* "buckets": scores + a learned bias_h of a class of j − i, in all
-                                 layers the same (Raffel et al. 2020) */
     MGK_POSITIONS_NONE        /* "none" */
 } mgk_positions;
 
@@ -128,6 +126,8 @@ typedef struct mgk_config {
     unsigned char local[MGK_MAX_LAYERS / 8];
     bool dual;        /* two documents, encoded alike, classified as [x, y, x*y, x-y] */
     bool pre_norm;    /* a norm before each block instead of after the residual sum */
+    bool first_norm;  /* pre_norm: also before the attention of layer 0 */
+    bool final_norm;  /* after the last layer, but for models with a norm after each sum */
     bool branch_norm; /* a norm after each block, before the sum; then there is none after it */
     mgk_parallel parallel; /* "no" without pre_norm */
     mgk_normalization norm;
@@ -148,7 +148,12 @@ typedef struct mgk_config {
     bool positions_skip_padding; /* learned: tokens are counted without padding, the id `padding`,
                                     which has position N wherever it stands */
     double alibi_scale;          /* of the slopes, > 0 */
-    int buckets; /* classes of distances, a multiple of 4: half of them of keys after the query */
+    /*
+     * Classes of distances j − i of key and query, a multiple of 4: scores + a learned bias of the
+     * head and of the class, in all layers the same (Raffel et al. 2020). Half of the classes are
+     * of keys after the query. 0: none.
+     */
+    int buckets;
     int bucket_limit;   /* distances from here on are in the last class, > buckets / 4 */
     int rotary_dim;     /* R: so many numbers of a head are rotated, even; 0: D, once resolved */
     double rotary_base; /* angles are t base^(-2d/R) */
@@ -172,7 +177,8 @@ typedef struct mgk_config {
 
     /*
      * For encoders of pictures: N is the number of its tokens. Keys "patch", "image" (the side),
-     * "resampling", "image_scale", and with patches "image_mean" and "image_std".
+     * "resampling", "image_scale", "image_extra", "image_edge", "image_shortest", and with patches
+     * "image_mean" and "image_std".
      */
     mgk_picture_form picture;
 } mgk_config;

@@ -12,8 +12,8 @@ static const char *const families[] = {"encoder", "lm", NULL};
 static const char *const priors[] = {"learned", "em", "hard", NULL};
 static const char *const prior_shapes[] = {"layer", "head", "position", NULL};
 static const char *const activations[] = {"gelu", "relu", "gelu_tanh", "silu", NULL};
-static const char *const position_kinds[] = {"learned", "sinusoidal", "rotary", "alibi",
-                                             "buckets", "none",       NULL};
+static const char *const position_kinds[] = {"learned", "sinusoidal", "rotary",
+                                             "alibi",   "none",       NULL};
 static const char *const norm_parameters[] = {"all", "weight", "none", NULL};
 static const char *const parallels[] = {"no", "shared", "own", NULL};
 static const char *const query_norms[] = {"none", "head", "width", NULL};
@@ -72,6 +72,8 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(window), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE},
     {AT(dual), .kind = MGK_FIELD_FLAG},
     {AT(pre_norm), .kind = MGK_FIELD_FLAG},
+    {AT(first_norm), .kind = MGK_FIELD_FLAG},
+    {AT(final_norm), .kind = MGK_FIELD_FLAG},
     {AT(branch_norm), .kind = MGK_FIELD_FLAG},
     {AT(parallel), .kind = MGK_FIELD_CHOICE, .choices = parallels},
     {AT(norm), .kind = MGK_FIELD_CHOICE, .choices = normalizations},
@@ -86,7 +88,7 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(positions_backward), .kind = MGK_FIELD_FLAG},
     {AT(positions_skip_padding), .kind = MGK_FIELD_FLAG},
     {AT(alibi_scale), .kind = MGK_FIELD_REAL, .low = FLT_MIN, .high = 1e6},
-    {AT(buckets), .kind = MGK_FIELD_SIZE, .low = 4, .high = MAX_COUNT},
+    {AT(buckets), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_COUNT},
     {AT(bucket_limit), .kind = MGK_FIELD_SIZE, .low = 2, .high = MAX_SIZE},
     {AT(rotary_dim), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE},
     {AT(rotary_base), .kind = MGK_FIELD_REAL, .low = 1, .high = 1e12},
@@ -104,6 +106,9 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(logit_cap), .kind = MGK_FIELD_REAL, .low = 0, .high = 1e6},
     {AT(padding), .kind = MGK_FIELD_SIZE, .low = -1, .high = MAX_SIZE},
     {NAMED("patch", picture.patch), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_COUNT},
+    {NAMED("image_extra", picture.extra), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_COUNT},
+    {NAMED("image_edge", picture.edge), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIDE},
+    {NAMED("image_shortest", picture.shortest), .kind = MGK_FIELD_FLAG},
     {NAMED("image", picture.side), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIDE},
     {NAMED("resampling", picture.resampling), .kind = MGK_FIELD_CHOICE, .choices = resamplings},
     {NAMED("image_scale", picture.scale), .kind = MGK_FIELD_REAL, .low = 0, .high = 1e6},

@@ -108,11 +108,12 @@ static double normed(const mgk_config *config)
     const bool own = config->pre_norm || !config->branch_norm;
     const int sites =
         (own ? config->parallel == MGK_PARALLEL_SHARED ? 1 : 2 : 0) + (config->branch_norm ? 2 : 0);
+    const double final = mgk_config_has_final_norm(config);
+    const double embedded = config->embedding_norm ? config->embedding : 0;
     const double queries = config->query_norm == MGK_QUERY_NORM_NONE
                                ? 0
                                : (double)(config->heads + config->key_heads) * config->head_dim;
-    return (config->layers * sites + mgk_config_has_final_norm(config)) * config->dim +
-           (config->embedding_norm ? config->embedding : 0) + config->layers * queries;
+    return (config->layers * sites + final) * config->dim + embedded + config->layers * queries;
 }
 
 /* Logits of a token; an adaptive softmax computes the head and, for rarer words, one cluster. */
@@ -178,10 +179,15 @@ static mgk_cost_part part_of(const char *name)
         const char *word;
         mgk_cost_part part;
     } rows[] = {
-        {"embedding.", MGK_COST_EMBEDDING},       {"attention.key_shift", MGK_COST_ATTENTION},
-        {"attention.prior", MGK_COST_ATTENTION},  {"attention.query_norm", MGK_COST_NORMS},
-        {"attention.key_norm", MGK_COST_NORMS},   {"attention.", MGK_COST_PROJECTIONS},
-        {"feed_forward.", MGK_COST_FEED_FORWARD}, {"norm", MGK_COST_NORMS},
+        {"embedding.", MGK_COST_EMBEDDING},
+        {"distance.", MGK_COST_ATTENTION},
+        {"attention.key_shift", MGK_COST_ATTENTION},
+        {"attention.prior", MGK_COST_ATTENTION},
+        {"attention.query_norm", MGK_COST_NORMS},
+        {"attention.key_norm", MGK_COST_NORMS},
+        {"attention.", MGK_COST_PROJECTIONS},
+        {"feed_forward.", MGK_COST_FEED_FORWARD},
+        {"norm", MGK_COST_NORMS},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (strstr(name, rows[i].word))

@@ -277,10 +277,11 @@ static mgk_status run_layer(mgk_pass *pass, int index, const mgk_observer *obser
     const bool pre = config->pre_norm, post = !pre && !config->branch_norm;
     const void *middle = post ? layer->norm1 : layer->sum1; /* between the blocks */
     const void *second = pre ? layer->norm2 : middle;       /* what the feed-forward reads */
-    if (pre)
+    const bool first = pre && (index > 0 || config->first_norm);
+    if (first)
         TRY(norm(pass, weights->norm1, layer->input, layer->norm1, layer->mean1,
                  layer->deviation1));
-    TRY(project(pass, index, pre ? layer->norm1 : layer->input));
+    TRY(project(pass, index, first ? layer->norm1 : layer->input));
     TRY(attend(pass, index, observer));
     if (is_last(observer, index))
         return STATUS_OK;
@@ -355,18 +356,18 @@ static mgk_status embed(mgk_pass *pass)
 static mgk_status run_layers(mgk_pass *pass, int first, void *input, const mgk_observer *observer)
 {
     const mgk_config *config = &pass->model->config;
-    const bool final = mgk_config_has_final_norm(config);
+    const bool post = !config->pre_norm && !config->branch_norm;
     void *stream_state = input;
     int layers = observer && observer->layers ? observer->layers : config->layers;
     for (int l = first; l < layers; l++) {
         pass->layers[l].input = stream_state;
         TRY(run_layer(pass, l, observer));
-        stream_state = final ? pass->layers[l].sum2 : pass->layers[l].norm2;
+        stream_state = post ? pass->layers[l].norm2 : pass->layers[l].sum2;
         if (observer && observer->output)
             TRY(observer->output(observer->context, l, stream_state));
     }
     pass->output = stream_state;
-    if (!final || (observer && observer->layers))
+    if (!mgk_config_has_final_norm(config) || (observer && observer->layers))
         return STATUS_OK;
     pass->output = pass->final;
     return norm(pass, pass->model->parameters.norm, stream_state, pass->final, pass->mean,

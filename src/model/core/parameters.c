@@ -139,10 +139,12 @@ static void append_query_norms(builder *b, const mgk_config *config, mgk_layer_o
 }
 
 /* Norms of inputs or of sums, before the feed-forward's weights (which = 1) and after (2). */
-static mgk_norm append_own_norm(builder *b, const mgk_config *config, int which)
+static mgk_norm append_own_norm(builder *b, const mgk_config *config, int which, bool first)
 {
     const bool both = config->parallel != MGK_PARALLEL_SHARED;
     const bool has = config->pre_norm ? which == 1 || both : !config->branch_norm;
+    if (which == 1 && first && !config->first_norm)
+        return absent;
     return has ? append_norm(b, config, which == 1 ? "norm1" : "norm2", (size_t)config->dim)
                : absent;
 }
@@ -154,7 +156,7 @@ static mgk_norm append_branch_norm(builder *b, const mgk_config *config, int whi
 }
 
 static mgk_layer_offsets append_layer(builder *b, const mgk_config *config,
-                                      const mgk_attention_kind *kind)
+                                      const mgk_attention_kind *kind, bool first)
 {
     size_t dim = (size_t)config->dim;
     size_t width = (size_t)config->heads * (size_t)config->head_dim;
@@ -172,13 +174,13 @@ static mgk_layer_offsets append_layer(builder *b, const mgk_config *config,
         mgk_config_has_attention_output_bias(config) ? "attention.output.bias" : NULL;
     layer.output = append_linear(b, "attention.output.weight", bias, dim, width);
     layer.branch_norm1 = append_branch_norm(b, config, 1);
-    layer.norm1 = append_own_norm(b, config, 1);
+    layer.norm1 = append_own_norm(b, config, 1, first);
     layer.in = append_in(b, config);
     layer.out = append_linear(b, "feed_forward.out.weight",
                               config->feed_forward_bias ? "feed_forward.out.bias" : NULL, dim,
                               (size_t)config->hidden);
     layer.branch_norm2 = append_branch_norm(b, config, 2);
-    layer.norm2 = append_own_norm(b, config, 2);
+    layer.norm2 = append_own_norm(b, config, 2, first);
     return layer;
 }
 
@@ -229,9 +231,6 @@ static void append_embedding(builder *b, const mgk_config *config)
     if (config->positions == MGK_POSITIONS_LEARNED)
         out->position =
             append(b, "embedding.position.weight", MGK_INITIAL_NORMAL, spread, 2, places, width);
-    if (config->positions == MGK_POSITIONS_BUCKETS)
-        out->buckets = append(b, "embedding.buckets.weight", MGK_INITIAL_NORMAL, 1, 2,
-                              (size_t)config->buckets, (size_t)config->heads);
     if (config->embedding_norm)
         out->embedding_norm = append_norm(b, config, "embedding.norm", width);
     if (config->embedding != config->dim)
@@ -275,7 +274,8 @@ static void append_layers(builder *b, const mgk_config *config, const mgk_attent
     for (int l = 0; l < config->layers; l++) {
         const int group = (int)((int64_t)l * config->layer_groups / config->layers);
         snprintf(b->prefix, sizeof(b->prefix), "layers.%d.", group);
-        b->out->layers[l] = group == last ? b->out->layers[l - 1] : append_layer(b, config, kind);
+        b->out->layers[l] =
+            group == last ? b->out->layers[l - 1] : append_layer(b, config, kind, l == 0);
         last = group;
     }
     b->prefix[0] = '\0';
@@ -289,7 +289,7 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
     *out = (mgk_parameters){.token = MGK_ABSENT,
                             .patch = MGK_ABSENT,
                             .position = MGK_ABSENT,
-                            .buckets = MGK_ABSENT,
+                            .distance = MGK_ABSENT,
                             .embedding_norm = absent,
                             .projection = absent,
                             .norm = absent,
@@ -301,6 +301,9 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
 
     builder b = {.out = out};
     append_embedding(&b, config);
+    if (config->buckets > 0)
+        out->distance = append(&b, "distance.bias", MGK_INITIAL_NORMAL, 1, 2,
+                               (size_t)config->buckets, (size_t)config->heads);
     append_layers(&b, config, kind);
     if (mgk_config_has_final_norm(config))
         out->norm = append_norm(&b, config, "norm", (size_t)config->dim);

@@ -63,7 +63,7 @@ typedef struct mgk_parameters {
     mgk_offset patch;    /* [C, 3 P²], columns: channel, row, column of a patch */
     mgk_offset position; /* [N, E] learned positions, with that of padding [N + 1, E]; with patches
                             plus class and biases */
-    mgk_offset buckets;        /* [buckets, H] biases of classes of distances */
+    mgk_offset distance; /* [buckets, H] biases of classes of distances */
     mgk_norm embedding_norm;   /* [E] */
     mgk_linear_map projection; /* [C, E] of embeddings, if E is not C */
     mgk_layer_offsets *layers; /* [L]; those of a group are equal */

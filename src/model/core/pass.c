@@ -157,8 +157,8 @@ static const char *special_part(const mgk_config *config, int tokens)
         return "a cap of its scores or logits";
     if (config->positions == MGK_POSITIONS_ALIBI)
         return "ALiBi";
-    if (config->positions == MGK_POSITIONS_BUCKETS)
-        return "biases by distance";
+    if (config->buckets > 0)
+        return "a bias by distance";
     if (config->query_norm != MGK_QUERY_NORM_NONE)
         return "norms of its queries and keys";
     if (config->norm == MGK_NORMALIZATION_LAYER && config->norm_parameters != MGK_NORM_ALL)
@@ -257,17 +257,18 @@ static bool is_foreign(const mgk_config *config)
            config->attention_output_bias != MGK_OUTPUT_BIAS_SAME || config->attention_scale > 0 ||
            config->attention_cap > 0 || config->window > 0 || config->logit_cap > 0 ||
            config->logit_scale != 1 || mgk_config_has_distances(config) ||
-           config->positions == MGK_POSITIONS_NONE;
+           config->positions == MGK_POSITIONS_NONE || config->layer_groups != config->layers ||
+           config->embedding != config->dim || config->positions_skip_padding ||
+           !config->first_norm || !config->final_norm;
 }
 
 bool mgk_model_has_gradients(const mgk_model *model)
 {
     const mgk_config *config = &model->config;
     return !is_foreign(config) && config->picture.patch == 0 &&
-           config->layer_groups == config->layers && config->embedding == config->dim &&
-           !config->positions_skip_padding && config->norm == MGK_NORMALIZATION_LAYER &&
-           !config->gated && config->tied && !config->embedding_norm && config->cutoff_count == 0 &&
-           config->output_bias && config->feed_forward_bias && config->key_heads == config->heads &&
+           config->norm == MGK_NORMALIZATION_LAYER && !config->gated && config->tied &&
+           !config->embedding_norm && config->cutoff_count == 0 && config->output_bias &&
+           config->feed_forward_bias && config->key_heads == config->heads &&
            config->positions != MGK_POSITIONS_ROTARY && !config->positions_backward &&
            config->pooling == MGK_POOLING_TOKENS && config->row_normalized && !config->mix_keys &&
            (config->family == MGK_FAMILY_LM || config->classes > 0);

@@ -15,7 +15,7 @@ typedef struct mgk_batch {
     int tokens;             /* N, at most the model's positions; for pictures equal to them */
     const int32_t *ids;     /* [B, N], padding −1 */
     const int32_t *lengths; /* [B], valid tokens, 0 … N */
-    const double *patches;  /* [B, N, 3 P²] of pictures, row 0 is zeros; else NULL */
+    const double *patches;  /* [B, N, 3 P²] of pictures, the first X rows are zeros; else NULL */
 } mgk_batch;
 
 /* A layer of a forward pass for an observer: its keys are computed, its output is not. */

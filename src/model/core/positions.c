@@ -182,7 +182,7 @@ static mgk_status upload_distances(const mgk_pass *pass)
 {
     mgk_device *device = pass->model->device;
     const mgk_config *config = &pass->model->config;
-    const mgk_offset offset = pass->model->parameters.buckets;
+    const mgk_offset offset = pass->model->parameters.distance;
     size_t heads = (size_t)config->heads, tokens = pass->capacity_tokens, cols = 2 * tokens - 1;
     size_t count = (size_t)config->buckets * heads;
     double *biases = NULL;

@@ -4,7 +4,8 @@
  * positions and often types of tokens. The first type is added to the positions: all tokens have it
  * unless a second sentence follows. roberta's positions begin after the id of padding, and padding
  * is not counted. electra and albert embed words in fewer numbers; albert's layers share their
- * parameters. sentence-transformers saves such models.
+ * parameters. mpnet adds a bias to scores, which depends on the distance of query and key.
+ * sentence-transformers saves such models.
  */
 #include <stdio.h>
 #include <string.h>
@@ -97,12 +98,44 @@ static const mgk_tensor_row albert_rows[] = {
 
 #undef ALBERT
 
+static const mgk_tensor_row mpnet_embedding_rows[] = {
+    {.ours = "embedding.token.weight", .theirs = "embeddings.word_embeddings.weight"},
+    {.ours = "embedding.position.weight", .theirs = "embeddings.position_embeddings.weight"},
+    {.ours = "embedding.norm.weight", .theirs = "embeddings.LayerNorm.weight"},
+    {.ours = "embedding.norm.bias", .theirs = "embeddings.LayerNorm.bias"},
+    {.ours = "distance.bias", .theirs = "encoder.relative_attention_bias.weight"},
+    {.ours = NULL},
+};
+
+static const mgk_tensor_row mpnet_rows[] = {
+    {.ours = "attention.query.weight", .theirs = "attention.attn.q.weight"},
+    {.ours = "attention.query.bias", .theirs = "attention.attn.q.bias"},
+    {.ours = "attention.key.weight", .theirs = "attention.attn.k.weight"},
+    {.ours = "attention.key.bias", .theirs = "attention.attn.k.bias"},
+    {.ours = "attention.value.weight", .theirs = "attention.attn.v.weight"},
+    {.ours = "attention.value.bias", .theirs = "attention.attn.v.bias"},
+    {.ours = "attention.output.weight", .theirs = "attention.attn.o.weight"},
+    {.ours = "attention.output.bias", .theirs = "attention.attn.o.bias"},
+    {.ours = "norm1.weight", .theirs = "attention.LayerNorm.weight"},
+    {.ours = "norm1.bias", .theirs = "attention.LayerNorm.bias"},
+    {.ours = "feed_forward.in.weight", .theirs = "intermediate.dense.weight"},
+    {.ours = "feed_forward.in.bias", .theirs = "intermediate.dense.bias"},
+    {.ours = "feed_forward.out.weight", .theirs = "output.dense.weight"},
+    {.ours = "feed_forward.out.bias", .theirs = "output.dense.bias"},
+    {.ours = "norm2.weight", .theirs = "output.LayerNorm.weight"},
+    {.ours = "norm2.bias", .theirs = "output.LayerNorm.bias"},
+    {.ours = NULL},
+};
+
 static const char anchor[] = "embeddings.word_embeddings.weight";
 static const mgk_tensor_names bert_names = {anchor, "encoder.layer.", bert_rows, embedding_rows};
 static const mgk_tensor_names distilbert_names = {anchor, "transformer.layer.", distilbert_rows,
                                                   embedding_rows};
 static const mgk_tensor_names albert_names = {anchor, "encoder.albert_layer_groups.", albert_rows,
                                               albert_embedding_rows};
+
+static const mgk_tensor_names mpnet_names = {anchor, "encoder.layer.", mpnet_rows,
+                                             mpnet_embedding_rows};
 
 /* The keys of a configuration's sizes. */
 typedef struct size_keys {
@@ -132,6 +165,7 @@ static const encoder_type encoder_types[] = {
     {"distilbert", &distilbert_names, &distilbert_keys, "gelu", 0, false, 0, 0},
     {"electra", &bert_names, &bert_keys, "gelu", 0, false, 2, 128},
     {"albert", &albert_names, &bert_keys, "gelu_new", 0, false, 2, 128},
+    {"mpnet", &mpnet_names, &bert_keys, "gelu", 1, true, 0, 0},
 };
 
 /* The row of config.json's model_type, which has been recognised. */
@@ -191,6 +225,23 @@ static mgk_status configure_sharing(const mgk_checkpoint *checkpoint, const enco
     return STATUS_OK;
 }
 
+/* Biases by distance; transformers has 32 classes of it whatever the configuration says. */
+static mgk_status configure_distances(const mgk_checkpoint *checkpoint, const encoder_type *type,
+                                      mgk_config *config)
+{
+    enum { BUCKETS = 32 };
+    int buckets;
+    if (type->names != &mpnet_names)
+        return STATUS_OK;
+    config->buckets = BUCKETS;
+    TRY(mgk_checkpoint_integer(checkpoint, "relative_attention_num_buckets", BUCKETS, &buckets));
+    return buckets == BUCKETS
+               ? STATUS_OK
+               : mgk_fail(STATUS_UNSUPPORTED,
+                          "%s: relative_attention_num_buckets %d is not known, %d is",
+                          checkpoint->config_path, buckets, BUCKETS);
+}
+
 static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
                             mgk_config *config)
 {
@@ -214,6 +265,7 @@ static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_op
     TRY(mgk_checkpoint_real(checkpoint, "layer_norm_eps", 1e-12, &config->norm_epsilon));
     TRY(mgk_checkpoint_flag(checkpoint, "is_decoder", false, &config->causal));
     TRY(configure_sharing(checkpoint, type, config));
+    TRY(configure_distances(checkpoint, type, config));
     return configure_positions(checkpoint, type, config);
 }
 
@@ -270,8 +322,8 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
     return STATUS_OK;
 }
 
-static const char *const types[] = {"bert",       "roberta", "xlm-roberta", "camembert",
-                                    "distilbert", "electra", "albert",      NULL};
+static const char *const types[] = {"bert",    "roberta", "xlm-roberta", "camembert", "distilbert",
+                                    "electra", "albert",  "mpnet",       NULL};
 
 const mgk_model_format mgk_format_bert = {.name = "Hugging Face's bert and its relatives",
                                           .model_types = types,

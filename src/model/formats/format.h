@@ -74,15 +74,18 @@ mgk_status mgk_model_save(const mgk_model *model, const char *path, bool force,
                           const mgk_model_note *notes, size_t note_count,
                           const mgk_model_extra *extras, size_t extra_count);
 
-extern const mgk_model_format mgk_format_native; /* the toolkit's own */
-extern const mgk_model_format mgk_format_lra;    /* the paper's code: encoders */
-extern const mgk_model_format mgk_format_lm;     /* and language models */
-extern const mgk_model_format mgk_format_bert;   /* Hugging Face: bert, roberta, distilbert, */
-extern const mgk_model_format mgk_format_gpt2;   /* gpt2, */
-extern const mgk_model_format mgk_format_llama;  /* llama, */
-extern const mgk_model_format mgk_format_vit;    /* vit, */
-extern const mgk_model_format mgk_format_t5;     /* the encoders of t5, */
-extern const mgk_model_format mgk_format_bart;   /* bart, mbart, marian, pegasus */
+extern const mgk_model_format mgk_format_native;      /* the toolkit's own */
+extern const mgk_model_format mgk_format_lra;         /* the paper's code: encoders */
+extern const mgk_model_format mgk_format_lm;          /* and language models */
+extern const mgk_model_format mgk_format_bert;        /* Hugging Face: bert, roberta, distilbert, */
+extern const mgk_model_format mgk_format_gpt2;        /* gpt2, */
+extern const mgk_model_format mgk_format_llama;       /* llama, */
+extern const mgk_model_format mgk_format_vit;         /* vit, deit, dinov2, */
+extern const mgk_model_format mgk_format_modernbert;  /* modernbert, */
+extern const mgk_model_format mgk_format_clip_vision; /* clip: its model of pictures */
+extern const mgk_model_format mgk_format_clip_text;   /* and of text; the encoders of */
+extern const mgk_model_format mgk_format_t5;          /* t5, */
+extern const mgk_model_format mgk_format_bart;        /* bart, mbart, marian, pegasus */
 
 /*
  * Reads the tensors prefix + name of a file of mgk_model_save to host float64 [parameters.total].

@@ -31,22 +31,58 @@ mgk_status mgk_checkpoint_square(const mgk_checkpoint *checkpoint, const char *k
     return STATUS_OK;
 }
 
-/* Resized pictures must get the model's size; without resizing they must have it already. */
-static mgk_status read_size(const mgk_checkpoint *file, mgk_picture_form *form)
+/* The edge or edges to which pictures are resized, "size", in any of its forms. */
+static mgk_status read_edge(const mgk_checkpoint *file, const mgk_preprocessor_usual *usual,
+                            mgk_picture_form *form)
 {
-    bool resized;
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(file->config, "size");
+    const cJSON *edge = cJSON_GetObjectItemCaseSensitive(item, "shortest_edge");
+    const int fallback = usual->edge > form->side ? usual->edge : form->side;
+    form->shortest = edge != NULL || (usual->shortest && !cJSON_IsObject(item));
+    if (!edge)
+        return mgk_checkpoint_square(file, "size", fallback, &form->edge);
+    if (!cJSON_IsNumber(edge) || edge->valuedouble != (double)edge->valueint)
+        return mgk_fail(STATUS_FORMAT, "%s: \"shortest_edge\" is not an integer",
+                        file->config_path);
+    form->edge = edge->valueint;
+    return STATUS_OK;
+}
+
+/* The side of prepared pictures; without resizing and cropping they must have it already. */
+static mgk_status read_size(const mgk_checkpoint *file, const mgk_preprocessor_usual *usual,
+                            bool interpolates, mgk_picture_form *form)
+{
+    bool resized, cropped;
     int side, resampling;
     TRY(mgk_checkpoint_flag(file, "do_resize", true, &resized));
-    TRY(mgk_checkpoint_square(file, "size", form->side, &side));
-    TRY(mgk_checkpoint_integer(file, "resample", MGK_RESAMPLING_BILINEAR, &resampling));
+    TRY(mgk_checkpoint_flag(file, "do_center_crop", usual->cropped, &cropped));
+    TRY(mgk_checkpoint_integer(file, "resample", (int)usual->resampling, &resampling));
+    TRY(read_edge(file, usual, form));
+    TRY(mgk_checkpoint_square(file, "crop_size", form->side, &side));
     if (resampling < 0 || resampling >= MGK_RESAMPLING_NONE)
         return mgk_fail(STATUS_FORMAT, "%s: resample %d: expected 0 to %d", file->config_path,
                         resampling, MGK_RESAMPLING_NONE - 1);
-    if (resized && side != form->side)
-        return mgk_fail(STATUS_UNSUPPORTED,
-                        "%s: pictures are resized to %d pixels, but the model's have %d",
-                        file->config_path, side, form->side);
     form->resampling = resized ? (mgk_resampling)resampling : MGK_RESAMPLING_NONE;
+    if (resized && form->shortest && !cropped)
+        return no_square(file, "size");
+    if (!resized && !cropped)
+        form->edge = form->side;
+    side = cropped ? side : form->edge;
+    if (resized && form->edge < side)
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: pictures are resized to %d pixels, less than the %d that are cut out",
+                        file->config_path, form->edge, side);
+    if (interpolates)
+        form->side = side;
+    if (side != form->side)
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: pictures are %s to %d pixels, but the model's have %d",
+                        file->config_path, cropped ? "cut" : "resized", side, form->side);
+    if (cropped && !resized)
+        form->edge = side; /* any size that is at least this */
+    else if (!cropped)
+        form->edge = 0;
+    form->shortest = form->shortest && form->edge > 0;
     return STATUS_OK;
 }
 
@@ -67,7 +103,8 @@ static mgk_status read_channels(const mgk_checkpoint *file, const char *key, dou
                                               file->config_path, key, MGK_CHANNELS);
 }
 
-static mgk_status read_numbers(const mgk_checkpoint *file, mgk_picture_form *form)
+static mgk_status read_numbers(const mgk_checkpoint *file, const mgk_preprocessor_usual *usual,
+                               mgk_picture_form *form)
 {
     bool scaled, normalized;
     TRY(mgk_checkpoint_flag(file, "do_rescale", true, &scaled));
@@ -79,8 +116,8 @@ static mgk_status read_numbers(const mgk_checkpoint *file, mgk_picture_form *for
         return mgk_fail(STATUS_FORMAT, "%s: rescale_factor %g: expected a positive number",
                         file->config_path, form->scale);
     for (int c = 0; c < MGK_CHANNELS; c++) {
-        form->mean[c] = normalized ? 0.5 : 0;
-        form->deviation[c] = normalized ? 0.5 : 1;
+        form->mean[c] = normalized ? usual->mean[c] : 0;
+        form->deviation[c] = normalized ? usual->deviation[c] : 1;
     }
     if (!normalized)
         return STATUS_OK;
@@ -88,30 +125,27 @@ static mgk_status read_numbers(const mgk_checkpoint *file, mgk_picture_form *for
     return read_channels(file, "image_std", form->deviation);
 }
 
-/* Refuses steps that are not implemented. */
-static mgk_status refuse_steps(const mgk_checkpoint *file)
+/* Refuses a step that is not implemented. */
+static mgk_status refuse_padding(const mgk_checkpoint *file)
 {
-    static const char *const steps[] = {"do_center_crop", "do_pad"};
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-        bool wanted;
-        TRY(mgk_checkpoint_flag(file, steps[i], false, &wanted));
-        if (wanted)
-            return mgk_fail(STATUS_UNSUPPORTED, "%s: \"%s\" is not known", file->config_path,
-                            steps[i]);
-    }
-    return STATUS_OK;
+    bool wanted;
+    TRY(mgk_checkpoint_flag(file, "do_pad", false, &wanted));
+    return wanted ? mgk_fail(STATUS_UNSUPPORTED, "%s: \"do_pad\" is not known", file->config_path)
+                  : STATUS_OK;
 }
 
-mgk_status mgk_preprocessor_read(const mgk_checkpoint *checkpoint, mgk_picture_form *form)
+mgk_status mgk_preprocessor_read(const mgk_checkpoint *checkpoint,
+                                 const mgk_preprocessor_usual *usual, bool interpolates,
+                                 mgk_picture_form *form)
 {
     mgk_status status;
     char *path = NULL;
     mgk_checkpoint file = {.path = checkpoint->path}; /* read as its config.json */
     CHECK(mgk_checkpoint_json(checkpoint, "preprocessor_config.json", &path, &file.config));
     file.config_path = path;
-    CHECK(refuse_steps(&file));
-    CHECK(read_size(&file, form));
-    CHECK(read_numbers(&file, form));
+    CHECK(refuse_padding(&file));
+    CHECK(read_size(&file, usual, interpolates, form));
+    CHECK(read_numbers(&file, usual, form));
 out:
     cJSON_Delete(file.config);
     mgk_free(path);

@@ -12,7 +12,7 @@
 
 static const mgk_tensor_row rows[] = {
     {.ours = "embedding.token.weight", .theirs = "shared.weight"},
-    {.ours = "embedding.buckets.weight",
+    {.ours = "distance.bias",
      .theirs = "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"},
     {.ours = "norm.weight", .theirs = "encoder.final_layer_norm.weight"},
     {.ours = NULL},
@@ -66,7 +66,7 @@ static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_op
     config->norm = MGK_NORMALIZATION_RMS;
     config->attention_bias = config->feed_forward_bias = false;
     config->attention_scale = 1;
-    config->positions = MGK_POSITIONS_BUCKETS;
+    config->positions = MGK_POSITIONS_NONE;
     config->length = NO_END;
     TRY(mgk_checkpoint_string(checkpoint, "model_type", "", &type));
     TRY(mgk_checkpoint_needed(checkpoint, "vocab_size", &config->vocabulary));
@@ -75,8 +75,7 @@ static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_op
     TRY(mgk_checkpoint_needed(checkpoint, "d_ff", &config->hidden));
     TRY(mgk_checkpoint_needed(checkpoint, "num_layers", &config->layers));
     TRY(mgk_checkpoint_needed(checkpoint, "num_heads", &config->heads));
-    TRY(mgk_checkpoint_integer(checkpoint, "relative_attention_num_buckets", config->buckets,
-                               &config->buckets));
+    TRY(mgk_checkpoint_integer(checkpoint, "relative_attention_num_buckets", 32, &config->buckets));
     TRY(mgk_checkpoint_integer(checkpoint, "relative_attention_max_distance", config->bucket_limit,
                                &config->bucket_limit));
     TRY(mgk_checkpoint_real(checkpoint, "layer_norm_epsilon", 1e-6, &config->norm_epsilon));

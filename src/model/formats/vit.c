@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hugging Face's vit: a pre-norm encoder of a picture's patches, with a class token before them and
- * learned positions. The class embedding and the bias of the patch map are added to the positions.
- * Heads of classification and pooling are ignored: they do not affect attention.
+ * Hugging Face's vit and its relatives: pre-norm encoders of a picture's patches, with learned
+ * positions. The class token, further tokens and the bias of the patch map are added to the
+ * positions. dinov2 scales what each block adds to the sum, which is folded into the block's last
+ * map. The vision model of clip normalises the embeddings, and has no norm after the last layer but
+ * in its head; its activation x / (1 + exp(-1.702 x)) is that of silu, scaled before and after.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "model/formats/clip.h"
 #include "model/formats/format.h"
 #include "model/formats/hugging_face.h"
 #include "model/formats/preprocessor.h"
@@ -40,34 +44,227 @@ static const mgk_tensor_row layer_rows[] = {
     {.ours = NULL},
 };
 
+/* Both kinds of feed-forward: plain, and gated. */
+static const mgk_tensor_row dinov2_rows[] = {
+    {.ours = "attention.query.weight", .theirs = "attention.attention.query.weight"},
+    {.ours = "attention.query.bias", .theirs = "attention.attention.query.bias"},
+    {.ours = "attention.key.weight", .theirs = "attention.attention.key.weight"},
+    {.ours = "attention.key.bias", .theirs = "attention.attention.key.bias"},
+    {.ours = "attention.value.weight", .theirs = "attention.attention.value.weight"},
+    {.ours = "attention.value.bias", .theirs = "attention.attention.value.bias"},
+    {.ours = "attention.output.weight", .theirs = "attention.output.dense.weight"},
+    {.ours = "attention.output.bias", .theirs = "attention.output.dense.bias"},
+    {.ours = "norm1.weight", .theirs = "norm1.weight"},
+    {.ours = "norm1.bias", .theirs = "norm1.bias"},
+    {.ours = "feed_forward.in.weight", .theirs = "mlp.fc1.weight"},
+    {.ours = "feed_forward.in.bias", .theirs = "mlp.fc1.bias"},
+    {.ours = "feed_forward.out.weight", .theirs = "mlp.fc2.weight"},
+    {.ours = "feed_forward.out.bias", .theirs = "mlp.fc2.bias"},
+    {.ours = "norm2.weight", .theirs = "norm2.weight"},
+    {.ours = "norm2.bias", .theirs = "norm2.bias"},
+    {.ours = NULL},
+};
+
+static const mgk_tensor_row dinov2_gated_rows[] = {
+    {"feed_forward.gate.weight", "mlp.weights_in.weight", false, 0, 2},
+    {"feed_forward.gate.bias", "mlp.weights_in.bias", false, 0, 2},
+    {"feed_forward.in.weight", "mlp.weights_in.weight", false, 1, 2},
+    {"feed_forward.in.bias", "mlp.weights_in.bias", false, 1, 2},
+    {.ours = "feed_forward.out.weight", .theirs = "mlp.weights_out.weight"},
+    {.ours = "feed_forward.out.bias", .theirs = "mlp.weights_out.bias"},
+    {.ours = NULL},
+};
+
+static const mgk_tensor_row clip_rows[] = {
+    {.ours = "embedding.patch.weight", .theirs = "embeddings.patch_embedding.weight"},
+    {.ours = "embedding.position.weight", .theirs = "embeddings.position_embedding.weight"},
+    {.ours = "embedding.norm.weight", .theirs = "pre_layrnorm.weight"},
+    {.ours = "embedding.norm.bias", .theirs = "pre_layrnorm.bias"},
+    {.ours = "norm.weight", .theirs = "post_layernorm.weight"},
+    {.ours = "norm.bias", .theirs = "post_layernorm.bias"},
+    {.ours = NULL},
+};
+
 static const char anchor[] = "embeddings.patch_embeddings.projection.weight";
-static const mgk_tensor_names names = {anchor, "encoder.layer.", layer_rows, rows};
+static const char clip_anchor[] = "embeddings.patch_embedding.weight";
+static const mgk_tensor_names vit_names = {anchor, "encoder.layer.", layer_rows, rows};
+static const mgk_tensor_names dinov2_names = {anchor, "encoder.layer.", dinov2_rows, rows};
+static const mgk_tensor_names gated_names = {anchor, "encoder.layer.", dinov2_gated_rows, rows};
+static const mgk_tensor_names clip_names = {clip_anchor, "encoder.layers.", mgk_clip_rows,
+                                            clip_rows};
 
-enum { MAX_SIDE = 1 << 14 };
+/* The tensors of the embedding besides patches and positions, NULL: the family has none. */
+typedef struct picture_type {
+    const char *type;
+    const mgk_tensor_names *names;
+    const char *class_token, *distillation, *registers, *bias;
+    bool flat;         /* positions are [N, C], the class [C]; not [1, N, C] and [1, 1, C] */
+    bool scaled;       /* layer_scale1 and 2 */
+    bool clip;         /* a norm of embeddings, none at the end */
+    bool interpolates; /* positions, to the number of patches of prepared pictures */
+    double norm_epsilon;
+    const char *activation;
+    const mgk_preprocessor_usual *usual;
+} picture_type;
 
-static mgk_status configure_picture(const mgk_checkpoint *checkpoint, mgk_config *config)
+#define MEAN_OF_CLIP                      \
+    {                                     \
+        0.48145466, 0.4578275, 0.40821073 \
+    }
+#define DEVIATION_OF_CLIP                  \
+    {                                      \
+        0.26862954, 0.26130258, 0.27577711 \
+    }
+#define HALVES        \
+    {                 \
+        0.5, 0.5, 0.5 \
+    }
+
+static const mgk_preprocessor_usual usual_vit = {
+    .resampling = MGK_RESAMPLING_BILINEAR, .mean = HALVES, .deviation = HALVES};
+static const mgk_preprocessor_usual usual_deit = {.resampling = MGK_RESAMPLING_BICUBIC,
+                                                  .edge = 256,
+                                                  .cropped = true,
+                                                  .mean = HALVES,
+                                                  .deviation = HALVES};
+static const mgk_preprocessor_usual usual_clip = {.resampling = MGK_RESAMPLING_BICUBIC,
+                                                  .shortest = true,
+                                                  .cropped = true,
+                                                  .mean = MEAN_OF_CLIP,
+                                                  .deviation = DEVIATION_OF_CLIP};
+static const mgk_preprocessor_usual usual_siglip = {
+    .resampling = MGK_RESAMPLING_BICUBIC, .mean = HALVES, .deviation = HALVES};
+
+static const char class_token[] = "cls_token", bias[] = "patch_embeddings.projection.bias";
+
+static const picture_type picture_types[] = {
+    {.type = "vit",
+     .names = &vit_names,
+     .class_token = class_token,
+     .bias = bias,
+     .norm_epsilon = 1e-12,
+     .activation = "gelu",
+     .usual = &usual_vit},
+    {.type = "deit",
+     .names = &vit_names,
+     .class_token = class_token,
+     .distillation = "distillation_token",
+     .bias = bias,
+     .norm_epsilon = 1e-12,
+     .activation = "gelu",
+     .usual = &usual_deit},
+    {.type = "dinov2",
+     .names = &dinov2_names,
+     .class_token = class_token,
+     .bias = bias,
+     .scaled = true,
+     .interpolates = true,
+     .norm_epsilon = 1e-6,
+     .activation = "gelu",
+     .usual = &usual_clip},
+    {.type = "dinov2_with_registers",
+     .names = &dinov2_names,
+     .class_token = class_token,
+     .registers = "register_tokens",
+     .bias = bias,
+     .scaled = true,
+     .interpolates = true,
+     .norm_epsilon = 1e-6,
+     .activation = "gelu",
+     .usual = &usual_clip},
+    {.type = "clip_vision_model",
+     .names = &clip_names,
+     .class_token = "class_embedding",
+     .flat = true,
+     .clip = true,
+     .norm_epsilon = 1e-5,
+     .activation = "quick_gelu",
+     .usual = &usual_clip},
+    {.type = "siglip_vision_model",
+     .names = &clip_names,
+     .bias = "patch_embedding.bias",
+     .flat = true,
+     .norm_epsilon = 1e-6,
+     .activation = "gelu_pytorch_tanh",
+     .usual = &usual_siglip},
+};
+
+/* The row of config.json's model_type, which has been recognised. */
+static const picture_type *type_of(const mgk_checkpoint *checkpoint)
+{
+    const char *own = "";
+    if (mgk_checkpoint_string(checkpoint, "model_type", "", &own) == STATUS_OK)
+        for (size_t i = 0; i < sizeof(picture_types) / sizeof(picture_types[0]); i++)
+            if (strcmp(picture_types[i].type, own) == 0)
+                return &picture_types[i];
+    return &picture_types[0];
+}
+
+enum { MAX_SIDE = 1 << 14, MAX_EXTRA = 1 << 10 };
+
+/* Tokens before those of the patches, of which so many have positions. */
+static mgk_status count_extra(const mgk_checkpoint *checkpoint, const picture_type *type,
+                              int *placed, int *extra)
+{
+    int registers = 0;
+    *placed = (type->class_token != NULL) + (type->distillation != NULL);
+    if (type->registers)
+        TRY(mgk_checkpoint_integer(checkpoint, "num_register_tokens", 4, &registers));
+    if (registers < 0 || registers > MAX_EXTRA)
+        return mgk_fail(STATUS_FORMAT, "%s: num_register_tokens %d: expected 0 to %d",
+                        checkpoint->config_path, registers, MAX_EXTRA);
+    *extra = *placed + registers;
+    return STATUS_OK;
+}
+
+static mgk_status configure_picture(const mgk_checkpoint *checkpoint, const picture_type *type,
+                                    mgk_config *config)
 {
     mgk_picture_form *picture = &config->picture;
-    int channels;
+    int channels, placed;
     TRY(mgk_checkpoint_square(checkpoint, "image_size", 224, &picture->side));
     TRY(mgk_checkpoint_square(checkpoint, "patch_size", 16, &picture->patch));
     TRY(mgk_checkpoint_integer(checkpoint, "num_channels", MGK_CHANNELS, &channels));
+    TRY(count_extra(checkpoint, type, &placed, &picture->extra));
     if (channels != MGK_CHANNELS)
         return mgk_fail(STATUS_UNSUPPORTED, "%s: pictures of %d channels, expected %d",
                         checkpoint->config_path, channels, MGK_CHANNELS);
-    if (picture->patch < 1 || picture->side < 1 || picture->side > MAX_SIDE ||
-        picture->side % picture->patch)
-        return mgk_fail(STATUS_FORMAT,
-                        "%s: image_size %d: expected a multiple of patch_size %d up to %d",
-                        checkpoint->config_path, picture->side, picture->patch, MAX_SIDE);
+    for (int prepared = 0; prepared < 2; prepared++) {
+        if (picture->patch < 1 || picture->side < 1 || picture->side > MAX_SIDE ||
+            picture->side % picture->patch)
+            return mgk_fail(
+                STATUS_FORMAT, "%s: %s %d: expected a multiple of patch_size %d up to %d",
+                checkpoint->config_path, prepared ? "pictures prepared to a side of" : "image_size",
+                picture->side, picture->patch, MAX_SIDE);
+        if (!prepared)
+            TRY(mgk_preprocessor_read(checkpoint, type->usual, type->interpolates, picture));
+    }
     /* Lengths above 2^20 are refused later; an int holds the number of tokens. */
     config->length = config->vocabulary = (int)mgk_picture_tokens(picture);
-    return mgk_preprocessor_read(checkpoint, picture);
+    return STATUS_OK;
+}
+
+/* The feed-forward of dinov2 has a width in proportion to the model's, gated ones two thirds. */
+static mgk_status configure_dinov2(const mgk_checkpoint *checkpoint, mgk_config *config)
+{
+    double ratio;
+    TRY(mgk_checkpoint_real(checkpoint, "mlp_ratio", 4, &ratio));
+    TRY(mgk_checkpoint_flag(checkpoint, "use_swiglu_ffn", false, &config->gated));
+    if (!(ratio > 0 && ratio <= 64))
+        return mgk_fail(STATUS_FORMAT, "%s: mlp_ratio %g: expected a positive number up to 64",
+                        checkpoint->config_path, ratio);
+    config->hidden = (int)fmin(config->dim * ratio, 1 << 24);
+    if (config->gated) {
+        config->hidden = ((int)(config->hidden * 2 / 3.0) + 7) / 8 * 8;
+        config->activation = MGK_ACTIVATION_SILU;
+    }
+    return STATUS_OK;
 }
 
 static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
                             mgk_config *config)
 {
+    const picture_type *type = type_of(checkpoint);
     (void)options;
     mgk_config_defaults(MGK_FAMILY_ENCODER, config);
     strcpy(config->attention, "softmax");
@@ -75,64 +272,166 @@ static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_op
     config->mixtures = 1;
     config->classes = 0;
     config->dropout = 0;
+    config->embedding_norm = type->clip;
+    config->final_norm = !type->clip;
     TRY(mgk_hugging_face_heads(checkpoint, "num_attention_heads", "hidden_size", config));
     TRY(mgk_checkpoint_needed(checkpoint, "num_hidden_layers", &config->layers));
-    TRY(mgk_checkpoint_needed(checkpoint, "intermediate_size", &config->hidden));
-    TRY(mgk_hugging_face_activation(checkpoint, "hidden_act", "gelu", &config->activation));
-    TRY(mgk_checkpoint_real(checkpoint, "layer_norm_eps", 1e-12, &config->norm_epsilon));
-    return configure_picture(checkpoint, config);
+    TRY(mgk_clip_activation(checkpoint, type->activation, &config->activation));
+    TRY(mgk_checkpoint_real(checkpoint, "layer_norm_eps", type->norm_epsilon,
+                            &config->norm_epsilon));
+    if (type->scaled)
+        TRY(configure_dinov2(checkpoint, config));
+    else
+        TRY(mgk_checkpoint_needed(checkpoint, "intermediate_size", &config->hidden));
+    return configure_picture(checkpoint, type, config);
 }
 
-/* Finds a tensor of the embedding, [1, rows, C] or, with one axis, [C]. */
+/* Finds a tensor of the embedding of `count` rows of C, [C] if it is a vector. */
 static mgk_status embedding_tensor(const mgk_checkpoint *checkpoint, const mgk_config *config,
-                                   const char *name, size_t tokens, const mgk_tensor_info **out)
+                                   const picture_type *type, const char *name, size_t count,
+                                   bool vector, const mgk_tensor_info **out)
 {
     char prefix[MGK_TENSOR_NAME] = "", full[MGK_TENSOR_NAME];
-    const size_t table[] = {1, tokens, (size_t)config->dim};
-    mgk_checkpoint_prefix(checkpoint, anchor, prefix);
+    const size_t shape[] = {1, count, (size_t)config->dim};
+    const int skipped = vector ? 2 : type->flat ? 1 : 0;
+    mgk_checkpoint_prefix(checkpoint, type->names->anchor, prefix);
     snprintf(full, sizeof(full), "%.100sembeddings.%.100s", prefix, name);
-    return mgk_checkpoint_expect(checkpoint, full, tokens > 0 ? 3 : 1,
-                                 tokens > 0 ? table : table + 2, out);
+    return mgk_checkpoint_expect(checkpoint, full, 3 - skipped, shape + skipped, out);
 }
 
+/* Adds a row [C] of a tensor to values [C]. */
+static mgk_status add_row(const mgk_checkpoint *checkpoint, const mgk_tensor_info *tensor,
+                          size_t row, size_t dim, double *room, double *values)
+{
+    TRY(mgk_tensors_read(checkpoint->tensors, tensor, row * dim, dim, MGK_DTYPE_F64, room));
+    for (size_t c = 0; c < dim; c++)
+        values[c] += room[c];
+    return STATUS_OK;
+}
+
+/* The tensors of positions, and what is added to them; NULL: the family has none. */
 typedef struct embedding_tensors {
-    const mgk_tensor_info *positions, *class_token, *bias;
+    const mgk_tensor_info *positions, *class_token, *distillation, *registers, *bias;
+    size_t placed, extra, across; /* tokens before patches, with positions; patches in a row */
 } embedding_tensors;
 
 static mgk_status find_embedding(const mgk_checkpoint *checkpoint, const mgk_config *config,
                                  embedding_tensors *out)
 {
-    TRY(embedding_tensor(checkpoint, config, "position_embeddings", (size_t)config->length,
-                         &out->positions));
-    TRY(embedding_tensor(checkpoint, config, "cls_token", 1, &out->class_token));
-    return embedding_tensor(checkpoint, config, "patch_embeddings.projection.bias", 0, &out->bias);
+    const picture_type *type = type_of(checkpoint);
+    int placed = 0, extra = 0, side;
+    *out = (embedding_tensors){.positions = NULL};
+    TRY(count_extra(checkpoint, type, &placed, &extra));
+    TRY(mgk_checkpoint_square(checkpoint, "image_size", 224, &side));
+    out->placed = (size_t)placed;
+    out->extra = (size_t)extra;
+    out->across = (size_t)(side / config->picture.patch);
+    const struct {
+        const char *name;
+        size_t count;
+        bool vector;
+        const mgk_tensor_info **tensor;
+    } parts[] = {
+        {type->names == &clip_names ? "position_embedding.weight" : "position_embeddings",
+         out->placed + out->across * out->across, false, &out->positions},
+        {type->class_token, 1, type->flat, &out->class_token},
+        {type->distillation, 1, false, &out->distillation},
+        {type->registers, out->extra - out->placed, false, &out->registers},
+        {type->bias, 1, true, &out->bias},
+    };
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        if (parts[i].name)
+            TRY(embedding_tensor(checkpoint, config, type, parts[i].name, parts[i].count,
+                                 parts[i].vector, parts[i].tensor));
+    return STATUS_OK;
+}
+
+/* Cubic convolution (Keys 1981), a = -3/4, as in torch. */
+static double cubic(double x)
+{
+    const double a = -0.75;
+    x = fabs(x);
+    if (x <= 1)
+        return ((a + 2) * x - (a + 3)) * x * x + 1;
+    return x < 2 ? ((x * a - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
 /*
- * values [N, C], or NULL: positions, plus the class in the first row and the patch bias in the
- * others.
+ * values [to, to, C] = table [from, from, C], each number interpolated over its 4 x 4 neighbours;
+ * beyond the edge the last one repeats.
+ */
+static void interpolate(const double *table, size_t from, size_t to, size_t dim, double *values)
+{
+    const double step = (double)from / (double)to;
+    for (size_t y = 0; y < to; y++)
+        for (size_t x = 0; x < to; x++) {
+            const double down = ((double)y + 0.5) * step - 0.5,
+                         over = ((double)x + 0.5) * step - 0.5;
+            double *out = values + (y * to + x) * dim;
+            memset(out, 0, dim * sizeof(*out));
+            for (int i = -1; i <= 2; i++)
+                for (int j = -1; j <= 2; j++) {
+                    const double row = floor(down) + i, column = floor(over) + j;
+                    const double last = (double)from - 1;
+                    const double weight = cubic(down - row) * cubic(over - column);
+                    const double *cell = table + ((size_t)fmin(fmax(row, 0), last) * from +
+                                                  (size_t)fmin(fmax(column, 0), last)) *
+                                                     dim;
+                    for (size_t c = 0; c < dim; c++)
+                        out[c] += weight * cell[c];
+                }
+        }
+}
+
+/* values [patches, C]: the positions of the patches, of as many as a picture has. */
+static mgk_status read_patch_positions(const mgk_checkpoint *checkpoint, const mgk_config *config,
+                                       const embedding_tensors *found, double *values)
+{
+    const size_t dim = (size_t)config->dim, across = mgk_picture_patches(&config->picture);
+    const size_t first = found->placed * dim, count = found->across * found->across * dim;
+    double *table;
+    if (found->across == across)
+        return mgk_tensors_read(checkpoint->tensors, found->positions, first, count, MGK_DTYPE_F64,
+                                values);
+    TRY(mgk_alloc(count, sizeof(*table), &table));
+    mgk_status status =
+        mgk_tensors_read(checkpoint->tensors, found->positions, first, count, MGK_DTYPE_F64, table);
+    if (status == STATUS_OK)
+        interpolate(table, found->across, across, dim, values);
+    mgk_free(table);
+    return status;
+}
+
+/*
+ * values [N, C], or NULL: positions, and what each token has apart from its patch: the class,
+ * distillation or register token, or the bias of the patch map.
  */
 static mgk_status compute_positions(const mgk_checkpoint *checkpoint, const mgk_config *config,
                                     const mgk_recipe *recipe, const mgk_parameter *parameter,
                                     double *values)
 {
-    size_t dim = (size_t)config->dim;
+    const size_t dim = (size_t)config->dim, tokens = (size_t)config->length;
     embedding_tensors found;
-    double *added; /* [2, C]: class, bias */
-    (void)recipe;
+    double *room;
+    mgk_status status = STATUS_OK;
+    (void)recipe, (void)parameter;
     TRY(find_embedding(checkpoint, config, &found));
     if (!values)
         return STATUS_OK;
-    TRY(mgk_alloc(2 * dim, sizeof(*added), &added));
-    mgk_status status;
-    CHECK(mgk_tensors_read(checkpoint->tensors, found.positions, 0, parameter->count, MGK_DTYPE_F64,
-                           values));
-    CHECK(mgk_tensors_read(checkpoint->tensors, found.class_token, 0, dim, MGK_DTYPE_F64, added));
-    CHECK(mgk_tensors_read(checkpoint->tensors, found.bias, 0, dim, MGK_DTYPE_F64, added + dim));
-    for (size_t i = 0; i < parameter->count; i++)
-        values[i] += added[(i < dim ? 0 : dim) + i % dim];
+    const mgk_tensor_info *const first[] = {found.class_token, found.distillation};
+    TRY(mgk_alloc(dim, sizeof(*room), &room));
+    memset(values, 0, found.extra * dim * sizeof(*values));
+    CHECK(read_patch_positions(checkpoint, config, &found, values + found.extra * dim));
+    for (size_t t = 0; t < found.placed; t++) {
+        CHECK(add_row(checkpoint, found.positions, t, dim, room, values + t * dim));
+        CHECK(add_row(checkpoint, first[t], 0, dim, room, values + t * dim));
+    }
+    for (size_t t = found.placed; t < found.extra; t++)
+        CHECK(add_row(checkpoint, found.registers, t - found.placed, dim, room, values + t * dim));
+    for (size_t t = found.extra; found.bias && t < tokens; t++)
+        CHECK(add_row(checkpoint, found.bias, 0, dim, room, values + t * dim));
 out:
-    mgk_free(added);
+    mgk_free(room);
     return status;
 }
 
@@ -145,37 +444,99 @@ static mgk_status compute_nothing(const mgk_checkpoint *checkpoint, const mgk_co
     return STATUS_OK;
 }
 
+/* The last map of a block, its rows times the scale of the block, the tensor recipe->plus [C]. */
+static mgk_status compute_scaled(const mgk_checkpoint *checkpoint, const mgk_config *config,
+                                 const mgk_recipe *recipe, const mgk_parameter *parameter,
+                                 double *values)
+{
+    const size_t dim = (size_t)config->dim, cols = parameter->count / dim;
+    const mgk_tensor_info *map, *scale;
+    double *factors;
+    TRY(mgk_checkpoint_expect(checkpoint, recipe->name, parameter->axes, parameter->shape, &map));
+    TRY(mgk_checkpoint_expect(checkpoint, recipe->plus, 1, &dim, &scale));
+    if (!values)
+        return STATUS_OK;
+    TRY(mgk_alloc(dim, sizeof(*factors), &factors));
+    mgk_status status =
+        mgk_tensors_read(checkpoint->tensors, map, 0, map->count, MGK_DTYPE_F64, values);
+    if (status == STATUS_OK)
+        status = mgk_tensors_read(checkpoint->tensors, scale, 0, dim, MGK_DTYPE_F64, factors);
+    for (size_t i = 0; status == STATUS_OK && i < parameter->count; i++)
+        values[i] *= factors[i / cols];
+    mgk_free(factors);
+    return status;
+}
+
+/* The scale of the block that ends with this map of a layer; NULL: the map ends none. */
+static const char *scale_of(const char *name)
+{
+    static const char output[] = "attention.output.", out[] = "feed_forward.out.";
+    return strncmp(name, output, strlen(output)) == 0 ? "layer_scale1.lambda1"
+           : strncmp(name, out, strlen(out)) == 0     ? "layer_scale2.lambda1"
+                                                      : NULL;
+}
+
 static bool is_projection_bias(const char *name)
 {
-    int layer;
-    name = mgk_layer_of_name(name, &layer);
     return strcmp(name, "attention.query.bias") == 0 || strcmp(name, "attention.key.bias") == 0 ||
            strcmp(name, "attention.value.bias") == 0;
+}
+
+/* Recipes of a layer that are more than names. */
+static mgk_status mend_layer(const mgk_checkpoint *checkpoint, const picture_type *type, int layer,
+                             const char *name, mgk_recipe *out)
+{
+    char prefix[MGK_TENSOR_NAME] = "";
+    bool biased;
+    TRY(mgk_checkpoint_flag(checkpoint, "qkv_bias", true, &biased));
+    if (!biased && is_projection_bias(name)) {
+        *out = (mgk_recipe){.compute = compute_nothing};
+    } else if (type->scaled && scale_of(name)) {
+        mgk_checkpoint_prefix(checkpoint, type->names->anchor, prefix);
+        snprintf(out->plus, sizeof(out->plus), "%.100s%s%d.%s", prefix, type->names->layer, layer,
+                 scale_of(name));
+        out->compute = compute_scaled;
+    } else if (type->names == &clip_names) {
+        return mgk_clip_recipe(checkpoint, type->activation, name, out);
+    }
+    return STATUS_OK;
 }
 
 static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *config,
                          const mgk_parameter *parameter, mgk_recipe *out)
 {
+    const picture_type *type = type_of(checkpoint);
     const size_t patch = (size_t)config->picture.patch;
     const size_t kernel[] = {(size_t)config->dim, MGK_CHANNELS, patch, patch};
-    bool biased;
-    TRY(mgk_recipe_by_names(checkpoint, &names, parameter, out));
-    TRY(mgk_checkpoint_flag(checkpoint, "qkv_bias", true, &biased));
-    if (strcmp(parameter->name, "embedding.patch.weight") == 0) {
+    int layer;
+    const char *name = mgk_layer_of_name(parameter->name, &layer);
+    const bool gated = config->gated && strncmp(name, "feed_forward.", 13) == 0;
+    TRY(mgk_recipe_by_names(checkpoint, gated ? &gated_names : type->names, parameter, out));
+    if (strcmp(name, "embedding.patch.weight") == 0) {
         out->axes = 4;
         memcpy(out->shape, kernel, sizeof(kernel));
     }
-    if (strcmp(parameter->name, "embedding.position.weight") == 0)
+    if (strcmp(name, "embedding.position.weight") == 0)
         out->compute = compute_positions;
-    if (!biased && is_projection_bias(parameter->name))
-        *out = (mgk_recipe){.compute = compute_nothing};
-    return STATUS_OK;
+    return layer >= 0 ? mend_layer(checkpoint, type, layer, name, out) : STATUS_OK;
 }
 
-static const char *const types[] = {"vit", NULL};
+static const char *const types[] = {"vit", "deit", "dinov2", "dinov2_with_registers", NULL};
+static const char *const clip_types[] = {"clip_vision_model", "siglip_vision_model", NULL};
+static const char *const beside[] = {"embeddings.mask_token", NULL};
+/* The norm at the end of clip belongs to its head. */
+static const char *const clip_apart[] = {"post_layernorm", "head", NULL};
 
-const mgk_model_format mgk_format_vit = {.name = "Hugging Face's vit",
+const mgk_model_format mgk_format_vit = {.name = "Hugging Face's vit and its relatives",
                                          .model_types = types,
                                          .root = anchor,
+                                         .beside = beside,
                                          .configure = configure,
                                          .recipe = recipe};
+
+const mgk_model_format mgk_format_clip_vision = {.name = "Hugging Face's clip, pictures",
+                                                 .model_types = clip_types,
+                                                 .root = clip_anchor,
+                                                 .apart = clip_apart,
+                                                 .configure = configure,
+                                                 .recipe = recipe};
