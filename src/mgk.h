@@ -122,7 +122,7 @@ typedef struct mgk_job {
  * functions that take a job check them too. */
 MGK_API mgk_result mgk_check_job(const mgk_job *job);
 
-/* Where tokens come from. Exactly one of text, tokens, task and images is set. */
+/* Where tokens come from. Exactly one of text, tokens, task, images and audio is set. */
 typedef struct mgk_input {
     const char *const *text; /* text files, [text_count]; tokenised as the model expects */
     size_t text_count;
@@ -146,7 +146,10 @@ typedef struct mgk_input {
     const char *const *images; /* PNG files, [image_count], for vision models: one sample each,
                                   resized to the model's image size */
     size_t image_count;
-    void *reserved[4];
+    const char *const *audio; /* WAV files, [audio_count], for models that hear: one sample each,
+                                 cut or filled with silence to the model's length */
+    size_t audio_count;
+    void *reserved[2];
 } mgk_input;
 
 /* ---- models ------------------------------------------------------------------------------- */

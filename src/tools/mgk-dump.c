@@ -55,7 +55,7 @@ static void print_perplexity(const mgk_dump_summary *s)
 
 /* Notes for the man page, after the help of each option. */
 static const mgk_arg_note notes[] = {
-    {"Input", "One of --text, --tokens, --task and --images is needed."},
+    {"Input", "One of --text, --tokens, --task, --images and --audio is needed."},
     {"samples", "If not given: 16, or all if there are fewer; all pictures.\n"
                 "If all are taken, they keep the order of the input.\n"
                 "Each passage of a pair is one sequence."},
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
     const mgk_program program = {
         .name = "mgk-dump",
         .usage = "MODEL -o OUT.h5 (--text FILE... | --tokens FILE | --task TASK [--data PATH...] | "
-                 "--images FILE...) [options]",
+                 "--images FILE... | --audio FILE...) [options]",
         .summary = "Runs a model and exports its attention matrices to HDF5.",
         .examples = "  mgk-dump mgk4.safetensors --text valid.txt --samples 100 -o mgk4.h5\n"
                     "  mgk-dump mgk4.safetensors --text valid.txt --layers 0,5 --heads 0-3 \\\n"

@@ -189,7 +189,8 @@ int main(void)
                                            "mbart",
                                            "marian",
                                            "marian-own",
-                                           "pegasus"};
+                                           "pegasus",
+                                           "whisper"};
     enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
     enum { OTHERS = 4 };
     struct CMUnitTest tests[OTHERS + FAMILIES] = {

@@ -69,6 +69,7 @@ void mgk_config_defaults(mgk_family family, mgk_config *config)
     config->bucket_limit = 128;
     config->padding = -1;
     config->picture.extra = 1;
+    config->sound = (mgk_sound_form){.rate = 16000, .hop = 160, .window = 400};
 }
 
 mgk_status mgk_config_check_name(const char *key, const char *name)
@@ -153,6 +154,31 @@ static mgk_status check_picture(const mgk_config *config)
                             "image_mean[%d] and image_std[%d] are %g and %g, expected finite "
                             "numbers, the second not 0",
                             c, c, picture->mean[c], picture->deviation[c]);
+    return STATUS_OK;
+}
+
+/* A model of sounds has as many positions as a recording has tokens. */
+static mgk_status check_sound(const mgk_config *config)
+{
+    const mgk_sound_form *sound = &config->sound;
+    const int64_t samples = (int64_t)MGK_SOUND_STRIDE * config->length * sound->hop;
+    if (sound->bands == 0)
+        return STATUS_OK;
+    if (sound->window % 2 != 0)
+        return mgk_fail(STATUS_USAGE, "sound_window is %d, expected an even number", sound->window);
+    if (samples > MGK_SOUND_MOST_SAMPLES || samples <= sound->window / 2)
+        return mgk_fail(STATUS_USAGE,
+                        "length and sound_hop are %d and %d, expected more than %d and at most %d "
+                        "samples",
+                        config->length, sound->hop, sound->window / 2, MGK_SOUND_MOST_SAMPLES);
+    if (config->family != MGK_FAMILY_ENCODER || config->dual || config->picture.patch > 0 ||
+        config->embedding_scale != 1 || config->embedding != config->dim ||
+        config->positions != MGK_POSITIONS_LEARNED || config->positions_skip_padding ||
+        config->vocabulary != config->length)
+        return mgk_fail(STATUS_USAGE,
+                        "sound_bands is %d, expected 0 but for an encoder of single recordings "
+                        "with learned positions, embedding_scale 1, and a vocabulary of length",
+                        sound->bands);
     return STATUS_OK;
 }
 
@@ -287,6 +313,11 @@ void mgk_config_set_local(mgk_config *config, int layer)
     config->local[layer / 8] = (unsigned char)(config->local[layer / 8] | 1 << layer % 8);
 }
 
+bool mgk_config_reads_tokens(const mgk_config *config)
+{
+    return config->picture.patch == 0 && config->sound.bands == 0;
+}
+
 bool mgk_config_has_final_norm(const mgk_config *config)
 {
     return config->final_norm && (config->pre_norm || config->branch_norm);
@@ -326,6 +357,7 @@ mgk_status mgk_config_resolve(mgk_config *config)
     TRY(check_buckets(config));
     TRY(check_frequencies(config));
     TRY(check_picture(config));
+    TRY(check_sound(config));
     if ((double)config->heads * config->head_dim * config->mixtures > MAX_KEY_WIDTH)
         return mgk_fail(STATUS_USAGE, "heads * head_dim * mixtures is over %d", MAX_KEY_WIDTH);
     for (int r = 0; r < MGK_MAX_MIXTURES; r++) {

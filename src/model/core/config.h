@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/picture.h"
+#include "base/sound.h"
 #include "base/status.h"
 #include "kernels/attention.h"
 
@@ -101,7 +102,7 @@ typedef struct mgk_config {
     int head_dim;   /* D, 1 to 2^20, independent of C / H; H * D * M is at most 2^24 */
     int hidden;     /* F, 1 to 2^20 */
     int length;     /* N, the number of positions, 1 to 2^20 */
-    int vocabulary; /* V, 1 to 2^20; N if tokens are patches, whose ids are their positions */
+    int vocabulary; /* V, 1 to 2^20; N if tokens are patches or sounds, whose ids are positions */
     int classes; /* outputs of an encoder's classifier, 0 (none) to 2^20; 0 for language models */
     int classifier; /* width of the classifier's hidden layer; 0: C, once resolved */
     int mixtures;   /* M, keys per head, 1 to MGK_MAX_MIXTURES */
@@ -181,6 +182,12 @@ typedef struct mgk_config {
      * "image_mean" and "image_std".
      */
     mgk_picture_form picture;
+
+    /*
+     * For encoders of sounds: two convolutions make N tokens of 2 N frames. Keys "sound_bands",
+     * "sound_rate", "sound_hop", "sound_window".
+     */
+    mgk_sound_form sound;
 } mgk_config;
 
 /*
@@ -201,6 +208,9 @@ mgk_status mgk_config_resolve(mgk_config *config);
 /* Whether layer `layer` is local: it has the window, and local_base. */
 bool mgk_config_is_local(const mgk_config *config, int layer);
 void mgk_config_set_local(mgk_config *config, int layer);
+
+/* Whether the model reads tokens, not pictures or sounds. */
+bool mgk_config_reads_tokens(const mgk_config *config);
 
 /* A norm after the last layer: in all models but those that normalise the residual sums. */
 bool mgk_config_has_final_norm(const mgk_config *config);

@@ -112,5 +112,11 @@ const mgk_config_field mgk_config_fields[] = {
     {NAMED("image", picture.side), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIDE},
     {NAMED("resampling", picture.resampling), .kind = MGK_FIELD_CHOICE, .choices = resamplings},
     {NAMED("image_scale", picture.scale), .kind = MGK_FIELD_REAL, .low = 0, .high = 1e6},
+    {NAMED("sound_bands", sound.bands), .kind = MGK_FIELD_SIZE, .low = 0,
+     .high = MGK_SOUND_MOST_BANDS},
+    {NAMED("sound_rate", sound.rate), .kind = MGK_FIELD_SIZE, .low = 1, .high = MAX_SIZE},
+    {NAMED("sound_hop", sound.hop), .kind = MGK_FIELD_SIZE, .low = 1, .high = MAX_SIZE},
+    {NAMED("sound_window", sound.window), .kind = MGK_FIELD_SIZE, .low = 2,
+     .high = MGK_SOUND_MOST_WINDOW},
     {.name = NULL},
 };

@@ -216,6 +216,22 @@ static mgk_status check_kind(const mgk_config *config, const mgk_attention_kind 
     return STATUS_OK;
 }
 
+/* Of three rows of M numbers, and of three rows of C. */
+static void append_convolutions(builder *b, const mgk_config *config)
+{
+    static const char *const names[][2] = {
+        {"embedding.convolution1.weight", "embedding.convolution1.bias"},
+        {"embedding.convolution2.weight", "embedding.convolution2.bias"}};
+    const size_t dim = (size_t)config->dim, taps = MGK_SOUND_TAPS;
+    for (int i = 0; i < 2; i++) {
+        const size_t in = i == 0 ? (size_t)config->sound.bands : dim;
+        mgk_linear_map *map = &b->out->convolutions[i];
+        map->weight = append(b, names[i][0], MGK_INITIAL_NORMAL, 1 / sqrt((double)(taps * in)), 3,
+                             dim, taps, in);
+        map->bias = append_bias(b, names[i][1], dim);
+    }
+}
+
 static void append_embedding(builder *b, const mgk_config *config)
 {
     mgk_parameters *out = b->out;
@@ -225,6 +241,8 @@ static void append_embedding(builder *b, const mgk_config *config)
     if (config->picture.patch > 0)
         out->patch = append_weight(b, "embedding.patch.weight", (size_t)config->dim,
                                    mgk_patch_size(&config->picture));
+    else if (config->sound.bands > 0)
+        append_convolutions(b, config);
     else
         out->token = append(b, "embedding.token.weight", MGK_INITIAL_NORMAL, spread, 2,
                             (size_t)config->vocabulary, width);
@@ -288,6 +306,7 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
     mgk_status status;
     *out = (mgk_parameters){.token = MGK_ABSENT,
                             .patch = MGK_ABSENT,
+                            .convolutions = {absent, absent},
                             .position = MGK_ABSENT,
                             .distance = MGK_ABSENT,
                             .embedding_norm = absent,

@@ -58,9 +58,10 @@ typedef struct mgk_parameter {
 typedef struct mgk_parameters {
     mgk_parameter *list; /* [count], by offset */
     size_t count;
-    size_t total;        /* length of the flat array */
-    mgk_offset token;    /* [V, E] token embeddings; with patches instead: */
-    mgk_offset patch;    /* [C, 3 P²], columns: channel, row, column of a patch */
+    size_t total;                   /* length of the flat array */
+    mgk_offset token;               /* [V, E] token embeddings; with patches instead: */
+    mgk_offset patch;               /* [C, 3 P²], columns: channel, row, column of a patch */
+    mgk_linear_map convolutions[2]; /* sounds instead: [C, 3, M], [C, 3, C], of three rows each */
     mgk_offset position; /* [N, E] learned positions, with that of padding [N + 1, E]; with patches
                             plus class and biases */
     mgk_offset distance; /* [buckets, H] biases of classes of distances */

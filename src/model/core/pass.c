@@ -86,6 +86,7 @@ static void plan_rest(mgk_pass *pass, plan *p)
     size_t normed = mgk_config_has_final_norm(config) || config->embedding_norm ? rows : 0;
     size_t shifted = pass->shifted ? (size_t)config->mixtures * pass->width : 0;
     size_t hidden = (size_t)config->classifier;
+    size_t heard = config->sound.bands > 0 ? sequences * mgk_sound_rows((int)tokens) : 0;
     add(p, &pass->positions, sinusoidal ? tokens : 0, (size_t)config->embedding, real);
     add(p, &pass->narrow, config->embedding != config->dim ? rows : 0, (size_t)config->embedding,
         real);
@@ -115,8 +116,8 @@ static void plan_rest(mgk_pass *pass, plan *p)
     add(p, &pass->dpooled, pass->training ? pooled : 0, 4 * dim, real);
     add(p, &pass->ids, rows, 1, sizeof(int32_t));
     add(p, &pass->places, config->positions_skip_padding ? rows : 0, 1, sizeof(int32_t));
-    add(p, &pass->patches, config->picture.patch > 0 ? rows : 0, mgk_patch_size(&config->picture),
-        real);
+    add(p, &pass->input, sequences, mgk_pass_input_size(config), real);
+    add(p, &pass->convolved, heard, dim, real);
     add(p, &pass->lengths, sequences, 1, sizeof(int32_t));
     add(p, &pass->targets, lm ? rows : sequences, 1, sizeof(int32_t));
     add(p, &pass->draw, 1, 1, sizeof(mgk_draw));
@@ -184,9 +185,9 @@ static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int
                         "a batch of %d sequences of %d tokens: expected at least 1 "
                         "of 1 to %d, the model's positions",
                         sequences, tokens, config->length);
-    if (config->picture.patch > 0 && tokens != config->length)
-        return mgk_fail(STATUS_SHAPE, "%d tokens of a picture: expected %d", tokens,
-                        config->length);
+    if (!mgk_config_reads_tokens(config) && tokens != config->length)
+        return mgk_fail(STATUS_SHAPE, "%d tokens of a %s: expected %d", tokens,
+                        config->picture.patch > 0 ? "picture" : "recording", config->length);
     if (config->dual && sequences % 2)
         return mgk_fail(STATUS_SHAPE, "%d sequences are not pairs of documents", sequences);
     pass->model = model;
@@ -265,7 +266,7 @@ static bool is_foreign(const mgk_config *config)
 bool mgk_model_has_gradients(const mgk_model *model)
 {
     const mgk_config *config = &model->config;
-    return !is_foreign(config) && config->picture.patch == 0 &&
+    return !is_foreign(config) && mgk_config_reads_tokens(config) &&
            config->norm == MGK_NORMALIZATION_LAYER && !config->gated && config->tied &&
            !config->embedding_norm && config->cutoff_count == 0 && config->output_bias &&
            config->feed_forward_bias && config->key_heads == config->heads &&

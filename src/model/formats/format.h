@@ -85,7 +85,8 @@ extern const mgk_model_format mgk_format_modernbert;  /* modernbert, */
 extern const mgk_model_format mgk_format_clip_vision; /* clip: its model of pictures */
 extern const mgk_model_format mgk_format_clip_text;   /* and of text; the encoders of */
 extern const mgk_model_format mgk_format_t5;          /* t5, */
-extern const mgk_model_format mgk_format_bart;        /* bart, mbart, marian, pegasus */
+extern const mgk_model_format mgk_format_bart;        /* bart, mbart, marian, pegasus, */
+extern const mgk_model_format mgk_format_whisper;     /* whisper */
 
 /*
  * Reads the tensors prefix + name of a file of mgk_model_save to host float64 [parameters.total].
