@@ -316,7 +316,7 @@ typedef struct mgk_dump_options {
     size_t size; /* of this structure, written by mgk_dump_options_init */
     mgk_job job;
     const char *model;
-    mgk_input input;   /* samples: default 16, or all if the input has fewer; all images */
+    mgk_input input; /* samples: default 16, or all if the input has fewer; all images and audio */
     const int *layers; /* [layer_count]; NULL: all */
     size_t layer_count;
     const int *heads; /* [head_count]; NULL: all */

@@ -56,7 +56,7 @@ static void print_perplexity(const mgk_dump_summary *s)
 /* Notes for the man page, after the help of each option. */
 static const mgk_arg_note notes[] = {
     {"Input", "One of --text, --tokens, --task, --images and --audio is needed."},
-    {"samples", "If not given: 16, or all if there are fewer; all pictures.\n"
+    {"samples", "If not given: 16, or all if there are fewer; all pictures and recordings.\n"
                 "If all are taken, they keep the order of the input.\n"
                 "Each passage of a pair is one sequence."},
     {"dtype", "Ranks of numbers stored as f16 say little."},
@@ -114,6 +114,7 @@ int main(int argc, char **argv)
                     "  mgk-dump mgk4.safetensors --text valid.txt --layers 0,5 --heads 0-3 \\\n"
                     "           --save attention,keys,weights --precision double -o mgk4.h5\n"
                     "  mgk-dump vit/ --images cat.png dog.png -o pictures.h5\n"
+                    "  mgk-dump whisper-tiny/ --audio speech.wav -o speech.h5\n"
                     "  mgk-dump listops.safetensors --task listops --samples 20 --compress 4 \\\n"
                     "           -o listops.h5\n",
         .args = args,

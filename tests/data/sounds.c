@@ -163,7 +163,7 @@ static void test_damaged(void **state)
         {8, 'A', STATUS_FORMAT, "not a WAV file"},      /* AAVE */
         {12, 'g', STATUS_FORMAT, "without a format"},   /* "gmt " */
         {16, 15, STATUS_FORMAT, "format has 15 bytes"}, /* of "fmt " */
-        {17, 255, STATUS_FORMAT, "cut off before"},     /* "fmt " beyond the end */
+        {17, 255, STATUS_FORMAT, "beyond its end"},     /* "fmt " beyond the end */
         {20, 7, STATUS_UNSUPPORTED, "kind 7 and 16"},   /* mu-law */
         {20, 3, STATUS_UNSUPPORTED, "kind 3 and 16"},   /* reals of 16 bits */
         {22, 0, STATUS_FORMAT, "damaged: 0 channels"},  /* channels */
