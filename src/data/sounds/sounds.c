@@ -27,10 +27,11 @@ static mgk_status open_file(const mgk_sounds *s, const char *path, mgk_wav *out)
     TRY(mgk_wav_open(path, out));
     if (out->rate == s->form.rate)
         return STATUS_OK;
-    mgk_status status = mgk_fail(STATUS_UNSUPPORTED,
-                                 "%s: %d samples a second, the model hears %d: resample it, for "
-                                 "example with ffmpeg -i FILE -ar %d OUT.wav",
-                                 path, out->rate, s->form.rate, s->form.rate);
+    mgk_status status =
+        mgk_fail(STATUS_UNSUPPORTED,
+                 "%s: %d samples a second, the model hears %d: resample it first, for "
+                 "example with ffmpeg or sox",
+                 path, out->rate, s->form.rate);
     mgk_wav_close(out);
     return status;
 }
