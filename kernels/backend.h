@@ -117,7 +117,7 @@ typedef struct mgk_prior_view {
 
 /*
  * What some softmax models do to the score x_ij = scale q_i·k_j before normalisation:
- *     l_ij = cap tanh(x_ij / cap) + bias_h,j−i,   −∞ where |i − j| >= window.
+ *     l_ij = cap tanh(x_ij / cap) + bias_h,j−i + …,   −∞ where |i − j| >= window.
  * All 0: l_ij = x_ij. Devices without `all_parts` ignore the terms; gradients and responsibilities
  * are not defined with them.
  */
@@ -128,6 +128,13 @@ typedef struct mgk_score_terms {
      * many tokens T as the view has. */
     const void *bias;
     size_t bias_tokens; /* T */
+    /*
+     * Distances that meet content: l_ij += query_side[i, h, p] + key_side[j, h, p], reals of the
+     * device [B, N, H, P], with p = places[j − i + T − 1], [2 T − 1]; NULL: none.
+     */
+    const void *query_side, *key_side;
+    const int32_t *places;
+    size_t sides, place_tokens; /* P, T */
 } mgk_score_terms;
 
 /*

@@ -115,7 +115,10 @@ typedef struct mgk_job {
     const char *attention;
     const char *command; /* recorded in outputs; NULL: not known */
     mgk_watcher watcher;
-    void *reserved[4];
+    /* "text" or "vision": which model of a folder that has both (clip, siglip); NULL (default): the
+     * one that reads the input */
+    const char *part;
+    void *reserved[3];
 } mgk_job;
 
 /* Checks the job's device and number of threads on this machine, for callers that run no job:

@@ -32,14 +32,29 @@ mgk_status mgk_job_open_device(const mgk_job *job, bool double_precision, mgk_de
     return status;
 }
 
-mgk_status mgk_job_load_model(const char *path, const mgk_job *job, mgk_device *device,
-                              mgk_model **out)
+static mgk_status load(const char *path, const mgk_job *job, const char *usual_part,
+                       mgk_device *device, mgk_model **out)
 {
-    const mgk_model_options options = {.head_dim = job->head_dim, .attention = job->attention};
+    const mgk_model_options options = {.head_dim = job->head_dim,
+                                       .attention = job->attention,
+                                       .part = job->part,
+                                       .usual_part = usual_part};
     *out = NULL;
     if (options.head_dim < 0)
         return mgk_fail(STATUS_USAGE, "head dim %d: expected a positive number", options.head_dim);
     return mgk_model_load(path, &options, device, out);
+}
+
+mgk_status mgk_job_load_model(const char *path, const mgk_job *job, mgk_device *device,
+                              mgk_model **out)
+{
+    return load(path, job, NULL, device, out);
+}
+
+mgk_status mgk_job_load_reader(const char *path, const mgk_job *job, const mgk_input *input,
+                               mgk_device *device, mgk_model **out)
+{
+    return load(path, job, input->image_count > 0 ? "vision" : "text", device, out);
 }
 
 void mgk_job_report(const mgk_job *job, const mgk_report *report)

@@ -22,6 +22,10 @@ mgk_status mgk_job_open_device(const mgk_job *job, bool double_precision, mgk_de
 mgk_status mgk_job_load_model(const char *path, const mgk_job *job, mgk_device *device,
                               mgk_model **out);
 
+/* The same; of a folder with two models the one that reads `input`, if the job names none. */
+mgk_status mgk_job_load_reader(const char *path, const mgk_job *job, const mgk_input *input,
+                               mgk_device *device, mgk_model **out);
+
 /* Passes a report on to the job's watcher. */
 void mgk_job_report(const mgk_job *job, const mgk_report *report);
 

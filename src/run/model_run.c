@@ -152,7 +152,7 @@ mgk_status mgk_model_run_open(const mgk_job *job, const char *model, const mgk_i
     *out = (mgk_model_run){0};
     CHECK(mgk_job_open_device(job, double_precision, &out->device));
     CHECK(mgk_model_hash_begin(model, &out->hash));
-    CHECK(mgk_job_load_model(model, job, out->device, &out->model));
+    CHECK(mgk_job_load_reader(model, job, input, out->device, &out->model));
     mgk_job_report_remark(job, model, out->model->remark);
     CHECK(mgk_input_check_model(input, &out->model->config, model));
     CHECK(input->image_count > 0   ? open_pictures(out, input)

@@ -49,6 +49,7 @@ static bool add_model(cJSON *run, const mgk_source_options *o, size_t tokens)
            (input->samples == 0 || cJSON_AddNumberToObject(run, "samples", input->samples)) &&
            cJSON_AddNumberToObject(run, "length", (double)tokens) &&
            (!o->job->attention || cJSON_AddStringToObject(run, "attention", o->job->attention)) &&
+           (!o->job->part || cJSON_AddStringToObject(run, "part", o->job->part)) &&
            cJSON_AddStringToObject(run, "precision", o->double_precision ? "double" : "single") &&
            cJSON_AddBoolToObject(run, "tf32", o->job->tf32);
 }

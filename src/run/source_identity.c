@@ -89,6 +89,7 @@ static bool add_model(cJSON *settings, const mgk_source_options *o, const mgk_so
     return add_text(settings, "model", o->model) &&
            add_text(settings, "model_sha256", o->model ? inputs[0].sha256 : NULL) &&
            add_text(settings, "attention", o->job->attention) &&
+           (!o->job->part || add_text(settings, "part", o->job->part)) &&
            cJSON_AddNumberToObject(settings, "head_dim", o->job->head_dim) &&
            cJSON_AddBoolToObject(settings, "double", o->double_precision) &&
            cJSON_AddBoolToObject(settings, "tf32", o->job->tf32);

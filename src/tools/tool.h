@@ -44,7 +44,10 @@ typedef struct mgk_tool {
     {MGK_ARG_COUNT, 0, "head-dim", &(tool)->job.head_dim, "D",                                     \
      "Head dimension, for files that do not state it; 32 for LRA checkpoints.", NULL},             \
     {MGK_ARG_WORD, 0, "attention", &(tool)->job.attention, "linear|mlk",                           \
-     "Attention kind of an LRA checkpoint, which does not state it.", NULL}
+     "Attention kind of an LRA checkpoint, which does not state it.", NULL},                       \
+    {MGK_ARG_WORD, 0, "part", &(tool)->job.part, "text|vision",                                    \
+     "Which model of a folder that has both, as clip's; by default the one that reads the input.", \
+     NULL}
 /* clang-format on */
 
 /*

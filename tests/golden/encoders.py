@@ -35,14 +35,17 @@ def angles(self, x, position_ids, layer_type):
     return angle.cos(), angle.sin()
 
 
-def expect(folder, model, ids, mask, pre_norm=False):
+def expect(folder, model, ids, mask, file="expected.safetensors", pre_norm=False):
     """pre_norm: transformers gives the last state after the norm, not after the layer."""
     model = getattr(model, model.base_model_prefix, model).double().eval()
     modern = transformers.models.modernbert.modeling_modernbert
+    deberta = transformers.models.deberta_v2.modeling_deberta_v2
     rotate = transformers.models.llama.modeling_llama.apply_rotary_pos_emb  # keeps the precision
     with torch.no_grad(), double_throughout(), \
             mock.patch.object(modern.ModernBertRotaryEmbedding, "forward", angles), \
-            mock.patch.object(modern, "apply_rotary_pos_emb", rotate):
+            mock.patch.object(modern, "apply_rotary_pos_emb", rotate), \
+            mock.patch.object(deberta, "scaled_size_sqrt",
+                              lambda x, n: torch.tensor(x.shape[-1] * n).double().sqrt()):
         out = model(ids, attention_mask=mask, output_attentions=True, output_hidden_states=True)
     valid = mask.double()
     pairs = valid[:, None, :, None] * valid[:, None, None, :]
@@ -53,7 +56,7 @@ def expect(folder, model, ids, mask, pre_norm=False):
         "hidden": out.last_hidden_state * valid[:, :, None],
     }
     save_file({name: value.double().contiguous() for name, value in expected.items()},
-              os.path.join(folder, "expected.safetensors"))
+              os.path.join(folder, file))
 
 
 def write(name, model, seed, padding=None, times=1):
@@ -66,7 +69,7 @@ def write(name, model, seed, padding=None, times=1):
     ids, mask = ids.repeat(1, times), torch.cat([mask] * times, 1).sort(1, descending=True).values
     if padding is not None:
         ids[0, 0] = ids[0, 3] = ids[0, 4] = ids[1, 2] = padding
-    expect(folder, model, ids, mask, model.config.model_type == "modernbert")
+    expect(folder, model, ids, mask, pre_norm=model.config.model_type == "modernbert")
 
 
 def main():
@@ -86,6 +89,13 @@ def main():
     write("albert", transformers.AlbertForMaskedLM(albert), 27)
     mpnet = transformers.MPNetConfig(pad_token_id=1, **{**SHAPE, "max_position_embeddings": 34})
     write("mpnet", transformers.MPNetForMaskedLM(mpnet), 31, padding=1, times=3)
+    relative = dict(relative_attention=True, pos_att_type=["c2p", "p2c"], share_att_key=True)
+    deberta = transformers.DebertaV2Config(position_buckets=6, max_relative_positions=24,
+                                           norm_rel_ebd="layer_norm", position_biased_input=False,
+                                           **relative, **{**SHAPE, "max_position_embeddings": 34})
+    write("deberta-v2", transformers.DebertaV2ForMaskedLM(deberta), 32, times=3)
+    plain = transformers.DebertaV2Config(max_relative_positions=5, **relative, **SHAPE)
+    write("deberta-v2-plain", transformers.DebertaV2Model(plain), 33)
     clip = transformers.CLIPTextConfig(**SHAPE)
     write("clip-text", transformers.CLIPTextModel(clip), 28)
     modern = transformers.ModernBertConfig(local_attention=4, pad_token_id=0, cls_token_id=1,

@@ -37,7 +37,7 @@ def scatter(model, seed):
             elif weight.dim() == 1:
                 weight.copy_(0.3 * noise)
             else:
-                weight.copy_(noise * 1.5 / weight.shape[-1] ** 0.5)
+                weight.copy_(noise * 1.5 / (weight.shape or [1])[-1] ** 0.5)
 
 
 @contextlib.contextmanager

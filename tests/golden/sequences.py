@@ -43,7 +43,7 @@ def write(name, model, seed, sizes=LENGTHS, pre_norm=False, sinusoids=False):
     model.save_pretrained(folder)
     ids, mask = batch(seed + 1, sizes)
     with double_norms():
-        expect(folder, model.get_encoder(), ids, mask, pre_norm)
+        expect(folder, model.get_encoder(), ids, mask, pre_norm=pre_norm)
     for unneeded in ("generation_config.json",):
         path = os.path.join(folder, unneeded)
         if os.path.exists(path):

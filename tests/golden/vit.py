@@ -24,7 +24,8 @@ import transformers
 from PIL import Image
 from safetensors.torch import save_file
 
-from hugging_face import HERE as MODELS, double_throughout, scatter
+import encoders
+from hugging_face import HERE as MODELS, batch, double_throughout, scatter
 
 PICTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pictures")
 FILTERS = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "box": 4, "hamming": 5}
@@ -149,6 +150,9 @@ def write_model(name, model, seed, processor):
     scatter(model, seed)
     model.save_pretrained(folder)
     processor.save_pretrained(folder)
+    if hasattr(model, "text_model"):  # two models, of text and of pictures
+        encoders.expect(folder, model.text_model, *batch(seed + 1), "text.safetensors")
+        model = model.vision_model
     model = getattr(model, model.base_model_prefix, model).double().eval()
     pixels = pixels_of(processor)
     interpolate = torch.nn.functional.interpolate
@@ -206,6 +210,17 @@ def main():
     siglip = transformers.SiglipVisionConfig(image_size=12, patch_size=4, **shape)
     write_model("siglip-vision", transformers.SiglipVisionModel(siglip), 18,
                 transformers.SiglipImageProcessorPil(size={"height": 12, "width": 12}))
+    words = dict(vocab_size=37, max_position_embeddings=16, **shape)
+    both = transformers.CLIPConfig(text_config=words, projection_dim=4, attn_implementation="eager",
+                                   vision_config=dict(image_size=8, patch_size=4, **shape))
+    write_model("clip", transformers.CLIPModel(both), 19,
+                transformers.CLIPImageProcessorPil(size={"shortest_edge": 8},
+                                                   crop_size={"height": 8, "width": 8}))
+    both = transformers.SiglipConfig(text_config=dict(projection_size=12, **words),
+                                     attn_implementation="eager",
+                                     vision_config=dict(image_size=8, patch_size=4, **shape))
+    write_model("siglip", transformers.SiglipModel(both), 20,
+                transformers.SiglipImageProcessorPil(size={"height": 8, "width": 8}))
 
 
 main()

@@ -49,6 +49,13 @@ attention_case attention_case_make(workspace *space, attention_shape shape)
         problem.variance[r] = sqrt(shape.dim) / (shape.unequal ? 1 + 2 * (r % 3) : 1);
     if (shape.biased)
         problem.bias = random_values(space, heads * (2 * tokens + 1));
+    for (int side = 0; shape.sides > 0 && side < 2; side++)
+        problem.sides[side] =
+            random_values(space, (size_t)shape.samples * tokens * heads * (size_t)shape.sides);
+    if (shape.sides > 0)
+        problem.places = host_bytes(space, 2 * tokens + 1, sizeof(int32_t));
+    for (size_t i = 0; shape.sides > 0 && i < 2 * tokens + 1; i++)
+        problem.places[i] = (int32_t)(7 * i % (size_t)shape.sides);
     assert_in_range(shape.samples, 1, MOST_SAMPLES);
     for (int b = 0; b < shape.samples; b++)
         problem.lengths[b] =
@@ -178,6 +185,16 @@ static device_case to_device(workspace *space, const attention_case *problem)
         out.layer.terms.bias =
             upload(space, (size_t)shape->heads * (2 * tokens - 1), problem->bias);
         out.layer.terms.bias_tokens = tokens;
+    }
+    if (shape->sides > 0) {
+        const size_t tokens = (size_t)shape->tokens;
+        const size_t count = (size_t)(shape->samples * shape->heads * shape->sides) * tokens;
+        out.layer.terms.query_side = upload(space, count, problem->sides[0]);
+        out.layer.terms.key_side = upload(space, count, problem->sides[1]);
+        out.layer.terms.places =
+            upload_bytes(space, (2 * tokens + 1) * sizeof(int32_t), problem->places);
+        out.layer.terms.sides = (size_t)shape->sides;
+        out.layer.terms.place_tokens = tokens + 1;
     }
     memcpy(out.layer.variance, problem->variance, sizeof problem->variance);
     if (problem->count[PRIOR] > 0) {

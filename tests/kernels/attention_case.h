@@ -32,6 +32,7 @@ typedef struct attention_shape {
     int window;
     double cap;
     bool biased;   /* by distance; see `bias` of the case */
+    int sides;     /* P of distances that meet content; see `sides` of the case; 0: none */
     int shortened; /* sample b has N − b · shortened tokens, at least 0 */
 } attention_shape;
 
@@ -50,7 +51,9 @@ typedef struct attention_case {
     size_t count[INPUTS]; /* 0: the kind has no such input */
     double *input[INPUTS];
     double variance[MGK_MAX_MIXTURES];
-    double *bias; /* [H, 2 N + 1]: of T = N + 1 tokens; NULL: none */
+    double *bias;     /* [H, 2 N + 1]: of T = N + 1 tokens; NULL: none */
+    double *sides[2]; /* [B, N, H, P] of queries and of keys; NULL: none */
+    int32_t *places;  /* [2 N + 1], below P */
     int32_t lengths[MOST_SAMPLES];
     size_t outputs, matrices; /* sizes of output [B, N, H, D] and matrices [B, H, N, N] */
 } attention_case;

@@ -90,6 +90,11 @@ static double log_score(const definition *by, int b, int h, int i, int j, int r)
         score = s->cap * tanh(score / s->cap);
     if (by->problem->bias)
         score += by->problem->bias[h * (2 * s->tokens + 1) + j - i + s->tokens];
+    if (s->sides > 0) {
+        const int place = by->problem->places[j - i + s->tokens];
+        score += by->problem->sides[0][((b * s->tokens + i) * s->heads + h) * s->sides + place] +
+                 by->problem->sides[1][((b * s->tokens + j) * s->heads + h) * s->sides + place];
+    }
     if (s->window > 0 && abs(i - j) >= s->window)
         score = -INFINITY;
     return score + (s->mix_keys ? 0 : log(prior_of(by->problem, h, r, j)));

@@ -200,6 +200,8 @@ static mgk_config clip_config(void)
     config.first_norm = config.final_norm = false;
     config.positions_skip_padding = true;
     config.padding = 3;
+    config.relative = 8;
+    config.relative_far = 6;
     return config;
 }
 

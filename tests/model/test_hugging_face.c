@@ -12,12 +12,28 @@
 
 static const char top[] = MGK_TEST_GOLDEN "/hugging_face/";
 
+/* The toolkit's own file of a model says everything that its folder did. */
+static void check_own_file(const char *folder, const char *expected)
+{
+    static const char own[] = "own.safetensors";
+    mgk_device *device;
+    mgk_model *model;
+    assert_ok(mgk_device_open("cpu", MGK_DOUBLE, 1, &device));
+    assert_ok(mgk_model_load(folder, NULL, device, &model));
+    assert_ok(mgk_model_save(model, own, true, NULL, 0, NULL, 0));
+    mgk_model_free(model);
+    mgk_device_close(device);
+    golden_check(own, NULL, expected);
+    unlink(own);
+}
+
 static void check_family(void **state)
 {
     char folder[512], expected[600];
     snprintf(folder, sizeof(folder), "%s%s", top, (const char *)*state);
     snprintf(expected, sizeof(expected), "%s/expected.safetensors", folder);
     golden_check(folder, NULL, expected);
+    check_own_file(folder, expected);
 }
 
 /* Loads a model by the file of its weights. */
@@ -28,6 +44,71 @@ static void test_file_in_folder(void **state)
     snprintf(file, sizeof(file), "%sgpt2/model.safetensors", top);
     snprintf(expected, sizeof(expected), "%sgpt2/expected.safetensors", top);
     golden_check(file, NULL, expected);
+}
+
+/* A part's own configuration may lack what is usual; sizes of tensors tell which values it got. */
+static void test_usual_parts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *config, *part, *says;
+    } cases[] = {
+        {"{\"model_type\": \"clip\", \"text_config\": {}}", "text", "expected [49408,512]"},
+        {"{\"model_type\": \"clip\", \"vision_config\": {}}", "vision", "expected [768,3,32,32]"},
+        {"{\"model_type\": \"siglip\", \"text_config\": {}}", "text", "expected [32000,768]"},
+        {"{\"model_type\": \"siglip\", \"vision_config\": {}}", "vision", "expected [768,3,16,16]"},
+        {"{\"model_type\": \"clip\", \"text_config\": {\"vocab_size\": 5}, "
+         "\"text_config_dict\": {\"vocab_size\": 7}}",
+         "text", "expected [7,512]"},
+        {"{\"model_type\": \"clip\", \"text_config\": {\"vocab_size\": 5}, "
+         "\"text_config_dict\": null}",
+         "text", "expected [5,512]"},
+        {"{\"model_type\": \"clip\"}", "text", "\"text_config\" is not an object"},
+    };
+    char path[512];
+    mgk_mapping weights;
+    snprintf(path, sizeof(path), "%sclip/model.safetensors", top);
+    assert_ok(mgk_map_file(path, &weights));
+    assert_ok(mgk_write_file("model.safetensors", true, weights.data, weights.size));
+    mgk_unmap_file(&weights);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        mgk_model *model;
+        const mgk_model_options options = {.part = cases[i].part};
+        assert_ok(mgk_write_file("config.json", true, cases[i].config, strlen(cases[i].config)));
+        assert_int_not_equal(mgk_model_load("model.safetensors", &options, NULL, &model),
+                             STATUS_OK);
+        if (!strstr(mgk_fail_message(), cases[i].says))
+            fail_msg("\"%s\" does not say \"%s\"", mgk_fail_message(), cases[i].says);
+    }
+    unlink("config.json");
+    unlink("model.safetensors");
+}
+
+/* Folders with a model of text and one of pictures. */
+static void test_parts(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"clip", "siglip"};
+    for (size_t i = 0; i < 2; i++) {
+        char folder[512], expected[600];
+        mgk_model *model;
+        snprintf(folder, sizeof(folder), "%s%s", top, folders[i]);
+        snprintf(expected, sizeof(expected), "%s/text.safetensors", folder);
+        golden_check(folder, &(mgk_model_options){.part = "text"}, expected);
+        golden_check(folder, &(mgk_model_options){.usual_part = "text"}, expected);
+        snprintf(expected, sizeof(expected), "%s/expected.safetensors", folder);
+        golden_check(folder, &(mgk_model_options){.part = "vision", .usual_part = "text"},
+                     expected);
+        assert_fails(mgk_model_load(folder, NULL, NULL, &model), STATUS_USAGE);
+        assert_non_null(strstr(mgk_fail_message(), "expected \"text\" or \"vision\" for `part`"));
+        assert_fails(mgk_model_load(folder, &(mgk_model_options){.part = "speech"}, NULL, &model),
+                     STATUS_USAGE);
+    }
+    mgk_model *model;
+    char folder[512];
+    snprintf(folder, sizeof(folder), "%sbert", top);
+    assert_fails(mgk_model_load(folder, &(mgk_model_options){.part = "text"}, NULL, &model),
+                 STATUS_USAGE);
 }
 
 static mgk_model *load(const char *family)
@@ -103,10 +184,10 @@ static void test_refused(void **state)
                    STATUS_UNSUPPORTED, "\"mish\"");
     assert_refused("{" SIZES ", \"n_layer\": 2, \"vocab_size\": 37, \"scale_attn_weights\": "
                    "false}",
-                   STATUS_UNSUPPORTED, "scores");
+                   STATUS_UNSUPPORTED, "\"scale_attn_weights\" has a value that changes numbers");
     assert_refused("{\"model_type\": \"gpt2\", \"n_head\": 5, \"n_embd\": 12, \"n_layer\": 2, "
                    "\"n_positions\": 16, \"vocab_size\": 37}",
-                   STATUS_FORMAT, "n_embd 12 is not divided by n_head 5");
+                   STATUS_FORMAT, "a width of 12 is not divided by 5 heads");
 #undef SIZES
     unlink("config.json");
     mgk_device *device;
@@ -133,8 +214,16 @@ static void test_rotary_refused(void **state)
         {LLAMA("\"rope_parameters\": \"yarn\""), "is not an object"},
         {LLAMA("\"rope_scaling\": {\"type\": 3}"), "is not a string"},
         {LLAMA("\"rope_scaling\": {\"type\": \"linear\"}"), "without a \"factor\""},
-        {LLAMA("\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 2}"), "\"yarn\""},
-        {LLAMA("\"partial_rotary_factor\": 0.5"), "partial_rotary_factor"},
+        {LLAMA("\"rope_scaling\": {\"rope_type\": \"xpos\", \"factor\": 2}"), "\"xpos\""},
+        {LLAMA("\"rope_scaling\": {\"rope_type\": \"longrope\"}"),
+         "\"short_factor\" is not an array"},
+        {LLAMA("\"rope_scaling\": {\"rope_type\": \"longrope\", \"short_factor\": [1, 2], "
+               "\"long_factor\": [1, []]}"),
+         "\"long_factor\"[1] is not a number"},
+        {LLAMA("\"partial_rotary_factor\": 1.5"), "partial_rotary_factor"},
+        {LLAMA("\"rope_parameters\": {\"full_attention\": {\"rope_type\": \"default\"}, "
+               "\"sliding_attention\": {\"rope_type\": \"linear\", \"factor\": 2}}"),
+         "local layers"},
         {LLAMA("\"rope_theta\": \"10\""), "\"rope_theta\" is not a number"},
     };
 #undef LLAMA
@@ -180,6 +269,8 @@ int main(void)
                                            "siglip-vision",
                                            "clip-text",
                                            "mpnet",
+                                           "deberta-v2",
+                                           "deberta-v2-plain",
                                            "modernbert",
                                            "modernbert-biased",
                                            "t5",
@@ -192,12 +283,11 @@ int main(void)
                                            "pegasus",
                                            "whisper"};
     enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
-    enum { OTHERS = 4 };
+    enum { OTHERS = 6 };
     struct CMUnitTest tests[OTHERS + FAMILIES] = {
-        cmocka_unit_test(test_file_in_folder),
-        cmocka_unit_test(test_remark),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_rotary_refused),
+        cmocka_unit_test(test_file_in_folder), cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_usual_parts),    cmocka_unit_test(test_remark),
+        cmocka_unit_test(test_refused),        cmocka_unit_test(test_rotary_refused),
     };
     for (int i = 0; i < FAMILIES; i++)
         tests[OTHERS + i] = (struct CMUnitTest){.name = families[i],

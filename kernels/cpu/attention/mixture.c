@@ -144,6 +144,24 @@ static void add_row_terms(mgk_mixture_head *head, size_t component)
     }
 }
 
+/* Adds what a query and the keys from … visible − 1 have for their distance to a row. */
+static void add_sides(const mgk_mixture_head *head, size_t i, size_t from, size_t visible,
+                      real *row)
+{
+    const mgk_score_terms *terms = &head->mixture->terms;
+    const size_t heads = (size_t)head->view->heads, query = head->first + i;
+    const size_t step = heads * terms->sides; /* from token to token */
+    const size_t start =
+        head->sample * (size_t)head->view->tokens * step + head->head * terms->sides;
+    const real *own = (const real *)terms->query_side + start + query * step;
+    const real *keys = (const real *)terms->key_side + start;
+    const int32_t *places = terms->places + terms->place_tokens - 1;
+    for (size_t j = from; j < visible; j++) {
+        const int32_t place = places[(ptrdiff_t)j - (ptrdiff_t)query];
+        row[j] += own[place] + keys[j * step + (size_t)place];
+    }
+}
+
 /* See mgk_score_terms. */
 static void add_score_terms(mgk_mixture_head *head, size_t component)
 {
@@ -165,6 +183,8 @@ static void add_score_terms(mgk_mixture_head *head, size_t component)
             for (size_t j = from; j < visible; j++)
                 row[j] += bias[(ptrdiff_t)j - (ptrdiff_t)query];
         }
+        if (terms->places)
+            add_sides(head, i, from, visible, row);
     }
 }
 
@@ -206,7 +226,7 @@ void MGK_CPU(mixture_logits)(mgk_mixture_head *head, size_t first)
                           head->key_t + r * dim * cols + head->begin, cols, head->bias + start, 0,
                           mgk_mixture_row(head, r, 0) + head->begin, cols);
         add_row_terms(head, r);
-        if (terms->cap > 0 || terms->bias)
+        if (terms->cap > 0 || terms->bias || terms->places)
             add_score_terms(head, r);
         if (view->causal || terms->window > 0)
             mask_rows(head, r);

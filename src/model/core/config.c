@@ -295,6 +295,14 @@ static mgk_status check_embedding(const mgk_config *config)
                         "embedding is %d, expected dim, %d, in a model of pictures or with a tied "
                         "output",
                         config->embedding, config->dim);
+    if (config->relative > 0 &&
+        (config->positions == MGK_POSITIONS_ROTARY || config->key_heads != config->heads))
+        return mgk_fail(STATUS_USAGE, "relative is %d, expected 0 with rotated or shared keys",
+                        config->relative);
+    if (config->relative_far > 0 &&
+        (config->relative < 2 || config->relative_far <= config->relative / 2 + 1))
+        return mgk_fail(STATUS_USAGE, "relative_far is %d, expected 0 or over relative / 2 + 1, %d",
+                        config->relative_far, config->relative / 2 + 1);
     if (config->positions_skip_padding &&
         (config->positions != MGK_POSITIONS_LEARNED || config->padding < 0))
         return mgk_fail(STATUS_USAGE,

@@ -76,8 +76,9 @@ typedef enum mgk_rotary_scaling {
     MGK_ROTARY_LINEAR, /* "linear": all divided by rotary_factor */
     MGK_ROTARY_LLAMA3, /* "llama3": divides slow ones, keeps fast ones, blends between */
     MGK_ROTARY_YARN,   /* "yarn": the same, blended by number, not by turns (Peng et al. 2023) */
-    MGK_ROTARY_LONG    /* "long": each divided by its number in rotary_short, or rotary_long in
-                          passes of more than rotary_original tokens (Ding et al. 2024) */
+    MGK_ROTARY_PROPORTIONAL, /* "proportional": base^(-2d/D) / rotary_factor in place of R */
+    MGK_ROTARY_LONG /* "long": each divided by its number in rotary_short, or rotary_long in
+                       passes of more than rotary_original tokens (Ding et al. 2024) */
 } mgk_rotary_scaling;
 
 /* Pooling of an encoder's hidden states into one vector. */
@@ -148,14 +149,17 @@ typedef struct mgk_config {
     bool positions_backward;     /* sinusoidal: the last token of a sequence has position 0 */
     bool positions_skip_padding; /* learned: tokens are counted without padding, the id `padding`,
                                     which has position N wherever it stands */
-    double alibi_scale;          /* of the slopes, > 0 */
     /*
      * Classes of distances j − i of key and query, a multiple of 4: scores + a learned bias of the
      * head and of the class, in all layers the same (Raffel et al. 2020). Half of the classes are
      * of keys after the query. 0: none.
      */
     int buckets;
-    int bucket_limit;   /* distances from here on are in the last class, > buckets / 4 */
+    int bucket_limit; /* distances from here on are in the last class, > buckets / 4 */
+    int relative; /* S, up to 2^15: scores depend on content and distance together, with rows for
+                     the distances -S to S - 1, see relative.c; 0: no */
+    int relative_far; /* distances over S / 2 share rows, up to this one; over S / 2 + 1; 0: none */
+    double alibi_scale; /* of the slopes, > 0 */
     int rotary_dim;     /* R: so many numbers of a head are rotated, even; 0: D, once resolved */
     double rotary_base; /* angles are t base^(-2d/R) */
     double local_base;  /* the same of local layers, without scaling; 0: as the other layers */

@@ -19,7 +19,8 @@ static const char *const parallels[] = {"no", "shared", "own", NULL};
 static const char *const query_norms[] = {"none", "head", "width", NULL};
 static const char *const output_biases[] = {"same", "none", "own", NULL};
 static const char *const normalizations[] = {"layer", "rms", NULL};
-static const char *const rotary_scalings[] = {"plain", "linear", "llama3", "yarn", "long", NULL};
+static const char *const rotary_scalings[] = {"plain",        "linear", "llama3", "yarn",
+                                              "proportional", "long",   NULL};
 static const char *const poolings[] = {"mean", "length", NULL};
 static const char *const resamplings[] = {"nearest", "lanczos", "bilinear", "bicubic",
                                           "box",     "hamming", "none",     NULL};
@@ -87,6 +88,8 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(positions), .kind = MGK_FIELD_CHOICE, .choices = position_kinds},
     {AT(positions_backward), .kind = MGK_FIELD_FLAG},
     {AT(positions_skip_padding), .kind = MGK_FIELD_FLAG},
+    {AT(relative), .kind = MGK_FIELD_SIZE, .low = 0, .high = 1 << 15},
+    {AT(relative_far), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE},
     {AT(alibi_scale), .kind = MGK_FIELD_REAL, .low = FLT_MIN, .high = 1e6},
     {AT(buckets), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_COUNT},
     {AT(bucket_limit), .kind = MGK_FIELD_SIZE, .low = 2, .high = MAX_SIZE},

@@ -43,6 +43,19 @@ static double projections(const mgk_config *config, const mgk_attention_kind *ki
            linear(width, config->dim, mgk_config_has_attention_output_bias(config)) + turns;
 }
 
+/*
+ * Scores of content and distance in a layer: the maps of the rows, both products of all tokens with
+ * all rows, and two sums a pair.
+ */
+static double relative(const mgk_config *config, const mgk_attention_size *size)
+{
+    const double rows = 2.0 * config->relative, width = (double)config->heads * config->head_dim;
+    if (config->relative == 0)
+        return 0;
+    return rows * linear(config->dim, 2 * width, config->attention_bias) +
+           2 * 2 * size->tokens * rows * width + 2 * config->heads * mgk_attention_pairs(size);
+}
+
 /* The attention of all layers on a sequence; shifted keys cost one addition per number. */
 static double attention(const mgk_config *config, const mgk_attention_kind *kind, int tokens)
 {
@@ -59,6 +72,7 @@ static double attention(const mgk_config *config, const mgk_attention_kind *kind
     for (int layer = 0; layer < config->layers; layer++)
         local += mgk_config_is_local(config, layer);
     double flops = (config->layers - local) * kind->flops(&size);
+    flops += config->layers * relative(config, &size);
     size.terms.window = config->window;
     return flops + local * kind->flops(&size) + config->layers * shifts;
 }
@@ -189,15 +203,11 @@ static mgk_cost_part part_of(const char *name)
         const char *word;
         mgk_cost_part part;
     } rows[] = {
-        {"embedding.", MGK_COST_EMBEDDING},
-        {"distance.", MGK_COST_ATTENTION},
-        {"attention.key_shift", MGK_COST_ATTENTION},
-        {"attention.prior", MGK_COST_ATTENTION},
-        {"attention.query_norm", MGK_COST_NORMS},
-        {"attention.key_norm", MGK_COST_NORMS},
-        {"attention.", MGK_COST_PROJECTIONS},
-        {"feed_forward.", MGK_COST_FEED_FORWARD},
-        {"norm", MGK_COST_NORMS},
+        {"embedding.", MGK_COST_EMBEDDING},       {"distance.", MGK_COST_ATTENTION},
+        {"relative.", MGK_COST_ATTENTION},        {"attention.key_shift", MGK_COST_ATTENTION},
+        {"attention.prior", MGK_COST_ATTENTION},  {"attention.query_norm", MGK_COST_NORMS},
+        {"attention.key_norm", MGK_COST_NORMS},   {"attention.", MGK_COST_PROJECTIONS},
+        {"feed_forward.", MGK_COST_FEED_FORWARD}, {"norm", MGK_COST_NORMS},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (strstr(name, rows[i].word))

@@ -158,6 +158,8 @@ static mgk_status project(mgk_pass *pass, int index, const void *input)
                                    mgk_pass_weight(pass, weights->key_shift), layer->keys));
     if (model->config.query_norm != MGK_QUERY_NORM_NONE)
         TRY(norm_queries(pass, index));
+    if (pass->relative)
+        TRY(mgk_pass_relative(pass, index));
     return pass->turning ? turn(pass, index) : STATUS_OK;
 }
 
@@ -204,6 +206,11 @@ static mgk_status attend(mgk_pass *pass, int index, const mgk_observer *observer
                              .output_stride = pass->width};
     observed.attention.terms.bias = pass->distances;
     observed.attention.terms.bias_tokens = pass->capacity_tokens;
+    observed.attention.terms.query_side = pass->relative_sides[0];
+    observed.attention.terms.key_side = pass->relative_sides[1];
+    observed.attention.terms.places = pass->relative_places;
+    observed.attention.terms.place_tokens = pass->capacity_tokens;
+    observed.attention.terms.sides = 2 * (size_t)model->config.relative;
     if (observer && observer->layer)
         TRY(observer->layer(observer->context, &observed));
     if (last || observed.attended == observed.view.samples)

@@ -187,7 +187,7 @@ static mgk_layer_offsets append_layer(builder *b, const mgk_config *config,
 static bool has_score_terms(const mgk_config *config)
 {
     return config->attention_scale > 0 || config->attention_cap > 0 || config->window > 0 ||
-           mgk_config_has_distances(config);
+           mgk_config_has_distances(config) || config->relative > 0;
 }
 
 static mgk_status check_kind(const mgk_config *config, const mgk_attention_kind *kind)
@@ -204,6 +204,9 @@ static mgk_status check_kind(const mgk_config *config, const mgk_attention_kind 
         return mgk_fail(STATUS_USAGE,
                         "attention \"%s\" has no scale, cap, window or bias of its scores",
                         kind->name);
+    if (config->relative > 0 && config->mixtures > 1)
+        return mgk_fail(STATUS_USAGE, "relative is %d, expected 0 with several keys",
+                        config->relative);
     if (kind->keys == MGK_KEYS_SHIFTED || config->mixtures > 1) {
         if (config->query_norm != MGK_QUERY_NORM_NONE)
             return mgk_fail(STATUS_USAGE, "attention \"%s\" of several keys has no query_norm",
@@ -309,6 +312,7 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
                             .convolutions = {absent, absent},
                             .position = MGK_ABSENT,
                             .distance = MGK_ABSENT,
+                            .relative = MGK_ABSENT,
                             .embedding_norm = absent,
                             .projection = absent,
                             .norm = absent,
@@ -320,6 +324,10 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
 
     builder b = {.out = out};
     append_embedding(&b, config);
+    if (config->relative > 0)
+        out->relative =
+            append(&b, "relative.weight", MGK_INITIAL_NORMAL, 1 / sqrt((double)config->dim), 2,
+                   2 * (size_t)config->relative, (size_t)config->dim);
     if (config->buckets > 0)
         out->distance = append(&b, "distance.bias", MGK_INITIAL_NORMAL, 1, 2,
                                (size_t)config->buckets, (size_t)config->heads);

@@ -64,6 +64,7 @@ typedef struct mgk_parameters {
     mgk_linear_map convolutions[2]; /* sounds instead: [C, 3, M], [C, 3, C], of three rows each */
     mgk_offset position; /* [N, E] learned positions, with that of padding [N + 1, E]; with patches
                             plus class and biases */
+    mgk_offset relative; /* [2 S, C], see relative.c */
     mgk_offset distance; /* [buckets, H] biases of classes of distances */
     mgk_norm embedding_norm;   /* [E] */
     mgk_linear_map projection; /* [C, E] of embeddings, if E is not C */

@@ -88,6 +88,12 @@ static void plan_rest(mgk_pass *pass, plan *p)
     size_t hidden = (size_t)config->classifier;
     size_t heard = config->sound.bands > 0 ? sequences * mgk_sound_rows((int)tokens) : 0;
     add(p, &pass->positions, sinusoidal ? tokens : 0, (size_t)config->embedding, real);
+    const size_t places = 2 * (size_t)config->relative;
+    add(p, &pass->relative, places, 2 * pass->width, real);
+    for (size_t side = 0; side < 2; side++)
+        add(p, &pass->relative_sides[side], places > 0 ? rows : 0, (size_t)config->heads * places,
+            real);
+    add(p, &pass->relative_places, places > 0 ? 2 * tokens - 1 : 0, 1, sizeof(int32_t));
     add(p, &pass->narrow, config->embedding != config->dim ? rows : 0, (size_t)config->embedding,
         real);
     add(p, &pass->angles, rotary ? tokens : 0, (size_t)config->head_dim, real);
@@ -160,6 +166,8 @@ static const char *special_part(const mgk_config *config, int tokens)
         return "ALiBi";
     if (config->buckets > 0)
         return "a bias by distance";
+    if (config->relative > 0)
+        return "scores of content and distance";
     if (config->query_norm != MGK_QUERY_NORM_NONE)
         return "norms of its queries and keys";
     if (config->norm == MGK_NORMALIZATION_LAYER && config->norm_parameters != MGK_NORM_ALL)
@@ -258,9 +266,9 @@ static bool is_foreign(const mgk_config *config)
            config->attention_output_bias != MGK_OUTPUT_BIAS_SAME || config->attention_scale > 0 ||
            config->attention_cap > 0 || config->window > 0 || config->logit_cap > 0 ||
            config->logit_scale != 1 || mgk_config_has_distances(config) ||
-           config->positions == MGK_POSITIONS_NONE || config->layer_groups != config->layers ||
-           config->embedding != config->dim || config->positions_skip_padding ||
-           !config->first_norm || !config->final_norm;
+           config->positions == MGK_POSITIONS_NONE || config->relative > 0 ||
+           config->layer_groups != config->layers || config->embedding != config->dim ||
+           config->positions_skip_padding || !config->first_norm || !config->final_norm;
 }
 
 bool mgk_model_has_gradients(const mgk_model *model)

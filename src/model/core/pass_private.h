@@ -52,6 +52,9 @@ struct mgk_pass {
     void *angles, *local_angles;   /* [N, D] of rotary positions; NULL: none, or all alike */
     void *distances;               /* [H, 2 N − 1] added to scores; NULL: nothing */
     bool far;                      /* `angles` are those for more than rotary_original tokens */
+    void *relative;                /* [2 S, 2 H·D] queries and keys of the rows of relative.c */
+    void *relative_sides[2];       /* [T, H, 2 S] */
+    int32_t *relative_places;      /* [2 N − 1], rows of distances j − i from 1 − N on */
     void *narrow;                  /* [T, E] before the map to C; NULL: E is C */
     void *embedded;                /* [T, C] */
     void *branch;                  /* [T, C] a block's output before the residual sum */
@@ -97,6 +100,11 @@ mgk_status mgk_pass_upload_positions(mgk_pass *pass);
 
 /* Computes the angles anew if those of the loaded batch's number of tokens differ. */
 mgk_status mgk_pass_update_angles(mgk_pass *pass);
+
+/* relative.c: fills pass->relative_places; the sides of a layer whose queries and keys are known.
+ */
+mgk_status mgk_pass_upload_places(const mgk_pass *pass);
+mgk_status mgk_pass_relative(const mgk_pass *pass, int index);
 
 /* Whether the output is an adaptive softmax, whose loss computes its own logits. */
 static inline bool mgk_pass_has_clusters(const mgk_pass *pass)

@@ -62,9 +62,12 @@ static double kept_by_number(const mgk_config *config, double i)
 /* Frequency i of R / 2, base^(−2i/R), scaled. */
 static double scaled_frequency(const mgk_config *config, size_t i, bool far)
 {
-    double plain = pow(config->rotary_base, -2.0 * (double)i / (double)config->rotary_dim), kept;
+    const bool whole = config->rotary_scaling == MGK_ROTARY_PROPORTIONAL;
+    const double dim = whole ? config->head_dim : config->rotary_dim;
+    double plain = pow(config->rotary_base, -2.0 * (double)i / dim), kept;
     switch (config->rotary_scaling) {
     case MGK_ROTARY_LINEAR:
+    case MGK_ROTARY_PROPORTIONAL:
         return plain / config->rotary_factor;
     case MGK_ROTARY_LLAMA3:
     case MGK_ROTARY_YARN:
@@ -213,6 +216,8 @@ mgk_status mgk_pass_upload_positions(mgk_pass *pass)
         TRY(upload_table(pass, near_rotation, (size_t)config->head_dim, pass->angles));
     if (pass->local_angles)
         TRY(upload_table(pass, local_rotation, (size_t)config->head_dim, pass->local_angles));
+    if (pass->relative_places)
+        TRY(mgk_pass_upload_places(pass));
     return pass->distances ? upload_distances(pass) : STATUS_OK;
 }
 

@@ -80,10 +80,17 @@ const char *mgk_layer_of_name(const char *name, int *layer);
 /* The source of a parameter. With all fields 0 except `name`: that tensor, of the same shape. */
 typedef struct mgk_recipe {
     char name[MGK_TENSOR_NAME];
-    size_t rows;     /* rows of the tensor; 0: as many as the parameter */
-    size_t first;    /* the parameter's first row in the tensor */
-    bool transposed; /* the tensor is [in, out] */
-    int axes;        /* not 0: the tensor has this shape instead, with as many elements */
+    size_t rows;        /* rows of the tensor; 0: as many as the parameter */
+    size_t first;       /* the parameter's first row in the tensor */
+    size_t block;       /* not 0: so many rows of the parameter are adjacent in the tensor; */
+    size_t stride;      /* the next ones are so many rows further */
+    size_t head;        /* not 0: such parts of the parameter's rows are permuted, so that pairs of
+                           rows, which `turned` first rows of the tensor make, lie head / 2 apart: */
+    size_t turned;      /* row i is paired with row i + turned / 2, or, */
+    bool interleaved;   /* if set, row 2 i with row 2 i + 1 */
+    double times, more; /* not 0: numbers are multiplied by `times`; then `more` is added */
+    bool transposed;    /* the tensor is [in, out] */
+    int axes;           /* not 0: the tensor has this shape instead, with as many elements */
     size_t shape[MGK_MAX_AXES];
     char plus[MGK_TENSOR_NAME]; /* not "": row 0 of this tensor is added to every row; */
     size_t plus_rows;           /* its number of rows */

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hugging Face's clip_text_model: a pre-norm encoder with a causal mask and learned positions. The
- * model of pictures is in vit.c.
+ * Hugging Face's models of text in clip and siglip: pre-norm encoders with learned positions, that
+ * of clip with a causal mask. The models of pictures are in vit.c.
  */
 #include "model/formats/clip.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/json.h"
+
 #include "model/formats/format.h"
 #include "model/formats/hugging_face.h"
 
@@ -42,6 +44,74 @@ static const mgk_tensor_row rows[] = {
 static const char anchor[] = "embeddings.token_embedding.weight";
 static const mgk_tensor_names names = {anchor, "encoder.layers.", mgk_clip_rows, rows};
 
+/* Adds the keys that a model's own configuration lacks because they have their usual values. */
+static bool add_usual(cJSON *config, const char *type)
+{
+    static const struct {
+        const char *type, *key;
+        int value;
+    } missing[] = {
+        {"clip_text_model", "vocab_size", 49408},
+        {"clip_text_model", "hidden_size", 512},
+        {"clip_text_model", "intermediate_size", 2048},
+        {"clip_text_model", "num_hidden_layers", 12},
+        {"clip_text_model", "num_attention_heads", 8},
+        {"clip_text_model", "max_position_embeddings", 77},
+        {"siglip_text_model", "vocab_size", 32000},
+        {"siglip_text_model", "max_position_embeddings", 64},
+        {"clip_vision_model", "patch_size", 32},
+        {"siglip_vision_model", "patch_size", 16},
+        {"", "hidden_size", 768}, /* of the other three */
+        {"", "intermediate_size", 3072},
+        {"", "num_hidden_layers", 12},
+        {"", "num_attention_heads", 12},
+    };
+    bool added = mgk_json_add(config, "model_type", cJSON_CreateString(type));
+    for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++)
+        if ((!*missing[i].type || strcmp(missing[i].type, type) == 0) &&
+            !cJSON_GetObjectItemCaseSensitive(config, missing[i].key))
+            added &= mgk_json_add(config, missing[i].key, cJSON_CreateNumber(missing[i].value));
+    return added;
+}
+
+/* Takes the configuration of a part, "text_config", out of the whole; an older "text_config_dict"
+ * beside it counts instead, as in transformers. */
+static cJSON *take_part(cJSON *whole, const char *part)
+{
+    char key[32], old[32];
+    snprintf(key, sizeof(key), "%s_config", part);
+    snprintf(old, sizeof(old), "%s_config_dict", part);
+    const bool older = cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(whole, old));
+    return cJSON_DetachItemFromObjectCaseSensitive(whole, older ? old : key);
+}
+
+mgk_status mgk_clip_enter_part(mgk_checkpoint *checkpoint, const char *part, const char *usual)
+{
+    const char *type, *chosen = part ? part : usual;
+    char own[64];
+    TRY(mgk_checkpoint_string(checkpoint, "model_type", "", &type));
+    if (strcmp(type, "clip") != 0 && strcmp(type, "siglip") != 0)
+        return part ? mgk_fail(STATUS_USAGE, "`part`: %s has one model", checkpoint->path)
+                    : STATUS_OK;
+    if (!chosen || (strcmp(chosen, "text") != 0 && strcmp(chosen, "vision") != 0))
+        return mgk_fail(STATUS_USAGE,
+                        "%s has a model of text and one of pictures: expected \"text\" or "
+                        "\"vision\" for `part`",
+                        checkpoint->path);
+    snprintf(own, sizeof(own), "%.10s_%s_model", type, chosen);
+    cJSON *config = take_part(checkpoint->config, chosen);
+    if (!cJSON_IsObject(config)) {
+        cJSON_Delete(config);
+        return mgk_fail(STATUS_FORMAT, "%s: \"%s_config\" is not an object",
+                        checkpoint->config_path, chosen);
+    }
+    cJSON_Delete(checkpoint->config);
+    checkpoint->config = config;
+    cJSON_DeleteItemFromObjectCaseSensitive(config, "model_type");
+    return add_usual(config, own) ? STATUS_OK
+                                  : mgk_fail(STATUS_MEMORY, "no memory for config.json");
+}
+
 static mgk_status is_quick(const mgk_checkpoint *checkpoint, const char *fallback, bool *out)
 {
     const char *name;
@@ -59,37 +129,7 @@ mgk_status mgk_clip_activation(const mgk_checkpoint *checkpoint, const char *fal
     return quick ? STATUS_OK : mgk_hugging_face_activation(checkpoint, "hidden_act", fallback, out);
 }
 
-static mgk_status scale(const mgk_checkpoint *checkpoint, const mgk_recipe *recipe,
-                        const mgk_parameter *parameter, double factor, double *values)
-{
-    const mgk_tensor_info *tensor;
-    TRY(mgk_checkpoint_expect(checkpoint, recipe->name, parameter->axes, parameter->shape,
-                              &tensor));
-    if (!values)
-        return STATUS_OK;
-    TRY(mgk_tensors_read(checkpoint->tensors, tensor, 0, tensor->count, MGK_DTYPE_F64, values));
-    for (size_t i = 0; i < parameter->count; i++)
-        values[i] *= factor;
-    return STATUS_OK;
-}
-
 static const double steepness = 1.702;
-
-static mgk_status compute_in(const mgk_checkpoint *checkpoint, const mgk_config *config,
-                             const mgk_recipe *recipe, const mgk_parameter *parameter,
-                             double *values)
-{
-    (void)config;
-    return scale(checkpoint, recipe, parameter, steepness, values);
-}
-
-static mgk_status compute_out(const mgk_checkpoint *checkpoint, const mgk_config *config,
-                              const mgk_recipe *recipe, const mgk_parameter *parameter,
-                              double *values)
-{
-    (void)config;
-    return scale(checkpoint, recipe, parameter, 1 / steepness, values);
-}
 
 mgk_status mgk_clip_recipe(const mgk_checkpoint *checkpoint, const char *fallback, const char *name,
                            mgk_recipe *out)
@@ -97,10 +137,23 @@ mgk_status mgk_clip_recipe(const mgk_checkpoint *checkpoint, const char *fallbac
     bool quick;
     TRY(is_quick(checkpoint, fallback, &quick));
     if (quick && strncmp(name, "feed_forward.in.", strlen("feed_forward.in.")) == 0)
-        out->compute = compute_in;
+        out->times = steepness;
     if (quick && strcmp(name, "feed_forward.out.weight") == 0)
-        out->compute = compute_out;
+        out->times = 1 / steepness;
     return STATUS_OK;
+}
+
+static bool is_clip(const mgk_checkpoint *checkpoint)
+{
+    const char *type;
+    return mgk_checkpoint_string(checkpoint, "model_type", "", &type) == STATUS_OK &&
+           strcmp(type, "clip_text_model") == 0;
+}
+
+/* The default activation. */
+static const char *usual(const mgk_checkpoint *checkpoint)
+{
+    return is_clip(checkpoint) ? "quick_gelu" : "gelu_pytorch_tanh";
 }
 
 static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
@@ -111,15 +164,16 @@ static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_op
     strcpy(config->attention, "softmax");
     config->mixtures = 1;
     config->classes = 0;
-    config->causal = true;
+    config->causal = is_clip(checkpoint);
     config->dropout = 0;
     TRY(mgk_hugging_face_heads(checkpoint, "num_attention_heads", "hidden_size", config));
     TRY(mgk_checkpoint_needed(checkpoint, "num_hidden_layers", &config->layers));
     TRY(mgk_checkpoint_needed(checkpoint, "intermediate_size", &config->hidden));
     TRY(mgk_checkpoint_needed(checkpoint, "vocab_size", &config->vocabulary));
     TRY(mgk_checkpoint_needed(checkpoint, "max_position_embeddings", &config->length));
-    TRY(mgk_clip_activation(checkpoint, "quick_gelu", &config->activation));
-    return mgk_checkpoint_real(checkpoint, "layer_norm_eps", 1e-5, &config->norm_epsilon);
+    TRY(mgk_clip_activation(checkpoint, usual(checkpoint), &config->activation));
+    return mgk_checkpoint_real(checkpoint, "layer_norm_eps", is_clip(checkpoint) ? 1e-5 : 1e-6,
+                               &config->norm_epsilon);
 }
 
 static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *config,
@@ -129,12 +183,14 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
     const char *name = mgk_layer_of_name(parameter->name, &layer);
     (void)config;
     TRY(mgk_recipe_by_names(checkpoint, &names, parameter, out));
-    return layer >= 0 ? mgk_clip_recipe(checkpoint, "quick_gelu", name, out) : STATUS_OK;
+    return layer >= 0 ? mgk_clip_recipe(checkpoint, usual(checkpoint), name, out) : STATUS_OK;
 }
 
-static const char *const types[] = {"clip_text_model", NULL};
+static const char *const types[] = {"clip_text_model", "siglip_text_model", NULL};
+static const char *const apart[] = {"head", NULL};
 
 const mgk_model_format mgk_format_clip_text = {.name = "Hugging Face's clip, text",
+                                               .apart = apart,
                                                .model_types = types,
                                                .root = anchor,
                                                .configure = configure,

@@ -7,14 +7,15 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "model/formats/clip.h"
 #include "model/formats/hugging_face.h"
 #include "model/formats/unused.h"
 
 static const mgk_model_format *const registry[] = {
-    &mgk_format_native,      &mgk_format_lra,       &mgk_format_lm,  &mgk_format_bert,
-    &mgk_format_gpt2,        &mgk_format_llama,     &mgk_format_vit, &mgk_format_modernbert,
-    &mgk_format_clip_vision, &mgk_format_clip_text, &mgk_format_t5,  &mgk_format_bart,
-    &mgk_format_whisper,
+    &mgk_format_native,  &mgk_format_lra,         &mgk_format_lm,        &mgk_format_bert,
+    &mgk_format_gpt2,    &mgk_format_llama,       &mgk_format_vit,       &mgk_format_modernbert,
+    &mgk_format_deberta, &mgk_format_clip_vision, &mgk_format_clip_text, &mgk_format_t5,
+    &mgk_format_bart,    &mgk_format_whisper,
 };
 
 enum { FORMATS = sizeof(registry) / sizeof(registry[0]), TEXT = 512 };
@@ -113,7 +114,8 @@ static mgk_status refuse_quantised(const mgk_checkpoint *checkpoint)
     return STATUS_OK;
 }
 
-static mgk_status find_format(mgk_checkpoint *checkpoint, const mgk_model_format **out)
+static mgk_status find_format(mgk_checkpoint *checkpoint, const mgk_model_options *options,
+                              const mgk_model_format **out)
 {
     const char *type;
     for (size_t i = 0; i < FORMATS; i++) {
@@ -122,6 +124,7 @@ static mgk_status find_format(mgk_checkpoint *checkpoint, const mgk_model_format
             return STATUS_OK;
     }
     TRY(mgk_hugging_face_tell_type(checkpoint));
+    TRY(mgk_clip_enter_part(checkpoint, options->part, options->usual_part));
     TRY(mgk_checkpoint_string(checkpoint, "model_type", NULL, &type));
     for (size_t i = 0; type && i < FORMATS; i++) {
         *out = registry[i];
@@ -215,9 +218,9 @@ mgk_status mgk_model_load(const char *path, const mgk_model_options *options, mg
     mgk_status status;
     *out = NULL;
     TRY(mgk_checkpoint_open(path, &checkpoint));
-    CHECK(find_format(&checkpoint, &format));
-    CHECK(refuse_quantised(&checkpoint));
     options = options ? options : &usual;
+    CHECK(refuse_quantised(&checkpoint));
+    CHECK(find_format(&checkpoint, options, &format));
     if (!format->asks && (options->head_dim || options->attention)) {
         status = mgk_fail(STATUS_USAGE, "%s: says its head dimension and attention itself", path);
         goto out;

@@ -14,6 +14,8 @@
 typedef struct mgk_model_options {
     int head_dim;          /* D, if the number of heads is not stored; 0: the format's usual D */
     const char *attention; /* kind, if the tensors do not determine it; NULL: the usual kind */
+    const char *part; /* "text" or "vision", if the folder has both models; NULL: usual_part; */
+    const char *usual_part; /* NULL: a folder with both is refused */
 } mgk_model_options;
 
 typedef struct mgk_model_format {
@@ -82,6 +84,7 @@ extern const mgk_model_format mgk_format_gpt2;        /* gpt2, */
 extern const mgk_model_format mgk_format_llama;       /* llama, */
 extern const mgk_model_format mgk_format_vit;         /* vit, deit, dinov2, */
 extern const mgk_model_format mgk_format_modernbert;  /* modernbert, */
+extern const mgk_model_format mgk_format_deberta;     /* deberta-v2, */
 extern const mgk_model_format mgk_format_clip_vision; /* clip: its model of pictures */
 extern const mgk_model_format mgk_format_clip_text;   /* and of text; the encoders of */
 extern const mgk_model_format mgk_format_t5;          /* t5, */

@@ -97,20 +97,21 @@ mgk_status mgk_hugging_face_padding(const mgk_checkpoint *checkpoint, mgk_config
  * The output layer is not below the model's prefix: "lm_head.weight" next to
  * "model.embed_tokens.weight".
  */
-static void output_name(const mgk_checkpoint *checkpoint, char name[MGK_TENSOR_NAME])
+static void output_name(const mgk_checkpoint *checkpoint, const char *output,
+                        char name[MGK_TENSOR_NAME])
 {
-    static const char output[] = "lm_head.weight";
     char prefix[MGK_TENSOR_NAME] = "";
+    output = output ? output : "lm_head.weight";
     mgk_checkpoint_prefix(checkpoint, output, prefix);
-    snprintf(name, MGK_TENSOR_NAME, "%.100s%s", prefix, output);
+    snprintf(name, MGK_TENSOR_NAME, "%.100s%.100s", prefix, output);
 }
 
-mgk_status mgk_hugging_face_output(const mgk_checkpoint *checkpoint, bool tied, mgk_config *config)
+mgk_status mgk_hugging_face_output(const mgk_checkpoint *checkpoint, const char *output, bool tied,
+                                   mgk_config *config)
 {
     char name[MGK_TENSOR_NAME];
     TRY(mgk_checkpoint_flag(checkpoint, "tie_word_embeddings", tied, &config->tied));
-    config->output_bias = false;
-    output_name(checkpoint, name);
+    output_name(checkpoint, output, name);
     if (!config->tied && !mgk_tensors_find(checkpoint->tensors, name)) {
         config->family = MGK_FAMILY_ENCODER;
         config->classes = 0;
@@ -120,12 +121,16 @@ mgk_status mgk_hugging_face_output(const mgk_checkpoint *checkpoint, bool tied, 
 }
 
 mgk_status mgk_hugging_face_language_model(const mgk_checkpoint *checkpoint,
-                                           const mgk_tensor_names *names,
+                                           const mgk_tensor_names *names, const char *output,
                                            const mgk_parameter *parameter, mgk_recipe *out)
 {
-    if (strcmp(parameter->name, "output.weight") != 0)
+    static const char weight[] = "weight";
+    const bool bias = strcmp(parameter->name, "output.bias") == 0;
+    if (!bias && strcmp(parameter->name, "output.weight") != 0)
         return mgk_recipe_by_names(checkpoint, names, parameter, out);
-    output_name(checkpoint, out->name);
+    output_name(checkpoint, output, out->name);
+    if (bias)
+        strcpy(out->name + strlen(out->name) - (sizeof(weight) - 1), "bias");
     return STATUS_OK;
 }
 

@@ -28,15 +28,17 @@ mgk_status mgk_hugging_face_heads(const mgk_checkpoint *checkpoint, const char *
 mgk_status mgk_hugging_face_padding(const mgk_checkpoint *checkpoint, mgk_config *config);
 
 /*
- * Sets the output layer of a language model: tied to the embedding, or a separate "lm_head.weight".
- * `tied` is the default of config.json. A model that was saved without its separate layer has
- * hidden states and attention, but no loss: it becomes a causal encoder.
+ * Sets the output layer of a language model: tied to the embedding, or a separate tensor, `output`,
+ * a constant (NULL: "lm_head.weight"). `tied` is the default of config.json. A model that was saved
+ * without its separate layer has hidden states and attention, but no loss: it becomes a causal
+ * encoder.
  */
-mgk_status mgk_hugging_face_output(const mgk_checkpoint *checkpoint, bool tied, mgk_config *config);
+mgk_status mgk_hugging_face_output(const mgk_checkpoint *checkpoint, const char *output, bool tied,
+                                   mgk_config *config);
 
 /* Like mgk_recipe_by_names, for a model that may have such an output layer. */
 mgk_status mgk_hugging_face_language_model(const mgk_checkpoint *checkpoint,
-                                           const mgk_tensor_names *names,
+                                           const mgk_tensor_names *names, const char *output,
                                            const mgk_parameter *parameter, mgk_recipe *out);
 
 /* For mgk_model_format.decoder: words in the names of a decoder's tensors, and of its output's. */

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hugging Face's llama: a pre-norm language model with RMS norms, rotary positions, a gated
- * feed-forward block and keys shared by several heads.
+ * Hugging Face's llama and the families whose tensors are called alike. Llama itself is a pre-norm
+ * language model with RMS norms, rotary positions, a gated feed-forward block and keys that heads
+ * share; the others say what they do differently.
  */
-#include <math.h>
 #include <string.h>
 
+#include "model/formats/decoder.h"
 #include "model/formats/format.h"
-#include "model/formats/hugging_face.h"
+
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static const mgk_tensor_row rows[] = {
     {.ours = "embedding.token.weight", .theirs = "embed_tokens.weight"},
     {.ours = "norm.weight", .theirs = "norm.weight"},
+    {.ours = "norm.bias", .theirs = "norm.bias"},
     {.ours = NULL},
 };
 
@@ -22,10 +25,14 @@ static const mgk_tensor_row layer_rows[] = {
     {.ours = "attention.key.bias", .theirs = "self_attn.k_proj.bias"},
     {.ours = "attention.value.weight", .theirs = "self_attn.v_proj.weight"},
     {.ours = "attention.value.bias", .theirs = "self_attn.v_proj.bias"},
+    {.ours = "attention.query_norm.weight", .theirs = "self_attn.q_norm.weight"},
+    {.ours = "attention.key_norm.weight", .theirs = "self_attn.k_norm.weight"},
     {.ours = "attention.output.weight", .theirs = "self_attn.o_proj.weight"},
     {.ours = "attention.output.bias", .theirs = "self_attn.o_proj.bias"},
     {.ours = "norm1.weight", .theirs = "input_layernorm.weight"},
+    {.ours = "norm1.bias", .theirs = "input_layernorm.bias"},
     {.ours = "norm2.weight", .theirs = "post_attention_layernorm.weight"},
+    {.ours = "norm2.bias", .theirs = "post_attention_layernorm.bias"},
     {.ours = "feed_forward.gate.weight", .theirs = "mlp.gate_proj.weight"},
     {.ours = "feed_forward.gate.bias", .theirs = "mlp.gate_proj.bias"},
     {.ours = "feed_forward.in.weight", .theirs = "mlp.up_proj.weight"},
@@ -38,95 +45,372 @@ static const mgk_tensor_row layer_rows[] = {
 static const char root[] = "embed_tokens.weight";
 static const mgk_tensor_names names = {root, "layers.", layer_rows, rows};
 
-static mgk_status read_type(const mgk_checkpoint *checkpoint, const cJSON *scaling,
-                            mgk_config *config)
+/* Norms of branches, and in gemma of inputs, too. */
+static const mgk_tensor_row branch_rows[] = {
+    {.ours = "branch_norm1.weight", .theirs = "post_attention_layernorm.weight"},
+    {.ours = "norm2.weight", .theirs = "pre_feedforward_layernorm.weight"},
+    {.ours = "branch_norm2.weight", .theirs = "post_feedforward_layernorm.weight"},
+    {.ours = NULL},
+};
+static const mgk_tensor_names branch_names = {root, "layers.", branch_rows, NULL};
+
+static const mgk_tensor_row phi3_rows[] = {
+    {.ours = "attention.query.weight",
+     .theirs = "self_attn.qkv_proj.weight",
+     .part = 0,
+     .fused = MGK_FUSED_ADJACENT},
+    {.ours = "attention.key.weight",
+     .theirs = "self_attn.qkv_proj.weight",
+     .part = 1,
+     .fused = MGK_FUSED_ADJACENT},
+    {.ours = "attention.value.weight",
+     .theirs = "self_attn.qkv_proj.weight",
+     .part = 2,
+     .fused = MGK_FUSED_ADJACENT},
+    {.ours = "feed_forward.gate.weight",
+     .theirs = "mlp.gate_up_proj.weight",
+     .part = 0,
+     .parts = 2},
+    {.ours = "feed_forward.in.weight", .theirs = "mlp.gate_up_proj.weight", .part = 1, .parts = 2},
+    {.ours = NULL},
+};
+static const mgk_tensor_names phi3_names = {root, "layers.", phi3_rows, NULL};
+
+static const mgk_tensor_row phi_rows[] = {
+    {.ours = "attention.query_norm.weight", .theirs = "self_attn.q_layernorm.weight"},
+    {.ours = "attention.query_norm.bias", .theirs = "self_attn.q_layernorm.bias"},
+    {.ours = "attention.key_norm.weight", .theirs = "self_attn.k_layernorm.weight"},
+    {.ours = "attention.key_norm.bias", .theirs = "self_attn.k_layernorm.bias"},
+    {.ours = "attention.output.weight", .theirs = "self_attn.dense.weight"},
+    {.ours = "attention.output.bias", .theirs = "self_attn.dense.bias"},
+    {.ours = "feed_forward.in.weight", .theirs = "mlp.fc1.weight"},
+    {.ours = "feed_forward.in.bias", .theirs = "mlp.fc1.bias"},
+    {.ours = "feed_forward.out.weight", .theirs = "mlp.fc2.weight"},
+    {.ours = "feed_forward.out.bias", .theirs = "mlp.fc2.bias"},
+    {.ours = NULL},
+};
+static const mgk_tensor_row phi_ends[] = {
+    {.ours = "norm.weight", .theirs = "final_layernorm.weight"},
+    {.ours = "norm.bias", .theirs = "final_layernorm.bias"},
+    {.ours = NULL},
+};
+static const mgk_tensor_names phi_names = {root, "layers.", phi_rows, phi_ends};
+
+static const mgk_tensor_row starcoder_rows[] = {
+    {.ours = "feed_forward.in.weight", .theirs = "mlp.c_fc.weight"},
+    {.ours = "feed_forward.in.bias", .theirs = "mlp.c_fc.bias"},
+    {.ours = "feed_forward.out.weight", .theirs = "mlp.c_proj.weight"},
+    {.ours = "feed_forward.out.bias", .theirs = "mlp.c_proj.bias"},
+    {.ours = NULL},
+};
+static const mgk_tensor_names starcoder_names = {root, "layers.", starcoder_rows, NULL};
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+static const mgk_setting llama_own[] = {
+    {"layers", "num_hidden_layers", MGK_NEEDED},
+    {"heads", "num_attention_heads", MGK_NEEDED},
+    {"key_heads", "num_key_value_heads", 0},
+    {"dim", "hidden_size", MGK_NEEDED},
+    {"head_dim", "head_dim", 0},
+    {"hidden", "intermediate_size", MGK_NEEDED},
+    {"vocabulary", "vocab_size", MGK_NEEDED},
+    {"length", "max_position_embeddings", 2048},
+    {"norm_epsilon", "rms_norm_eps", 1e-6},
+    {"attention_bias", "attention_bias", false},
+    {"feed_forward_bias", "mlp_bias", false},
+    {"activation", "hidden_act", MGK_ACTIVATION_SILU},
+    {"pre_norm", NULL, true},
+    {"gated", NULL, true},
+    {"norm", NULL, MGK_NORMALIZATION_RMS},
+    {"positions", NULL, MGK_POSITIONS_ROTARY},
+    {"output_bias", NULL, false},
+    {NULL, NULL, 0},
+};
+static const mgk_settings llama = {NULL, llama_own};
+
+static const mgk_setting no_biases_own[] = {
+    {"attention_bias", NULL, false},
+    {"feed_forward_bias", NULL, false},
+    {NULL, NULL, 0},
+};
+static const mgk_settings no_biases = {&llama, no_biases_own};
+
+static const mgk_setting mistral_own[] = {
+    {"length", "max_position_embeddings", 131072},
+    {"window", "sliding_window", 4096},
+    {NULL, NULL, 0},
+};
+static const mgk_settings mistral = {&no_biases, mistral_own};
+
+static const mgk_setting qwen2_own[] = {
+    {"attention_bias", NULL, true},     {"attention_output_bias", NULL, MGK_OUTPUT_BIAS_NONE},
+    {"feed_forward_bias", NULL, false}, {"length", "max_position_embeddings", 32768},
+    {"window", "sliding_window", 4096}, {NULL, NULL, 0},
+};
+static const mgk_settings qwen2 = {&llama, qwen2_own};
+
+static const mgk_setting qwen3_own[] = {
+    {"head_dim", "head_dim", 128},
+    {"feed_forward_bias", NULL, false},
+    {"query_norm", NULL, MGK_QUERY_NORM_HEAD},
+    {"length", "max_position_embeddings", 32768},
+    {"window", "sliding_window", 4096},
+    {NULL, NULL, 0},
+};
+static const mgk_settings qwen3 = {&llama, qwen3_own};
+
+static const mgk_setting gemma_own[] = {
+    {"head_dim", "head_dim", 256},
+    {"feed_forward_bias", NULL, false},
+    {"length", "max_position_embeddings", 8192},
+    {"activation", "hidden_act", MGK_ACTIVATION_GELU_TANH},
+    {NULL, "use_bidirectional_attention", false},
+    {NULL, NULL, 0},
+};
+static const mgk_settings gemma = {&llama, gemma_own};
+
+static const mgk_setting gemma2_own[] = {
+    {"activation", "hidden_activation", MGK_ACTIVATION_GELU_TANH},
+    {"branch_norm", NULL, true},
+    {"window", "sliding_window", 4096},
+    {"attention_scale", "query_pre_attn_scalar", 256}, /* becomes 1 / sqrt of it */
+    {"attention_cap", "attn_logit_softcapping", 50},
+    {"logit_cap", "final_logit_softcapping", 30},
+    {NULL, NULL, 0},
+};
+static const mgk_settings gemma2 = {&gemma, gemma2_own};
+
+static const mgk_setting gemma3_own[] = {
+    {"query_norm", NULL, MGK_QUERY_NORM_HEAD},
+    {"length", "max_position_embeddings", 131072},
+    {"rotary_base", NULL, 1e6},
+    {"local_base", "rope_local_base_freq", 10000},
+    {"attention_cap", "attn_logit_softcapping", 0},
+    {"logit_cap", "final_logit_softcapping", 0},
+    {NULL, NULL, 0},
+};
+static const mgk_settings gemma3 = {&gemma2, gemma3_own};
+
+static const mgk_setting phi3_own[] = {
+    {"norm_epsilon", "rms_norm_eps", 1e-5},
+    {"length", "max_position_embeddings", 4096},
+    {"window", "sliding_window", 0},
+    {NULL, NULL, 0},
+};
+static const mgk_settings phi3 = {&no_biases, phi3_own};
+
+static const mgk_setting olmo_own[] = {
+    {"feed_forward_bias", NULL, false},
+    {"norm", NULL, MGK_NORMALIZATION_LAYER},
+    {"norm_parameters", NULL, MGK_NORM_NONE},
+    {"norm_epsilon", NULL, 1e-5},
+    {NULL, "clip_qkv", (double)NAN}, /* no number is known */
+    {NULL, NULL, 0},
+};
+static const mgk_settings olmo = {&llama, olmo_own};
+
+static const mgk_setting olmo2_own[] = {
+    {"feed_forward_bias", NULL, false},
+    {"norm_epsilon", "rms_norm_eps", 1e-5},
+    {"pre_norm", NULL, false},
+    {"branch_norm", NULL, true},
+    {"query_norm", NULL, MGK_QUERY_NORM_WIDTH},
+    {NULL, NULL, 0},
+};
+static const mgk_settings olmo2 = {&llama, olmo2_own};
+
+static const mgk_setting granite_own[] = {
+    {"embedding_scale", "embedding_multiplier", 1},
+    {"attention_scale", "attention_multiplier", 1},
+    {"logit_scale", "logits_scaling", 1}, /* becomes its inverse */
+    {NULL, NULL, 0},
+};
+static const mgk_settings granite = {&llama, granite_own};
+
+static const mgk_setting cohere_own[] = {
+    {"feed_forward_bias", NULL, false},
+    {"norm", NULL, MGK_NORMALIZATION_LAYER},
+    {"norm_parameters", NULL, MGK_NORM_WEIGHT},
+    {"norm_epsilon", "layer_norm_eps", 1e-5},
+    {"parallel", NULL, MGK_PARALLEL_SHARED},
+    {"length", "max_position_embeddings", 8192},
+    {"logit_scale", "logit_scale", 0.0625},
+    {NULL, "use_qk_norm", false},
+    {NULL, NULL, 0},
+};
+static const mgk_settings cohere = {&llama, cohere_own};
+
+static const mgk_setting stablelm_own[] = {
+    {"attention_bias", "use_qkv_bias", false},
+    {"attention_output_bias", NULL, MGK_OUTPUT_BIAS_NONE},
+    {"feed_forward_bias", NULL, false},
+    {"norm", NULL, MGK_NORMALIZATION_LAYER},
+    {"norm_epsilon", "layer_norm_eps", 1e-5},
+    {"length", "max_position_embeddings", 4096},
+    {NULL, "qk_layernorm", false},
+    {NULL, NULL, 0},
+};
+static const mgk_settings stablelm = {&llama, stablelm_own};
+
+static const mgk_setting starcoder2_own[] = {
+    {"attention_bias", "use_bias", true},
+    {"feed_forward_bias", "use_bias", true},
+    {"gated", NULL, false},
+    {"activation", "hidden_act", MGK_ACTIVATION_GELU_TANH},
+    {"norm", NULL, MGK_NORMALIZATION_LAYER},
+    {"norm_epsilon", "norm_epsilon", 1e-5},
+    {"length", "max_position_embeddings", 4096},
+    {"window", "sliding_window", 0},
+    {NULL, NULL, 0},
+};
+static const mgk_settings starcoder2 = {&llama, starcoder2_own};
+
+static const mgk_setting phi_own[] = {
+    {"attention_bias", NULL, true},
+    {"feed_forward_bias", NULL, true},
+    {"output_bias", NULL, true},
+    {"gated", NULL, false},
+    {"activation", "hidden_act", MGK_ACTIVATION_GELU_TANH},
+    {"norm", NULL, MGK_NORMALIZATION_LAYER},
+    {"norm_epsilon", "layer_norm_eps", 1e-5},
+    {"parallel", NULL, MGK_PARALLEL_SHARED},
+    {NULL, NULL, 0},
+};
+static const mgk_settings phi = {&llama, phi_own};
+
+/* ---- what tables cannot say ------------------------------------------------------------------ */
+
+/* The first files name the exact GELU, but the model was trained with the other form. */
+static mgk_status adjust_gemma(const mgk_checkpoint *checkpoint, mgk_config *config)
 {
-    const char *name = "default";
-    double factor = NAN;
-    TRY(mgk_checkpoint_string_of(checkpoint, scaling, "type", &name));
-    TRY(mgk_checkpoint_string_of(checkpoint, scaling, "rope_type", &name));
-    TRY(mgk_checkpoint_real_of(checkpoint, scaling, "factor", &factor));
-    if (strcmp(name, "linear") == 0)
-        config->rotary_scaling = MGK_ROTARY_LINEAR;
-    else if (strcmp(name, "llama3") == 0)
-        config->rotary_scaling = MGK_ROTARY_LLAMA3;
-    else if (strcmp(name, "default") != 0)
-        return mgk_fail(STATUS_UNSUPPORTED, "%s: rope_type \"%.64s\" is not known",
-                        checkpoint->config_path, name);
-    if (config->rotary_scaling == MGK_ROTARY_PLAIN)
-        return STATUS_OK;
-    if (isnan(factor))
-        return mgk_fail(STATUS_FORMAT, "%s: rope_type \"%s\" without a \"factor\"",
-                        checkpoint->config_path, name);
-    config->rotary_factor = factor;
+    (void)checkpoint;
+    if (config->activation == MGK_ACTIVATION_GELU)
+        config->activation = MGK_ACTIVATION_GELU_TANH;
+    config->embedding_scale = config->dim > 0 ? sqrt(config->dim) : 1;
     return STATUS_OK;
 }
 
-static mgk_status configure_rotary(const mgk_checkpoint *checkpoint, mgk_config *config)
+static mgk_status adjust_gemma2(const mgk_checkpoint *checkpoint, mgk_config *config)
 {
-    const cJSON *scaling, *newer;
-    double original = config->rotary_original, part = 1;
-    config->positions = MGK_POSITIONS_ROTARY;
-    TRY(mgk_checkpoint_object(checkpoint, "rope_parameters", &newer));
-    TRY(mgk_checkpoint_object(checkpoint, "rope_scaling", &scaling));
-    /* Older files have rope_scaling; transformers prefers it if both exist. */
-    scaling = scaling ? scaling : newer;
-    TRY(read_type(checkpoint, scaling, config));
-    TRY(mgk_checkpoint_real(checkpoint, "rope_theta", config->rotary_base, &config->rotary_base));
-    TRY(mgk_checkpoint_real_of(checkpoint, newer, "rope_theta", &config->rotary_base));
-    TRY(mgk_checkpoint_real(checkpoint, "partial_rotary_factor", 1, &part));
-    TRY(mgk_checkpoint_real_of(checkpoint, newer, "partial_rotary_factor", &part));
-    if (part != 1)
-        return mgk_fail(STATUS_UNSUPPORTED, "%s: partial_rotary_factor %g is not known",
-                        checkpoint->config_path, part);
-    TRY(mgk_checkpoint_real_of(checkpoint, scaling, "low_freq_factor", &config->rotary_low));
-    TRY(mgk_checkpoint_real_of(checkpoint, scaling, "high_freq_factor", &config->rotary_high));
-    TRY(mgk_checkpoint_real_of(checkpoint, scaling, "original_max_position_embeddings", &original));
-    config->rotary_original = original >= 1 && original <= 1 << 20 ? (int)original : 0;
+    (void)checkpoint;
+    config->embedding_scale = config->dim > 0 ? sqrt(config->dim) : 1;
+    config->attention_scale =
+        config->attention_scale > 0 ? 1 / sqrt(config->attention_scale) : (double)NAN;
     return STATUS_OK;
 }
+
+static mgk_status adjust_granite(const mgk_checkpoint *checkpoint, mgk_config *config)
+{
+    (void)checkpoint;
+    config->logit_scale = 1 / config->logit_scale;
+    return STATUS_OK;
+}
+
+static mgk_status adjust_stablelm(const mgk_checkpoint *checkpoint, mgk_config *config)
+{
+    bool parallel;
+    TRY(mgk_checkpoint_flag(checkpoint, "use_parallel_residual", false, &parallel));
+    config->parallel = parallel ? MGK_PARALLEL_SHARED : MGK_PARALLEL_NO;
+    return STATUS_OK;
+}
+
+static mgk_status adjust_phi(const mgk_checkpoint *checkpoint, mgk_config *config)
+{
+    bool normed;
+    TRY(mgk_checkpoint_flag(checkpoint, "qk_layernorm", false, &normed));
+    config->query_norm = normed ? MGK_QUERY_NORM_HEAD : MGK_QUERY_NORM_NONE;
+    return STATUS_OK;
+}
+
+/* Branches are multiplied by a constant before they are added. */
+static mgk_status mend_granite(const mgk_checkpoint *checkpoint, const mgk_config *config,
+                               const mgk_parameter *parameter, mgk_recipe *out)
+{
+    (void)config;
+    if (strstr(parameter->name, "attention.output.") ||
+        strstr(parameter->name, "feed_forward.out."))
+        return mgk_checkpoint_real(checkpoint, "residual_multiplier", 1, &out->times);
+    return STATUS_OK;
+}
+
+/* ---- families -------------------------------------------------------------------------------- */
+
+static const mgk_decoder families[] = {
+    {.type = "llama", .settings = &llama, .names = &names},
+    {.type = "mistral", .settings = &mistral, .names = &names},
+    {.type = "qwen2", .settings = &qwen2, .names = &names, .local = MGK_LOCAL_LATTER},
+    {.type = "qwen3", .settings = &qwen3, .names = &names, .local = MGK_LOCAL_LATTER},
+    {.type = "gemma",
+     .settings = &gemma,
+     .names = &names,
+     .tied = true,
+     .less_one = true,
+     .adjust = adjust_gemma},
+    {.type = "gemma2",
+     .settings = &gemma2,
+     .names = &branch_names,
+     .others = &names,
+     .tied = true,
+     .less_one = true,
+     .local = MGK_LOCAL_MOST,
+     .pattern = 2,
+     .adjust = adjust_gemma2},
+    {.type = "gemma3_text",
+     .settings = &gemma3,
+     .names = &branch_names,
+     .others = &names,
+     .tied = true,
+     .less_one = true,
+     .local = MGK_LOCAL_MOST,
+     .pattern = 6,
+     .adjust = adjust_gemma2},
+    {.type = "phi",
+     .settings = &phi,
+     .names = &phi_names,
+     .others = &names,
+     .rotary_part = 0.5,
+     .adjust = adjust_phi},
+    {.type = "phi3", .settings = &phi3, .names = &phi3_names, .others = &names},
+    {.type = "olmo", .settings = &olmo, .names = &names},
+    {.type = "olmo2", .settings = &olmo2, .names = &branch_names, .others = &names},
+    {.type = "granite",
+     .settings = &granite,
+     .names = &names,
+     .adjust = adjust_granite,
+     .mend = mend_granite},
+    {.type = "cohere", .settings = &cohere, .names = &names, .tied = true, .interleaved = true},
+    {.type = "stablelm",
+     .settings = &stablelm,
+     .names = &names,
+     .rotary_part = 0.25,
+     .adjust = adjust_stablelm},
+    {.type = "starcoder2",
+     .settings = &starcoder2,
+     .names = &starcoder_names,
+     .others = &names,
+     .tied = true},
+    {.type = NULL},
+};
+
+static const char *const types[] = {
+    "llama", "mistral", "qwen2", "qwen3",   "gemma",  "gemma2",   "gemma3_text", "phi",
+    "phi3",  "olmo",    "olmo2", "granite", "cohere", "stablelm", "starcoder2",  NULL};
 
 static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
                             mgk_config *config)
 {
-    int usual;
     (void)options;
-    mgk_config_defaults(MGK_FAMILY_LM, config);
-    strcpy(config->attention, "softmax");
-    config->mixtures = 1;
-    config->pre_norm = config->gated = true;
-    config->norm = MGK_NORMALIZATION_RMS;
-    config->embedding_scale = 1;
-    config->dropout = 0;
-    TRY(mgk_checkpoint_needed(checkpoint, "num_attention_heads", &config->heads));
-    TRY(mgk_checkpoint_needed(checkpoint, "hidden_size", &config->dim));
-    usual = config->heads > 0 ? config->dim / config->heads : 0;
-    TRY(mgk_checkpoint_integer(checkpoint, "head_dim", usual, &config->head_dim));
-    TRY(mgk_checkpoint_integer(checkpoint, "num_key_value_heads", config->heads,
-                               &config->key_heads));
-    TRY(mgk_checkpoint_needed(checkpoint, "num_hidden_layers", &config->layers));
-    TRY(mgk_checkpoint_needed(checkpoint, "intermediate_size", &config->hidden));
-    TRY(mgk_checkpoint_needed(checkpoint, "vocab_size", &config->vocabulary));
-    TRY(mgk_checkpoint_integer(checkpoint, "max_position_embeddings", 2048, &config->length));
-    TRY(mgk_checkpoint_real(checkpoint, "rms_norm_eps", 1e-6, &config->norm_epsilon));
-    TRY(mgk_checkpoint_flag(checkpoint, "attention_bias", false, &config->attention_bias));
-    TRY(mgk_checkpoint_flag(checkpoint, "mlp_bias", false, &config->feed_forward_bias));
-    TRY(mgk_hugging_face_activation(checkpoint, "hidden_act", "silu", &config->activation));
-    TRY(mgk_hugging_face_padding(checkpoint, config));
-    TRY(configure_rotary(checkpoint, config));
-    return mgk_hugging_face_output(checkpoint, false, config);
+    return mgk_decoder_configure(checkpoint, families, config);
 }
 
 static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *config,
                          const mgk_parameter *parameter, mgk_recipe *out)
 {
-    (void)config;
-    return mgk_hugging_face_language_model(checkpoint, &names, parameter, out);
+    return mgk_decoder_recipe(checkpoint, families, config, parameter, out);
 }
 
-static const char *const types[] = {"llama", NULL};
-
-const mgk_model_format mgk_format_llama = {.name = "Hugging Face's llama",
+const mgk_model_format mgk_format_llama = {.name = "Hugging Face's llama and its relatives",
                                            .model_types = types,
                                            .root = root,
                                            .anchor = "layers.0.self_attn.q_proj.weight",

@@ -116,6 +116,47 @@ static void add_row(const mgk_model *model, size_t rows, size_t cols, const void
         }
 }
 
+/* The row of the tensor that becomes row i of the parameter. */
+static size_t source_row(const mgk_recipe *recipe, size_t i)
+{
+    if (recipe->head > 0) {
+        const size_t half = recipe->head / 2, turned = recipe->turned / 2;
+        const size_t within = i % recipe->head, pair = within % half, second = within / half;
+        const size_t rest = recipe->turned + pair - turned + second * (half - turned);
+        i += (pair >= turned        ? rest
+              : recipe->interleaved ? 2 * pair + second
+                                    : pair + second * turned) -
+             within;
+    }
+    if (recipe->block > 0)
+        i = i / recipe->block * recipe->stride + i % recipe->block;
+    return recipe->first + i;
+}
+
+/* The number of rows, at most `most`, that lie in the tensor as in the parameter, from row i on. */
+static size_t run_of_rows(const mgk_recipe *recipe, size_t i, size_t most)
+{
+    size_t count = 1;
+    if (recipe->head == 0 && recipe->block == 0)
+        return most;
+    while (count < most && source_row(recipe, i + count) == source_row(recipe, i) + count)
+        count++;
+    return count;
+}
+
+static void change(const mgk_model *model, const mgk_recipe *recipe, size_t count, void *values)
+{
+    const double times = recipe->times != 0 ? recipe->times : 1;
+    if (times == 1 && recipe->more == 0)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        if (model->device->precision == MGK_DOUBLE)
+            ((double *)values)[i] = ((double *)values)[i] * times + recipe->more;
+        else
+            ((float *)values)[i] = (float)(((float *)values)[i] * times + recipe->more);
+    }
+}
+
 static mgk_status copy_rows(const mgk_checkpoint *checkpoint, const mgk_recipe *recipe,
                             const mgk_parameter *parameter, const mgk_tensor_info *tensor,
                             const mgk_model *model)
@@ -134,10 +175,12 @@ static mgk_status copy_rows(const mgk_checkpoint *checkpoint, const mgk_recipe *
     }
     for (size_t first = 0, rows; first < parameter->shape[0]; first += rows) {
         rows = parameter->shape[0] - first < most ? parameter->shape[0] - first : most;
-        CHECK(mgk_tensors_read(checkpoint->tensors, tensor, (recipe->first + first) * cols,
+        rows = run_of_rows(recipe, first, rows);
+        CHECK(mgk_tensors_read(checkpoint->tensors, tensor, source_row(recipe, first) * cols,
                                rows * cols, device_type(model), values));
         if (row)
             add_row(model, rows, cols, row, values);
+        change(model, recipe, rows * cols, values);
         CHECK(put(model, parameter->offset + first * cols, rows * cols, values));
     }
 out:

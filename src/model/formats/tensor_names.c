@@ -6,10 +6,17 @@
 
 static const mgk_tensor_row *find_row(const mgk_tensor_row *rows, const char *name)
 {
-    for (; rows->ours; rows++)
+    for (; rows && rows->ours; rows++)
         if (strcmp(rows->ours, name) == 0)
             return rows;
     return NULL;
+}
+
+const mgk_tensor_row *mgk_tensor_row_of(const mgk_tensor_names *names, const char *parameter)
+{
+    int layer;
+    const char *name = mgk_layer_of_name(parameter, &layer);
+    return find_row(layer < 0 ? names->rows : names->layer_rows, name);
 }
 
 /* "x.LayerNorm.weight" was formerly "x.LayerNorm.gamma". */
@@ -35,8 +42,8 @@ mgk_status mgk_recipe_by_names(const mgk_checkpoint *checkpoint, const mgk_tenso
 {
     char prefix[MGK_TENSOR_NAME] = "";
     int layer;
-    const char *name = mgk_layer_of_name(parameter->name, &layer);
-    const mgk_tensor_row *row = find_row(layer < 0 ? names->rows : names->layer_rows, name);
+    mgk_layer_of_name(parameter->name, &layer);
+    const mgk_tensor_row *row = mgk_tensor_row_of(names, parameter->name);
     if (!row)
         return mgk_fail(STATUS_UNSUPPORTED, "%s: this kind of model has no \"%s\"",
                         checkpoint->path, parameter->name);

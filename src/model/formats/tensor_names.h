@@ -5,20 +5,31 @@
 
 #include "model/formats/checkpoint.h"
 
+/* How a tensor of queries, keys and values is made of their rows; they are parts 0, 1 and 2. */
+typedef enum mgk_fused {
+    MGK_FUSED_NOT,
+    MGK_FUSED_ADJACENT, /* all queries, then all keys, then all values */
+    MGK_FUSED_BY_GROUP  /* for each key head: the queries that share it, its key, its value */
+} mgk_fused;
+
 /* A parameter, within its layer if it has one, and its tensor. */
 typedef struct mgk_tensor_row {
     const char *ours, *theirs; /* theirs has no prefix and, for layers, no layer */
     bool transposed;           /* the tensor is [in, out] */
     size_t part, parts; /* part of `parts` equal parts of the tensor; parts 0: the whole tensor */
+    mgk_fused fused;
 } mgk_tensor_row;
 
 /* The names of a family's tensors. */
 typedef struct mgk_tensor_names {
     const char *anchor; /* in every checkpoint; the part before it is the prefix of all */
     const char *layer;  /* "encoder.layer.", before the layer's number */
-    const mgk_tensor_row *layer_rows; /* end with ours NULL */
+    const mgk_tensor_row *layer_rows; /* end with ours NULL; NULL: none */
     const mgk_tensor_row *rows;
 } mgk_tensor_names;
+
+/* The row of a parameter; NULL: none. */
+const mgk_tensor_row *mgk_tensor_row_of(const mgk_tensor_names *names, const char *parameter);
 
 /*
  * The recipe of a parameter from such names. Also finds norms with the old names gamma and beta.

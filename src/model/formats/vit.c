@@ -66,10 +66,10 @@ static const mgk_tensor_row dinov2_rows[] = {
 };
 
 static const mgk_tensor_row dinov2_gated_rows[] = {
-    {"feed_forward.gate.weight", "mlp.weights_in.weight", false, 0, 2},
-    {"feed_forward.gate.bias", "mlp.weights_in.bias", false, 0, 2},
-    {"feed_forward.in.weight", "mlp.weights_in.weight", false, 1, 2},
-    {"feed_forward.in.bias", "mlp.weights_in.bias", false, 1, 2},
+    {.ours = "feed_forward.gate.weight", .theirs = "mlp.weights_in.weight", .part = 0, .parts = 2},
+    {.ours = "feed_forward.gate.bias", .theirs = "mlp.weights_in.bias", .part = 0, .parts = 2},
+    {.ours = "feed_forward.in.weight", .theirs = "mlp.weights_in.weight", .part = 1, .parts = 2},
+    {.ours = "feed_forward.in.bias", .theirs = "mlp.weights_in.bias", .part = 1, .parts = 2},
     {.ours = "feed_forward.out.weight", .theirs = "mlp.weights_out.weight"},
     {.ours = "feed_forward.out.bias", .theirs = "mlp.weights_out.bias"},
     {.ours = NULL},
@@ -200,7 +200,7 @@ static const picture_type *type_of(const mgk_checkpoint *checkpoint)
     return &picture_types[0];
 }
 
-enum { MAX_SIDE = 1 << 14, MAX_EXTRA = 1 << 10 };
+enum { MAX_SIDE = 1 << 14, MAX_EXTRA = 1 << 10, LARGEST_GROWTH = 8 };
 
 /* Tokens before those of the patches, of which so many have positions. */
 static mgk_status count_extra(const mgk_checkpoint *checkpoint, const picture_type *type,
@@ -326,6 +326,11 @@ static mgk_status find_embedding(const mgk_checkpoint *checkpoint, const mgk_con
     out->placed = (size_t)placed;
     out->extra = (size_t)extra;
     out->across = (size_t)(side / config->picture.patch);
+    /* A few bytes of configuration must not make a table that is larger than the file by far. */
+    if (mgk_picture_patches(&config->picture) > LARGEST_GROWTH * out->across)
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: pictures of %d pixels, more than %d times the model's %d",
+                        checkpoint->config_path, config->picture.side, LARGEST_GROWTH, side);
     const struct {
         const char *name;
         size_t count;

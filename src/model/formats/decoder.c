@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/formats/decoder.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "model/formats/hugging_face.h"
+#include "model/formats/rotary.h"
+
+static mgk_status find_family(const mgk_checkpoint *checkpoint, const mgk_decoder *families,
+                              const mgk_decoder **out)
+{
+    const char *type;
+    TRY(mgk_checkpoint_string(checkpoint, "model_type", "", &type));
+    for (*out = families; (*out)->type; ++*out)
+        if (strcmp((*out)->type, type) == 0)
+            return STATUS_OK;
+    return mgk_fail(STATUS_UNSUPPORTED, "%s: model_type \"%.64s\" is not known",
+                    checkpoint->config_path, type);
+}
+
+/* ---- configuration --------------------------------------------------------------------------- */
+
+static mgk_status set_head_dim(const mgk_checkpoint *checkpoint, mgk_config *config)
+{
+    if (config->head_dim != 0)
+        return STATUS_OK;
+    if (config->heads < 1 || config->dim < 1 || config->dim % config->heads)
+        return mgk_fail(STATUS_FORMAT, "%s: a width of %d is not divided by %d heads",
+                        checkpoint->config_path, config->dim, config->heads);
+    config->head_dim = config->dim / config->heads;
+    return STATUS_OK;
+}
+
+/* Sets the local layers that a list of layer types names. */
+static mgk_status read_layer_types(const mgk_checkpoint *checkpoint, const cJSON *list,
+                                   mgk_config *config)
+{
+    const cJSON *item;
+    int layer = 0;
+    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) != config->layers)
+        return mgk_fail(STATUS_FORMAT, "%s: \"layer_types\" is not an array of %d words",
+                        checkpoint->config_path, config->layers);
+    cJSON_ArrayForEach(item, list)
+    {
+        const char *type = cJSON_IsString(item) ? item->valuestring : "";
+        if (strcmp(type, "sliding_attention") == 0)
+            mgk_config_set_local(config, layer);
+        else if (strcmp(type, "full_attention") != 0)
+            return mgk_fail(STATUS_UNSUPPORTED, "%s: layer_types[%d] \"%.64s\" is not known",
+                            checkpoint->config_path, layer, type);
+        layer++;
+    }
+    return STATUS_OK;
+}
+
+/* Sets the local layers that a family has by default. */
+static mgk_status set_usual_layers(const mgk_checkpoint *checkpoint, const mgk_decoder *family,
+                                   mgk_config *config)
+{
+    int pattern, first;
+    TRY(mgk_checkpoint_integer(checkpoint, "sliding_window_pattern", family->pattern, &pattern));
+    TRY(mgk_checkpoint_integer(checkpoint, "max_window_layers", 28, &first));
+    if (family->local == MGK_LOCAL_MOST && pattern < 1)
+        return mgk_fail(STATUS_FORMAT, "%s: \"sliding_window_pattern\" is %d, expected at least 1",
+                        checkpoint->config_path, pattern);
+    for (int layer = 0; layer < config->layers; layer++)
+        if (family->local == MGK_LOCAL_ALL ||
+            (family->local == MGK_LOCAL_MOST && (layer + 1) % pattern != 0) ||
+            (family->local == MGK_LOCAL_LATTER && layer >= first))
+            mgk_config_set_local(config, layer);
+    return STATUS_OK;
+}
+
+static mgk_status set_local_layers(const mgk_checkpoint *checkpoint, const mgk_decoder *family,
+                                   mgk_config *config)
+{
+    bool used = true;
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(checkpoint->config, "layer_types");
+    if (family->local == MGK_LOCAL_LATTER)
+        TRY(mgk_checkpoint_flag(checkpoint, "use_sliding_window", false, &used));
+    if (!used)
+        config->window = 0;
+    if ((config->window == 0 && config->local_base == 0) || config->layers < 1 ||
+        config->layers > MGK_MAX_LAYERS)
+        return STATUS_OK; /* mgk_config_resolve refuses such a number */
+    return list && !cJSON_IsNull(list) && family->local != MGK_LOCAL_ALL
+               ? read_layer_types(checkpoint, list, config)
+               : set_usual_layers(checkpoint, family, config);
+}
+
+mgk_status mgk_decoder_configure(const mgk_checkpoint *checkpoint, const mgk_decoder *families,
+                                 mgk_config *config)
+{
+    const mgk_decoder *family;
+    TRY(find_family(checkpoint, families, &family));
+    mgk_config_defaults(MGK_FAMILY_LM, config);
+    strcpy(config->attention, "softmax");
+    config->mixtures = 1;
+    config->embedding_scale = 1;
+    config->dropout = 0;
+    config->head_dim = 0;
+    TRY(mgk_settings_apply(checkpoint, family->settings, config));
+    TRY(set_head_dim(checkpoint, config));
+    if (family->adjust)
+        TRY(family->adjust(checkpoint, config));
+    if (config->positions == MGK_POSITIONS_ROTARY)
+        TRY(mgk_rotary_configure(checkpoint, family->rotary_part > 0 ? family->rotary_part : 1,
+                                 config));
+    TRY(set_local_layers(checkpoint, family, config));
+    TRY(mgk_hugging_face_padding(checkpoint, config));
+    return mgk_hugging_face_output(checkpoint, family->output, family->tied, config);
+}
+
+/* ---- recipes --------------------------------------------------------------------------------- */
+
+/* The rows of queries, keys and values in a tensor of all three. */
+static void split_fused(const mgk_config *config, const mgk_tensor_row *row, mgk_recipe *recipe)
+{
+    const size_t dim = (size_t)config->head_dim, groups = (size_t)config->key_heads;
+    const size_t queries = (size_t)config->heads * dim, keys = groups * dim;
+    recipe->rows = queries + 2 * keys;
+    if (row->fused == MGK_FUSED_ADJACENT) {
+        recipe->first = row->part == 0 ? 0 : queries + (row->part - 1) * keys;
+        return;
+    }
+    recipe->block = row->part == 0 ? queries / groups : dim;
+    recipe->stride = queries / groups + 2 * dim;
+    recipe->first = row->part == 0 ? 0 : queries / groups + (row->part - 1) * dim;
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+    const size_t length = strlen(name), size = strlen(end);
+    return length >= size && strcmp(name + length - size, end) == 0;
+}
+
+/* Norms, and those of queries and keys, but no biases. */
+static bool is_gain(const char *name)
+{
+    return strstr(name, "norm") && ends_with(name, ".weight");
+}
+
+/* What is rotated: queries, keys and their norms. */
+static bool is_turned(const mgk_config *config, const char *name)
+{
+    const bool normed = config->query_norm == MGK_QUERY_NORM_HEAD;
+    return strstr(name, "attention.query.") || strstr(name, "attention.key.") ||
+           (normed &&
+            (strstr(name, "attention.query_norm.") || strstr(name, "attention.key_norm.")));
+}
+
+mgk_status mgk_decoder_recipe(const mgk_checkpoint *checkpoint, const mgk_decoder *families,
+                              const mgk_config *config, const mgk_parameter *parameter,
+                              mgk_recipe *out)
+{
+    const mgk_decoder *family;
+    TRY(find_family(checkpoint, families, &family));
+    const mgk_tensor_row *row = mgk_tensor_row_of(family->names, parameter->name);
+    const mgk_tensor_names *names = row || !family->others ? family->names : family->others;
+    TRY(mgk_hugging_face_language_model(checkpoint, names, family->output, parameter, out));
+    if (row && row->fused != MGK_FUSED_NOT)
+        split_fused(config, row, out);
+    if (family->less_one && is_gain(parameter->name))
+        out->more = 1;
+    if (is_turned(config, parameter->name))
+        mgk_rotary_order(config, family->interleaved, out);
+    return family->mend ? family->mend(checkpoint, config, parameter, out) : STATUS_OK;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* Written against transformers 5.24; older files have the keys of earlier versions. */
+#include "model/formats/rotary.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The objects with rotary settings: of all layers or of the global ones, and of local ones. */
+typedef struct objects {
+    const cJSON *all, *local; /* NULL: none */
+} objects;
+
+static mgk_status find_objects(const mgk_checkpoint *checkpoint, objects *out)
+{
+    const cJSON *newer, *older, *global;
+    TRY(mgk_checkpoint_object(checkpoint, "rope_parameters", &newer));
+    TRY(mgk_checkpoint_object(checkpoint, "rope_scaling", &older));
+    *out = (objects){.all = newer};
+    global = cJSON_GetObjectItemCaseSensitive(newer, "full_attention");
+    if (cJSON_IsObject(global)) {
+        out->all = global;
+        out->local = cJSON_GetObjectItemCaseSensitive(newer, "sliding_attention");
+    }
+    if (older) /* transformers prefers it if both exist */
+        out->all = older;
+    return STATUS_OK;
+}
+
+/* A number that may be in an object, else in config.json itself, else is *out. */
+static mgk_status read_real(const mgk_checkpoint *checkpoint, const cJSON *object, const char *key,
+                            double *out)
+{
+    TRY(mgk_checkpoint_real(checkpoint, key, *out, out));
+    return mgk_checkpoint_real_of(checkpoint, object, key, out);
+}
+
+static mgk_status read_type(const mgk_checkpoint *checkpoint, const cJSON *object,
+                            mgk_rotary_scaling *out)
+{
+    static const struct {
+        const char *name;
+        mgk_rotary_scaling scaling;
+    } rows[] = {
+        {"default", MGK_ROTARY_PLAIN},
+        {"dynamic", MGK_ROTARY_PLAIN}, /* scales beyond max_position_embeddings alone */
+        {"linear", MGK_ROTARY_LINEAR},
+        {"llama3", MGK_ROTARY_LLAMA3},
+        {"yarn", MGK_ROTARY_YARN},
+        {"longrope", MGK_ROTARY_LONG},
+        {"su", MGK_ROTARY_LONG},
+        {"proportional", MGK_ROTARY_PROPORTIONAL},
+    };
+    const char *name = "default";
+    TRY(mgk_checkpoint_string_of(checkpoint, object, "type", &name));
+    TRY(mgk_checkpoint_string_of(checkpoint, object, "rope_type", &name));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (strcmp(rows[i].name, name) == 0) {
+            *out = rows[i].scaling;
+            return STATUS_OK;
+        }
+    return mgk_fail(STATUS_UNSUPPORTED, "%s: rope_type \"%.64s\" is not known",
+                    checkpoint->config_path, name);
+}
+
+/* The factor; without one, YaRN and LongRoPE take the ratio of the lengths. */
+static mgk_status read_factor(const mgk_checkpoint *checkpoint, const cJSON *object,
+                              mgk_config *config)
+{
+    const bool ratio =
+        config->rotary_scaling == MGK_ROTARY_YARN || config->rotary_scaling == MGK_ROTARY_LONG;
+    double factor = config->rotary_scaling == MGK_ROTARY_PROPORTIONAL ? 1 : (double)NAN;
+    if (ratio)
+        factor = (double)config->length / config->rotary_original;
+    TRY(mgk_checkpoint_real_of(checkpoint, object, "factor", &factor));
+    if (isnan(factor))
+        return mgk_fail(STATUS_FORMAT, "%s: a rope_type without a \"factor\"",
+                        checkpoint->config_path);
+    config->rotary_factor = factor;
+    return STATUS_OK;
+}
+
+static mgk_status read_original(const mgk_checkpoint *checkpoint, const cJSON *object,
+                                mgk_config *config)
+{
+    static const char key[] = "original_max_position_embeddings";
+    double original = config->length;
+    TRY(mgk_checkpoint_real_of(checkpoint, object, key, &original));
+    TRY(mgk_checkpoint_real(checkpoint, key, original, &original)); /* this one goes first */
+    config->rotary_original = original >= 1 && original <= 1 << 20 ? (int)original : 0;
+    return STATUS_OK;
+}
+
+static double yarn_amplitude(double factor, double scale)
+{
+    return factor > 1 ? 0.1 * scale * log(factor) + 1 : 1;
+}
+
+/* YaRN: 0.1 ln factor + 1, or a quotient of two such numbers. */
+static mgk_status read_yarn(const mgk_checkpoint *checkpoint, const cJSON *object,
+                            mgk_config *config)
+{
+    double scale = 0, all = 0;
+    const cJSON *whole = cJSON_GetObjectItemCaseSensitive(object, "truncate");
+    config->rotary_high = 32;
+    TRY(mgk_checkpoint_real_of(checkpoint, object, "beta_slow", &config->rotary_low));
+    TRY(mgk_checkpoint_real_of(checkpoint, object, "beta_fast", &config->rotary_high));
+    TRY(mgk_checkpoint_real_of(checkpoint, object, "mscale", &scale));
+    TRY(mgk_checkpoint_real_of(checkpoint, object, "mscale_all_dim", &all));
+    config->rotary_whole = !cJSON_IsFalse(whole);
+    config->rotary_amplitude = yarn_amplitude(config->rotary_factor, 1);
+    if (scale != 0 && all != 0)
+        config->rotary_amplitude = yarn_amplitude(config->rotary_factor, scale) /
+                                   yarn_amplitude(config->rotary_factor, all);
+    return mgk_checkpoint_real_of(checkpoint, object, "attention_factor",
+                                  &config->rotary_amplitude);
+}
+
+static mgk_status read_factors(const mgk_checkpoint *checkpoint, const cJSON *object,
+                               const char *key, int count, double *out)
+{
+    const cJSON *array = cJSON_GetObjectItemCaseSensitive(object, key), *item;
+    int i = 0;
+    if (!cJSON_IsArray(array) || cJSON_GetArraySize(array) != count || count > MGK_MAX_FREQUENCIES)
+        return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is not an array of %d numbers, %d at most",
+                        checkpoint->config_path, key, count, MGK_MAX_FREQUENCIES);
+    cJSON_ArrayForEach(item, array)
+    {
+        if (!cJSON_IsNumber(item))
+            return mgk_fail(STATUS_FORMAT, "%s: \"%s\"[%d] is not a number",
+                            checkpoint->config_path, key, i);
+        out[i++] = item->valuedouble;
+    }
+    return STATUS_OK;
+}
+
+/* LongRoPE: √(1 + ln factor / ln original). */
+static mgk_status read_long(const mgk_checkpoint *checkpoint, const cJSON *object,
+                            mgk_config *config)
+{
+    const int count = config->rotary_dim / 2;
+    const double factor = config->rotary_factor;
+    TRY(read_factors(checkpoint, object, "short_factor", count, config->rotary_short));
+    TRY(read_factors(checkpoint, object, "long_factor", count, config->rotary_long));
+    config->rotary_amplitude =
+        factor > 1 ? sqrt(1 + log(factor) / log(config->rotary_original)) : 1;
+    return mgk_checkpoint_real_of(checkpoint, object, "attention_factor",
+                                  &config->rotary_amplitude);
+}
+
+static mgk_status read_scaling(const mgk_checkpoint *checkpoint, const cJSON *object,
+                               mgk_config *config)
+{
+    TRY(read_type(checkpoint, object, &config->rotary_scaling));
+    TRY(read_original(checkpoint, object, config));
+    if (config->rotary_scaling == MGK_ROTARY_PLAIN)
+        return STATUS_OK;
+    TRY(read_factor(checkpoint, object, config));
+    TRY(mgk_checkpoint_real_of(checkpoint, object, "low_freq_factor", &config->rotary_low));
+    TRY(mgk_checkpoint_real_of(checkpoint, object, "high_freq_factor", &config->rotary_high));
+    if (config->rotary_scaling == MGK_ROTARY_YARN)
+        return read_yarn(checkpoint, object, config);
+    return config->rotary_scaling == MGK_ROTARY_LONG ? read_long(checkpoint, object, config)
+                                                     : STATUS_OK;
+}
+
+/* Local layers have a base of their own, and no scaling. */
+static mgk_status read_local(const mgk_checkpoint *checkpoint, const cJSON *object,
+                             mgk_config *config)
+{
+    mgk_rotary_scaling scaling;
+    TRY(read_type(checkpoint, object, &scaling));
+    if (scaling != MGK_ROTARY_PLAIN)
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: a rope_type of local layers is not known",
+                        checkpoint->config_path);
+    return mgk_checkpoint_real_of(checkpoint, object, "rope_theta", &config->local_base);
+}
+
+mgk_status mgk_rotary_configure(const mgk_checkpoint *checkpoint, double part, mgk_config *config)
+{
+    objects found;
+    TRY(find_objects(checkpoint, &found));
+    TRY(read_real(checkpoint, found.all, "rope_theta", &config->rotary_base));
+    TRY(read_real(checkpoint, found.all, "partial_rotary_factor", &part));
+    if (!(part > 0 && part <= 1))
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: partial_rotary_factor %g: expected more than 0, at most 1",
+                        checkpoint->config_path, part);
+    if (config->rotary_dim == 0 && config->head_dim > 0)
+        config->rotary_dim = (int)(config->head_dim * part);
+    TRY(read_scaling(checkpoint, found.all, config));
+    if (config->rotary_scaling == MGK_ROTARY_PROPORTIONAL)
+        config->rotary_dim = (int)(config->head_dim * part / 2) * 2;
+    return read_local(checkpoint, found.local, config);
+}
+
+void mgk_rotary_order(const mgk_config *config, bool interleaved, mgk_recipe *recipe)
+{
+    const bool whole =
+        config->rotary_dim == config->head_dim || config->rotary_scaling == MGK_ROTARY_PROPORTIONAL;
+    if (config->positions != MGK_POSITIONS_ROTARY || (whole && !interleaved))
+        return;
+    recipe->head = (size_t)config->head_dim;
+    recipe->turned = (size_t)config->rotary_dim;
+    recipe->interleaved = interleaved;
+}

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+"""Writes tiny language models of Hugging Face with random weights, and what the reference
+implementation computes from them in double precision, to decoders/ beside this file.
+
+    python tests/golden/decoders.py [NAME ...]        (transformers 5.24, torch and safetensors)
+
+Each folder has the checkpoint as transformers saves it, and expected.safetensors with
+    ids        [B, N]            token ids, -1 behind a sequence's end
+    attention  [L, B, H, N, N]   of the valid tokens, 0 elsewhere
+    outputs    [L, B, N, C]      after each layer, 0 behind the end
+    hidden     [B, N, C]         after the last layer and its norm, 0 behind the end
+    loss       [2]               sum of -ln p of the next tokens, and their number
+"""
+
+import contextlib
+import os
+import shutil
+import sys
+from unittest import mock
+
+import torch
+import transformers
+from safetensors.torch import save_file
+
+from hugging_face import WORDS, batch, loss_of, with_older_config
+
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "decoders")
+
+
+@contextlib.contextmanager
+def double_throughout():
+    """Makes models in double precision, also where transformers names float32 in any case."""
+    torch.set_default_dtype(torch.float64)
+    with mock.patch.object(torch, "float32", torch.float64), \
+            mock.patch.object(torch, "float", torch.float64), \
+            mock.patch.object(torch.Tensor, "float", torch.Tensor.double):
+        yield
+    torch.set_default_dtype(torch.float32)
+
+
+def scatter(model, seed):
+    """Weights like those of a trained model: no zero biases, no unit gains, different scores."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            noise = torch.randn(weight.shape, generator=generator, dtype=torch.float32)
+            if weight.dim() == 1 and name.endswith("weight"):
+                weight.copy_(float(weight.mean() > 0.5) + 0.2 * noise)  # gains start at 1 or 0
+            elif weight.dim() == 1:
+                weight.copy_(0.3 * noise)
+            else:
+                weight.copy_(noise * 1.5 / weight.shape[-1] ** 0.5)
+
+
+def layers_of(model):
+    base = model.base_model
+    for path in ("layers", "h", "decoder.layers"):
+        with contextlib.suppress(AttributeError):
+            return base.get_submodule(path)
+    raise AttributeError("no layers")
+
+
+def run(model, ids, mask):
+    """The output of a model, and that of each layer."""
+    seen = []
+    hooks = [layer.register_forward_hook(
+        lambda module, inputs, out: seen.append(out[0] if isinstance(out, tuple) else out))
+        for layer in layers_of(model)]
+    with torch.no_grad():
+        out = model(ids, attention_mask=mask, output_attentions=True, output_hidden_states=True,
+                    use_cache=False)
+    for hook in hooks:
+        hook.remove()
+    return out, seen
+
+
+def write(name, kind, config, seed, older=None):
+    """`older`: entries of config.json as earlier versions wrote them."""
+    if len(sys.argv) > 1 and name not in sys.argv[1:]:
+        return
+    config._attn_implementation = "eager"
+    folder = os.path.join(HERE, name)
+    shutil.rmtree(folder, ignore_errors=True)
+    with double_throughout():
+        model = kind(config)
+    scatter(model, seed)
+    model.save_pretrained(folder, state_dict={key: value.float()
+                                              for key, value in model.state_dict().items()})
+    os.remove(os.path.join(folder, "generation_config.json"))
+    if older:
+        with_older_config(folder, **older)
+    ids, mask = batch(seed + 1)
+    read = kind.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32)
+    single, _ = run(read.eval(), ids, mask)
+    with double_throughout():
+        out, outputs = run(model.eval(), ids, mask)
+    # The same weights and settings, read back and without the replacements above.
+    difference = (out.hidden_states[-1] - single.hidden_states[-1])[mask == 1].abs().max()
+    assert difference < 2e-4, (name, difference)
+    valid = mask.double()
+    pairs = valid[:, None, :, None] * valid[:, None, None, :]
+    expected = {
+        "ids": torch.where(mask == 1, ids, -1),
+        "attention": torch.stack(out.attentions) * pairs,
+        "outputs": torch.stack(outputs) * valid[:, :, None],
+        "hidden": out.hidden_states[-1] * valid[:, :, None],
+        "loss": loss_of(out.logits, ids, mask),
+    }
+    save_file({key: value.double().contiguous() for key, value in expected.items()},
+              os.path.join(folder, "expected.safetensors"))
+    print(name)
+
+
+SHAPE = dict(vocab_size=WORDS, hidden_size=16, num_hidden_layers=2, num_attention_heads=4,
+             intermediate_size=20, max_position_embeddings=64, num_key_value_heads=2,
+             pad_token_id=0, bos_token_id=1, eos_token_id=2)
+
+
+def shape(**values):
+    return {**SHAPE, **values}
+
+
+def write_llama_like():
+    t = transformers
+    rope = {"rope_type": "proportional", "rope_theta": 50.0, "partial_rotary_factor": 0.5,
+            "factor": 2.0}
+    write("llama-proportional", t.LlamaForCausalLM,
+          t.LlamaConfig(**shape(head_dim=8, rope_parameters=rope)), 31)
+    write("mistral", t.MistralForCausalLM, t.MistralConfig(**shape(head_dim=6, sliding_window=4)),
+          32)
+    yarn = {"rope_type": "yarn", "rope_theta": 100.0, "factor": 4.0,
+            "original_max_position_embeddings": 16}
+    write("qwen2", t.Qwen2ForCausalLM,
+          t.Qwen2Config(**shape(rope_parameters=yarn, use_sliding_window=True, sliding_window=3,
+                                max_window_layers=1, num_key_value_heads=4)), 33)
+    write("qwen3", t.Qwen3ForCausalLM,
+          t.Qwen3Config(**shape(head_dim=8, attention_bias=True, use_sliding_window=True,
+                                sliding_window=5, tie_word_embeddings=True,
+                                layer_types=["sliding_attention", "full_attention"],
+                                rope_parameters={"rope_type": "dynamic", "factor": 2.0,
+                                                 "rope_theta": 1000.0})), 34)
+    write("gemma", t.GemmaForCausalLM, t.GemmaConfig(**shape(head_dim=6, num_key_value_heads=1)),
+          35, older={"hidden_act": "gelu", "rope_theta": 10000.0})
+    write("gemma2", t.Gemma2ForCausalLM,
+          t.Gemma2Config(**shape(head_dim=6, num_hidden_layers=3, sliding_window=4,
+                                 query_pre_attn_scalar=9, attn_logit_softcapping=2.0,
+                                 final_logit_softcapping=3.0)), 36,
+          older={"layer_types": None, "rope_theta": 10000.0})
+    local = {"full_attention": {"rope_type": "linear", "factor": 4.0, "rope_theta": 1000.0},
+             "sliding_attention": {"rope_type": "default", "rope_theta": 20.0}}
+    gemma3 = dict(head_dim=6, num_hidden_layers=3, sliding_window=4, query_pre_attn_scalar=7)
+    write("gemma3", t.Gemma3ForCausalLM,
+          t.Gemma3TextConfig(**shape(rope_parameters=local, **gemma3,
+                                     layer_types=["sliding_attention", "full_attention",
+                                                  "sliding_attention"])), 37)
+    write("gemma3-older", t.Gemma3ForCausalLM,
+          t.Gemma3TextConfig(**shape(sliding_window_pattern=2, **gemma3, rope_parameters=local)),
+          38, older={"layer_types": None, "sliding_window_pattern": 2, "rope_theta": 1000.0,
+                     "rope_local_base_freq": 20.0,
+                     "rope_scaling": {"rope_type": "linear", "factor": 4.0}})
+    write("phi", t.PhiForCausalLM,
+          t.PhiConfig(**shape(hidden_size=32, qk_layernorm=True,
+                              rope_parameters={"rope_theta": 100.0, "rope_type": "default",
+                                               "partial_rotary_factor": 0.5})), 39)
+    write("phi-older", t.PhiForCausalLM, t.PhiConfig(**shape(hidden_size=32)), 40,
+          older={"rope_theta": 10000.0, "partial_rotary_factor": 0.5})
+    long = {"rope_type": "longrope", "rope_theta": 100.0, "short_factor": [1.0, 1.5],
+            "long_factor": [2.0, 3.0]}
+    for name, original, seed in (("phi3", 6, 41), ("phi3-short", 16, 42)):
+        write(name, t.Phi3ForCausalLM,
+              t.Phi3Config(**shape(rope_parameters=dict(long), sliding_window=5,
+                                   original_max_position_embeddings=original)), seed)
+    write("phi3-partial", t.Phi3ForCausalLM,
+          t.Phi3Config(**shape(hidden_size=32, rope_parameters={
+              "rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": 0.75})), 43)
+    write("olmo", t.OlmoForCausalLM, t.OlmoConfig(**shape()), 44)
+    write("olmo2", t.Olmo2ForCausalLM, t.Olmo2Config(**shape(rope_parameters={
+        "rope_type": "llama3", "rope_theta": 50.0, "factor": 8.0, "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0, "original_max_position_embeddings": 16})), 45)
+    write("granite", t.GraniteForCausalLM,
+          t.GraniteConfig(**shape(embedding_multiplier=3.0, logits_scaling=2.5, mlp_bias=True,
+                                  residual_multiplier=0.4, attention_multiplier=0.3)), 46)
+    write("cohere", t.CohereForCausalLM, t.CohereConfig(**shape(logit_scale=0.2)), 47)
+    write("stablelm", t.StableLmForCausalLM,
+          t.StableLmConfig(**shape(hidden_size=32, use_qkv_bias=True, use_parallel_residual=True)),
+          48)
+    write("stablelm-serial", t.StableLmForCausalLM, t.StableLmConfig(**shape(hidden_size=32)), 49)
+    write("starcoder2", t.Starcoder2ForCausalLM, t.Starcoder2Config(**shape(sliding_window=4)), 50)
+
+
+def write_gpt_like():
+    t = transformers
+    write("gptj", t.GPTJForCausalLM,
+          t.GPTJConfig(vocab_size=WORDS, n_embd=24, n_layer=2, n_head=3, n_positions=16,
+                       rotary_dim=4), 51)
+
+
+def main():
+    write_llama_like()
+    write_gpt_like()
+
+
+if __name__ == "__main__":
+    main()
