@@ -139,9 +139,10 @@ typedef struct mgk_input {
                    length of the longest sequence */
     /*
      * With text: the tokenizer, a file or folder of Hugging Face (tokenizer.json, vocab.txt, or
-     * vocab.json with merges.txt) or a list of words; NULL: bytes, if the model has 256 tokens,
-     * else the tokenizer in the model's folder. With tokens: the tokenizer that gives their text;
-     * NULL: the one in the model's folder, if it is readable and fits.
+     * vocab.json with merges.txt), a model of SentencePiece, llama2.c's tokenizer.bin or a list of
+     * words; NULL: bytes, if the model has 256 tokens, else the tokenizer in the model's folder. With
+     * tokens: the tokenizer that gives their text; NULL: the one in the model's folder, if it is
+     * readable and fits.
      */
     const char *tokenizer;
     bool lines; /* text: each non-blank line is a sample, cut to N; false: samples are windows of

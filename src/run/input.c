@@ -189,11 +189,12 @@ static mgk_status open_own(const mgk_model *model, const char *path, mgk_tokeniz
         return mgk_tokenizer_open(model->folder, out);
     if (model->config.vocabulary == BYTES)
         return STATUS_OK;
-    return mgk_fail(STATUS_SHAPE,
-                    "%s has a vocabulary of %d and its folder has no tokenizer (tokenizer.json, "
-                    "vocab.txt, or vocab.json with merges.txt): name one with `tokenizer`, "
-                    "or give ids with `tokens`",
-                    path, model->config.vocabulary);
+    return mgk_fail(
+        STATUS_SHAPE,
+        "%s has a vocabulary of %d and its folder has no tokenizer (tokenizer.json, "
+        "vocab.txt, vocab.json with merges.txt, or a .model of SentencePiece): name one "
+        "with `tokenizer`, or give ids with `tokens`",
+        path, model->config.vocabulary);
 }
 
 /* Ids need no text, so a tokenizer that cannot be read or does not fit is ignored. */

@@ -19,6 +19,12 @@ static const char wordpiece[] =
     "\"model\":{\"type\":\"WordPiece\",\"unk_token\":\"[UNK]\",\"vocab\":"
     "{\"[UNK]\":0,\"[CLS]\":1,\"[SEP]\":2,\"walk\":3,\"##ing\":4,\"a\":5}}}";
 
+static const char unigram[] =
+    "{\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"\xe2\x96\x81\"},"
+    "\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"byte_fallback\":true,\"vocab\":[[\"<unk>\",0],"
+    "[\"\xe2\x96\x81\",-2],[\"a\",-3],[\"b\",-3.5],[\"ab\",-6.5],[\"\xe2\x96\x81\x61\",-4],"
+    "[\"<0xC3>\",-9],[\"<0xA9>\",-9],[\"<0x0A>\",-9],[\"bb\",-8]]}}";
+
 static const char bytes[] =
     "{\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false},"
     "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\"\\u0120\":3,\"\\u0120ab\":4,"
@@ -30,7 +36,7 @@ static void folders_offer_their_best_file(void **state)
     const char *folder = path_of(state, "model");
     assert_int_equal(mkdir(folder, 0700), 0);
     assert_false(mgk_tokenizer_in_folder(folder));
-    assert_closed(folder, STATUS_IO, "model: no tokenizer.json, vocab.txt, or vocab.json");
+    assert_closed(folder, STATUS_IO, "model: no tokenizer.json, vocab.txt, vocab.json with");
     write_text(state, "model/vocab.json", "{\"a\":0,\"b\":1,\"ab\":2}");
     assert_false(mgk_tokenizer_in_folder(folder));
     assert_closed(path_of(state, "model/vocab.json"), STATUS_IO, "merges.txt");
@@ -105,6 +111,23 @@ static void tokens_are_shown_as_text(void **state)
     mgk_tokenizer_close(tokenizer);
 }
 
+/* The sum of scores decides; what is no piece is bytes if all have tokens. */
+static void pieces_of_the_largest_score_are_taken(void **state)
+{
+    mgk_tokenizer *tokenizer = tokenizer_of(write_text(state, "tokenizer.json", unigram));
+    assert_encoded(tokenizer, "a", 5);              /* -4 > -2 - 3 */
+    assert_encoded(tokenizer, "ab", 5, 3);          /* -4 - 3.5 > -2 - 6.5 */
+    assert_encoded(tokenizer, "bab", 1, 3, 4);      /* -3 - 3.5 = -6.5: the first way found stays */
+    assert_encoded(tokenizer, "bb", 1, 3, 3);       /* -7 > -8 */
+    assert_encoded(tokenizer, "\xc3\xa9", 1, 6, 7); /* U+00E9 */
+    assert_encoded(tokenizer, "xy\n", 1, 0);        /* x has no byte, so none of them counts */
+    assert_string_equal(mgk_tokenizer_text(tokenizer, 5), " a");
+    assert_string_equal(mgk_tokenizer_text(tokenizer, 6), "<0xC3>");
+    assert_string_equal(mgk_tokenizer_text(tokenizer, 8), "\\n");
+    assert_string_equal(mgk_tokenizer_subword(tokenizer), " ");
+    mgk_tokenizer_close(tokenizer);
+}
+
 /* Writes `text` with the first `old` replaced. */
 static const char *write_edited(void **state, const char *text, const char *old, const char *new)
 {
@@ -123,11 +146,24 @@ static void what_is_wrong_is_named(void **state)
         mgk_status status;
         const char *message;
     } cases[] = {
-        {wordpiece, "\"WordPiece\"", "\"Unigram\"", STATUS_UNSUPPORTED, "\"Unigram\" (Sentence"},
-        {wordpiece, "\"WordPiece\"", "\"BPE\"", STATUS_UNSUPPORTED, "pre_tokenizer is ByteLevel"},
+        {wordpiece, "\"WordPiece\"", "\"Unigram\"", STATUS_FORMAT, "not a list of pieces"},
+        {wordpiece, "\"WordPiece\"", "\"WordLevel\"", STATUS_UNSUPPORTED,
+         "\"WordLevel\": expected"},
+        {wordpiece, "\"WordPiece\"", "\"BPE\"", STATUS_FORMAT, "\"merges\" is not a list"},
         {wordpiece, "BertPreTokenizer", "ByteLevel", STATUS_UNSUPPORTED, "WordPiece of bytes"},
-        {wordpiece, "BertPreTokenizer", "Metaspace", STATUS_UNSUPPORTED, "\"Metaspace\" is not"},
-        {wordpiece, "BertNormalizer", "Precompiled", STATUS_UNSUPPORTED, "\"Precompiled\" is not"},
+        {wordpiece, "BertPreTokenizer", "UnicodeScripts", STATUS_UNSUPPORTED,
+         "\"UnicodeScripts\" is"},
+        {wordpiece, "BertPreTokenizer", "Metaspace", STATUS_FORMAT, "its replacement is no sign"},
+        {wordpiece, "BertPreTokenizer", "Split", STATUS_FORMAT, "without \"pattern\""},
+        {wordpiece, "BertNormalizer", "Nmt", STATUS_UNSUPPORTED, "normalizer \"Nmt\" is not known"},
+        {wordpiece, "BertNormalizer", "Precompiled", STATUS_FORMAT, "without its table"},
+        {wordpiece, "BertNormalizer\"", "Precompiled\",\"precompiled_charsmap\":\"AAAA!\"",
+         STATUS_FORMAT, "precompiled_charsmap: not base64"},
+        {wordpiece, "BertNormalizer\"", "Precompiled\",\"precompiled_charsmap\":\"BAAAAAAAAAA=\"",
+         STATUS_FORMAT, "precompiled_charsmap: too short"},
+        {wordpiece, "BertNormalizer", "Prepend", STATUS_FORMAT, "without \"prepend\""},
+        {wordpiece, "BertNormalizer\"", "Replace\",\"pattern\":{\"String\":\"a\"}", STATUS_FORMAT,
+         "without \"content\""},
         {wordpiece, "BertProcessing", "Other", STATUS_UNSUPPORTED, "post_processor \"Other\""},
         {wordpiece, "\"walk\":3", "\"walk\":2", STATUS_FORMAT, "\"[SEP]\" and to \"walk\""},
         {wordpiece, "\"walk\":3", "\"walk\":3.5", STATUS_FORMAT, "\"walk\": the id is not a whole"},
@@ -143,6 +179,17 @@ static void what_is_wrong_is_named(void **state)
         {wordpiece, "\"unk_token\":\"[UNK]\",", "", STATUS_FORMAT, "no token for unknown words"},
         {wordpiece, "\"lowercase\":true", "\"lowercase\":1", STATUS_FORMAT, "not true or false"},
         {wordpiece, "\"vocab\":{", "\"other\":{", STATUS_FORMAT, "not an object of tokens"},
+        {unigram, "\"unk_id\":0", "\"unk_id\":10", STATUS_FORMAT, "unk_id 10 is not in [0, 10)"},
+        {unigram, "\"unk_id\":0", "\"unk_id\":null", STATUS_FORMAT, "no token for unknown words"},
+        {unigram, "{\"pre_tokenizer\":{\"type\":\"Metaspace\"",
+         "{\"normalizer\":{\"type\":\"Prepend\",\"prepend\":\"x\"},"
+         "\"pre_tokenizer\":{\"type\":\"Metaspace\",\"prepend_scheme\":\"first\"",
+         STATUS_UNSUPPORTED, "the scheme \"first\" after such steps"},
+        {unigram, "[\"a\",-3]", "[\"a\"]", STATUS_FORMAT, "piece 2: expected a text and its score"},
+        {unigram, "[\"a\",-3]", "[\"a\",-3,1]", STATUS_FORMAT, "piece 2: expected"},
+        {unigram, "[\"a\",-3]", "[\"a\",-1e999]", STATUS_FORMAT, "its score is not a number"},
+        {unigram, "Metaspace\"", "Metaspace\",\"prepend_scheme\":\"last\"", STATUS_FORMAT,
+         "not always, first or never"},
         {bytes, "\"a b\"", "\"a c\"", STATUS_FORMAT, "merge 1: \"c\" is not in the vocabulary"},
         {bytes, "\"a b\"", "\"b a\"", STATUS_FORMAT, "merge 1: \"ba\" is not in the vocabulary"},
         {bytes, "\"a b\"", "\"a b a\"", STATUS_FORMAT, "merge 1: expected two tokens"},
@@ -190,8 +237,8 @@ static void frames_of_many_pieces_are_refused(void **state)
 
 static void files_cut_anywhere_are_refused(void **state)
 {
-    static const char *const texts[] = {wordpiece, bytes};
-    for (int t = 0; t < 2; t++) {
+    static const char *const texts[] = {wordpiece, bytes, unigram};
+    for (int t = 0; t < 3; t++) {
         const char *path = write_text(state, "cut.json", texts[t]);
         for (size_t size = strlen(texts[t]) - 1; size > 0; size--) {
             assert_int_equal(truncate(path, (off_t)size), 0);
@@ -263,6 +310,36 @@ static void patterns_that_take_forever_end(void **state)
     }
 }
 
+/* Where such a text would go is not known; and no normalizer fills the memory. */
+static void replacements_have_limits(void **state)
+{
+    static const char *const steps[][3] = {
+        {"{\"Regex\":\"x*\"}", "y", "matches between characters"},
+        {"{\"String\":\"a\"}",
+         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+         "many times as long"},
+    };
+    enum { SIZE = 1 << 13 };
+    char text[SIZE], normalizer[512];
+    memset(text, 'a', sizeof(text));
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        mgk_token_encoder *encoder;
+        mgk_buffer ids = {0};
+        snprintf(normalizer, sizeof(normalizer),
+                 "{\"normalizer\":{\"type\":\"Replace\",\"pattern\":%s,\"content\":\"%s\"},"
+                 "\"pre_tokenizer\"",
+                 steps[i][0], steps[i][1]);
+        mgk_tokenizer *tokenizer =
+            tokenizer_of(write_edited(state, unigram, "{\"pre_tokenizer\"", normalizer));
+        assert_ok(mgk_token_encoder_open(tokenizer, &encoder));
+        assert_int_equal(mgk_token_encode(encoder, text, sizeof(text), &ids), STATUS_UNSUPPORTED);
+        assert_non_null(strstr(mgk_fail_message(), steps[i][2]));
+        mgk_buffer_free(&ids);
+        mgk_token_encoder_close(encoder);
+        mgk_tokenizer_close(tokenizer);
+    }
+}
+
 static void matches_of_nothing_go_on(void **state)
 {
     mgk_tokenizer *tokenizer = tokenizer_of_pattern(state, "(?=b)");
@@ -295,6 +372,28 @@ static void long_words_take_no_longer(void **state)
     mgk_free(text);
     mgk_token_encoder_close(encoder);
     mgk_tokenizer_close(tokenizer);
+}
+
+/* Pieces of 8 MB that share no beginnings would take a tree of gigabytes. */
+static void pieces_of_any_size_are_refused(void **state)
+{
+    enum { PIECES = 8300, SIZE = 1020 };
+    static const char head[] =
+        "{\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"<unk>\",0]";
+    char *text;
+    size_t used = sizeof(head) - 1;
+    assert_ok(mgk_alloc(PIECES, SIZE + 16, &text));
+    memcpy(text, head, used);
+    for (int i = 0; i < PIECES; i++) {
+        used += (size_t)sprintf(text + used, ",[\"%04d", i);
+        memset(text + used, 'a' + i % 26, SIZE - 4);
+        used += SIZE - 4;
+        used += (size_t)sprintf(text + used, "\",0]");
+    }
+    sprintf(text + used, "]}}");
+    assert_closed(write_text(state, "tokenizer.json", text), STATUS_UNSUPPORTED,
+                  "more than 8388608 beginnings");
+    mgk_free(text);
 }
 
 typedef struct shared {
@@ -340,12 +439,20 @@ static void threads_share_a_tokenizer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        folder_test(folders_offer_their_best_file),     folder_test(words_are_those_of_a_list),
-        folder_test(tokens_are_shown_as_text),          folder_test(what_is_wrong_is_named),
-        folder_test(files_cut_anywhere_are_refused),    folder_test(lists_cut_anywhere_do_no_harm),
-        folder_test(patterns_that_take_forever_end),    folder_test(matches_of_nothing_go_on),
-        folder_test(frames_of_many_pieces_are_refused), folder_test(long_words_take_no_longer),
+        folder_test(folders_offer_their_best_file),
+        folder_test(words_are_those_of_a_list),
+        folder_test(tokens_are_shown_as_text),
+        folder_test(what_is_wrong_is_named),
+        folder_test(files_cut_anywhere_are_refused),
+        folder_test(lists_cut_anywhere_do_no_harm),
+        folder_test(patterns_that_take_forever_end),
+        folder_test(matches_of_nothing_go_on),
+        folder_test(frames_of_many_pieces_are_refused),
+        folder_test(long_words_take_no_longer),
         folder_test(threads_share_a_tokenizer),
+        folder_test(pieces_of_the_largest_score_are_taken),
+        folder_test(pieces_of_any_size_are_refused),
+        folder_test(replacements_have_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,6 +80,9 @@ def hard_strings():
     s += ["newtoken", "a newtoken b", "anewtokenb", "NewToken NEWTOKEN", " newtoken ", "xx lefty yy", "xx   lefty   yy", "xx righty yy",
           "xx   righty   yy", "lefty righty lefty", "righty  lefty", "single", "a single b", "singles", "asingle", "single,single.", "single_", "é single é", "singleé",
           "WÖRD wörd Wörd", "w\u00f6rd wo\u0308rd", "aawordbb", "word words wor", "word wordy wordyx", "both", "  both  both  ", "a both, b", "multi word token here", "multi  word token"]
+    s += ["\u2581", "\u2581\u2581a", "a\u2581b \u2581c", " \u2581", "<0x41>", "<0xE2><0x82>", "a<unk>b", "<extra_id_0> a <extra_id_3>b", "``quoted''", "(a)-b", "<bos>x",
+          "\uff76\uff9e \uff8a\uff9f \uff76", "\ufdfa\ufdfa", "\u1100\u1161\u11a8", "<|startoftext|>Walk <|ENDOFTEXT|>", "a\xb2\xb3b \xbc", "12345 1 22 333", "!!..,,", "a\u200b b\ufeff",
+          "x\u2026y", "<|user|>  walk", "</s>  walk </s>", "<start_of_turn>user\n\n\nwalk<end_of_turn>", "<b>bold<b>", "      six     five", "\t\t\tx", "[MASK] [MASK]", "!\u0301 (\u0301", ">>fr<< walk", ">>xx<<walk", "a >>fr<<b", ">>fr< a", ">>fr<<", "walk </s> >>fr<<a"]
     draw = random.Random(2)
     parts = ["walk", "Talking", " ", "  ", "\n", "é", "e\u0301", "日", "😀", "'s", "'LL", "12", ".", "!?", "[MASK]", "<mask>", "newtoken", "single", "\xa0",
              "ß", "İ", "Σ", "<|endoftext|>", "of the", "\u200d", "ไ", "ש", "\t", "_", "Ω"]
@@ -112,6 +115,21 @@ def wordpiece(lowercase, vocabulary, lines):
     t.add_special_tokens(tokens[:5])
     t.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
     t.decoder = decoders.WordPiece()
+    return t
+
+
+def mpnet(lines):
+    """WordPiece with the special tokens of RoBERTa."""
+    names = ["<s>", "<pad>", "</s>", "[UNK]", "<mask>"]
+    t = wordpiece(True, 600, lines)
+    pieces = sorted(t.get_vocab(), key=t.get_vocab().get)[5:]
+
+    def rename(tree):
+        tree["model"]["vocab"] = {token: i for i, token in enumerate(names + pieces)}
+        tree["added_tokens"] = []
+    t = edited(t, rename)
+    t.add_special_tokens(names[:4] + [AddedToken("<mask>", lstrip=True, normalized=False, special=True)])
+    t.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), trim_offsets=True, add_prefix_space=False)
     return t
 
 
@@ -148,9 +166,16 @@ def make_kinds():
     kinds["wordpiece-uncased"] = wordpiece(True, 900, lines), {}
     kinds["wordpiece-cased"] = wordpiece(False, 900, lines), {"do_lower_case": False}
 
+    kinds["mpnet"] = mpnet(lines), {"tokenizer_class": "MPNetTokenizer"}
+
     t = byte_level(900, lines, ["<|endoftext|>"], pre_tokenizers.ByteLevel(add_prefix_space=False))
     t.post_processor = processors.ByteLevel(trim_offsets=False)
     kinds["gpt2"] = t, {"tokenizer_class": "GPT2Tokenizer"}
+
+    t = byte_level(600, lines, ["<pad>", "</s>"], pre_tokenizers.ByteLevel(add_prefix_space=False))
+    t.post_processor = processors.TemplateProcessing(single="</s> $A", special_tokens=[("</s>", 1)])
+    kinds["opt"] = t, {"tokenizer_class": "GPT2Tokenizer", "add_bos_token": True, "bos_token": "</s>", "eos_token": "</s>", "unk_token": "</s>",
+                       "pad_token": "<pad>"}
 
     special = ["<s>", "<pad>", "</s>", "<unk>", AddedToken("<mask>", lstrip=True, normalized=False, special=True)]
     t = byte_level(900, lines, special, pre_tokenizers.ByteLevel(add_prefix_space=False))
@@ -215,11 +240,15 @@ def write_plain(folder, tokenizer, config, strings):
             json.dump(config, file)
             file.write("\n")
     if wordpiece_kind:
-        theirs = transformers.BertTokenizerFast(vocab=os.path.join(folder, "vocab.txt"), **config)
+        kind = getattr(transformers, config.get("tokenizer_class", "BertTokenizerFast"))
+        options = {key: value for key, value in config.items() if key != "tokenizer_class"}
+        theirs = kind(vocab=os.path.join(folder, "vocab.txt"), **options)
     else:
         kind = getattr(transformers, config["tokenizer_class"])
         # As in roberta-base; the class itself adds them only up to version 4.
-        special = {"mask_token": AddedToken("<mask>", lstrip=True, special=True)} if "Roberta" in config["tokenizer_class"] else {}
+        special = {key: value for key, value in config.items() if key != "tokenizer_class"}
+        if "Roberta" in config["tokenizer_class"]:
+            special["mask_token"] = AddedToken("<mask>", lstrip=True, special=True)
         theirs = kind(vocab=os.path.join(folder, "vocab.json"), merges=os.path.join(folder, "merges.txt"), **special)
     for string in strings:
         text = string.decode("utf-8", errors="replace")

@@ -308,6 +308,22 @@ static mgk_result dump_words(void)
     return dump(gpt2, &input, MGK_SAVE_ATTENTION);
 }
 
+static mgk_result dump_unigram(void)
+{
+    const mgk_input input = {.text = &text,
+                             .text_count = 1,
+                             .samples = 2,
+                             .tokenizer = TOKENIZERS "albert/spiece.model"};
+    return dump(gpt2, &input, MGK_SAVE_ATTENTION);
+}
+
+static mgk_result dump_pieces(void)
+{
+    const mgk_input input = {
+        .text = &text, .text_count = 1, .samples = 2, .tokenizer = TOKENIZERS "pieces-bpe"};
+    return dump(gpt2, &input, MGK_SAVE_ATTENTION);
+}
+
 static mgk_result dump_tokens(void)
 {
     const mgk_input input = {
@@ -800,6 +816,8 @@ static const call calls[] = {
     ROW(dump_text, NULL, 1),
     ROW(dump_lines, NULL, 1),
     ROW(dump_words, NULL, 1),
+    ROW(dump_unigram, NULL, 1),
+    ROW(dump_pieces, NULL, 1),
     ROW(dump_tokens, NULL, 1),
     ROW(dump_images, NULL, 1),
     ROW(dump_audio, NULL, 1),

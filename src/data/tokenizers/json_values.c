@@ -57,3 +57,29 @@ mgk_status mgk_json_vocabulary(const cJSON *object, mgk_vocabulary *vocabulary)
     }
     return STATUS_OK;
 }
+
+bool mgk_json_is_type(const cJSON *step, const char *name)
+{
+    return mgk_span_equals(mgk_json_text(cJSON_GetObjectItemCaseSensitive(step, "type")), name);
+}
+
+mgk_status mgk_json_refuse(const char *what, const cJSON *step)
+{
+    mgk_span type = mgk_json_text(cJSON_GetObjectItemCaseSensitive(step, "type"));
+    char quoted[MGK_QUOTE_SIZE];
+    if (!type.data)
+        return mgk_fail(STATUS_FORMAT, "\"%s\" has no type", what);
+    return mgk_fail(STATUS_UNSUPPORTED, "%s \"%s\" is not known: give ids with `tokens`", what,
+                    mgk_quote(type, quoted));
+}
+
+mgk_status mgk_json_pattern(const cJSON *step, mgk_span *text, bool *literal)
+{
+    const cJSON *pattern = cJSON_GetObjectItemCaseSensitive(step, "pattern");
+    const cJSON *regex = cJSON_GetObjectItemCaseSensitive(pattern, "Regex");
+    *text = mgk_json_text(regex ? regex : cJSON_GetObjectItemCaseSensitive(pattern, "String"));
+    *literal = !regex;
+    if (text->data)
+        return STATUS_OK;
+    return mgk_fail(STATUS_FORMAT, "a step without \"pattern\", an expression or a text");
+}

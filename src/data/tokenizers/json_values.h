@@ -22,4 +22,13 @@ mgk_status mgk_json_id(const cJSON *value, const char *what, int64_t *out);
 /* Fills a vocabulary from an object {token: id}. */
 mgk_status mgk_json_vocabulary(const cJSON *object, mgk_vocabulary *vocabulary);
 
+/* Whether a step of tokenizer.json has this type. */
+bool mgk_json_is_type(const cJSON *step, const char *name);
+
+/* Fails: this step, a "normalizer" or the like, is not known. */
+mgk_status mgk_json_refuse(const char *what, const cJSON *step);
+
+/* The "pattern" of a step. STATUS_FORMAT: it has none. */
+mgk_status mgk_json_pattern(const cJSON *step, mgk_span *text, bool *literal);
+
 #endif

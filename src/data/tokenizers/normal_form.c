@@ -73,7 +73,7 @@ static mgk_status decompose(mgk_span stretch, bool compatible, mgk_buffer *point
     return STATUS_OK;
 }
 
-static mgk_status write_stretch(mgk_normal_step form, mgk_span stretch, mgk_buffer *points,
+static mgk_status write_stretch(mgk_normal_kind form, mgk_span stretch, mgk_buffer *points,
                                 mgk_buffer *out)
 {
     bool compatible = form == MGK_NORMAL_NFKD || form == MGK_NORMAL_NFKC;
@@ -108,7 +108,7 @@ static mgk_span skip(mgk_span text, size_t size)
     return (mgk_span){text.data + size, text.size - size};
 }
 
-mgk_status mgk_normal_form(mgk_normal_step form, mgk_span text, mgk_buffer *points, mgk_buffer *out)
+mgk_status mgk_normal_form(mgk_normal_kind form, mgk_span text, mgk_buffer *points, mgk_buffer *out)
 {
     out->size = 0;
     while (text.size > 0) {

@@ -9,7 +9,7 @@
  * Writes valid UTF-8 in one of the four forms into *out, in linear time; `points` is scratch.
  * STATUS_MEMORY is the only failure.
  */
-mgk_status mgk_normal_form(mgk_normal_step form, mgk_span text, mgk_buffer *points,
+mgk_status mgk_normal_form(mgk_normal_kind form, mgk_span text, mgk_buffer *points,
                            mgk_buffer *out);
 
 #endif

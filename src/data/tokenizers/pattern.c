@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "data/tokenizers/pattern_syntax.h"
 
 enum {
@@ -126,5 +127,26 @@ mgk_status mgk_pattern_find(const mgk_pattern *pattern, mgk_matcher *matcher, mg
     if (places[0] < from || places[1] < places[0])
         return mgk_fail(STATUS_UNSUPPORTED, "the tokenizer's regular expression moves its matches");
     *match = (mgk_match){places[0], places[1], true};
+    return STATUS_OK;
+}
+
+mgk_status mgk_matches_next(mgk_matches *matches, mgk_matcher *matcher, mgk_match *match)
+{
+    mgk_span text = matches->text;
+    *match = (mgk_match){0};
+    while (matches->from <= text.size) {
+        TRY(mgk_pattern_find(matches->pattern, matcher, text, matches->from, match));
+        if (!match->found)
+            return STATUS_OK;
+        if (match->start < match->end || !matches->any || match->end != matches->end) {
+            matches->from = matches->end = match->end;
+            matches->any = true;
+            return STATUS_OK;
+        }
+        size_t at = matches->from;
+        uint32_t code;
+        matches->from += at < text.size ? mgk_utf8_read(text.data + at, text.size - at, &code) : 1;
+        match->found = false;
+    }
     return STATUS_OK;
 }

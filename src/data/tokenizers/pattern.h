@@ -29,4 +29,17 @@ typedef struct mgk_match {
 mgk_status mgk_pattern_find(const mgk_pattern *pattern, mgk_matcher *matcher, mgk_span text,
                             size_t from, mgk_match *match);
 
+/* A search for all matches: start with {.pattern, .text}. */
+typedef struct mgk_matches {
+    const mgk_pattern *pattern;
+    mgk_span text;
+    size_t from; /* where the search goes on */
+    size_t end;  /* of the last match */
+    bool any;    /* there was one */
+} mgk_matches;
+
+/* Finds the next match, which is not empty right behind another one; match->found is false after
+ * the last one. STATUS_UNSUPPORTED as above. */
+mgk_status mgk_matches_next(mgk_matches *matches, mgk_matcher *matcher, mgk_match *match);
+
 #endif

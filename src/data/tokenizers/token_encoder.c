@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Encodes text as token ids. */
+#include <string.h>
+
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "data/tokenizers/tokenizer_private.h"
@@ -27,18 +29,28 @@ void mgk_token_encoder_close(mgk_token_encoder *encoder)
     mgk_buffer_free(&encoder->valid);
     mgk_normal_scratch_free(&encoder->normal);
     for (int i = 0; i < MGK_CUT_STAGES; i++)
-        mgk_buffer_free(&encoder->prefixed[i]);
+        mgk_buffer_free(&encoder->rewritten[i]);
     mgk_matcher_free(encoder->matcher);
     mgk_word_cache_close(&encoder->cache);
     mgk_buffer_free(&encoder->symbols);
     mgk_buffer_free(&encoder->queue);
     mgk_buffer_free(&encoder->spelling);
+    mgk_buffer_free(&encoder->paths);
+    mgk_buffer_free(&encoder->pieces);
     mgk_free(encoder);
 }
 
 mgk_status mgk_emit(mgk_token_encoder *encoder, int32_t id)
 {
     return mgk_buffer_append(encoder->ids, &id, sizeof(id));
+}
+
+bool mgk_tokenizer_has_bytes(const mgk_tokenizer *tokenizer, mgk_span text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if (tokenizer->fallback[(unsigned char)text.data[i]] < 0)
+            return false;
+    return true;
 }
 
 /* Replaces bytes that are not UTF-8 by U+FFFD; valid text stays where it is. */
@@ -90,10 +102,31 @@ static mgk_status encode_words(mgk_token_encoder *encoder, mgk_span text)
     return mgk_cut_words(encoder, 0, text);
 }
 
+/* Emits the language code at the start of a text for Marian, and skips it. */
+static mgk_status take_code(mgk_token_encoder *encoder, mgk_span *text)
+{
+    const mgk_tokenizer *tokenizer = encoder->tokenizer;
+    size_t size = 2;
+    if (text->size < 4 || memcmp(text->data, ">>", 2) != 0)
+        return STATUS_OK;
+    while (size + 1 < text->size && memcmp(text->data + size, "<<", 2) != 0)
+        size++;
+    if (size + 1 >= text->size)
+        return STATUS_OK;
+    size += 2;
+    int32_t id = mgk_vocabulary_find(&tokenizer->vocabulary, (mgk_span){text->data, size});
+    *text = (mgk_span){text->data + size, text->size - size};
+    return mgk_emit(encoder, id < 0 ? tokenizer->unknown : id);
+}
+
 static mgk_status encode_plain(mgk_token_encoder *encoder, mgk_span text)
 {
     const mgk_tokenizer *tokenizer = encoder->tokenizer;
+    bool first = text.data == encoder->text_start;
+    if (tokenizer->language_codes)
+        TRY(take_code(encoder, &text));
     TRY(mgk_normalize(&tokenizer->normalizer, &encoder->normal, text, &text));
+    encoder->text_start = first && encoder->normal.keeps_start ? text.data : NULL;
     return encode_between(encoder, &tokenizer->added_normalized, text, encode_words);
 }
 
@@ -105,5 +138,6 @@ mgk_status mgk_token_encode(mgk_token_encoder *encoder, const char *text, size_t
         return STATUS_OK;
     encoder->ids = ids;
     TRY(make_valid(&encoder->valid, &whole));
+    encoder->text_start = whole.data;
     return encode_between(encoder, &encoder->tokenizer->added, whole, encode_plain);
 }

@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tokenizers of other software: they turn text into the ids that a model was trained on. Supported
- * are the files that Hugging Face's tokenizers store with a model, and plain lists of words:
+ * are the files that Hugging Face's tokenizers store with a model, models of SentencePiece, and
+ * plain lists of words:
  *
- *   tokenizer.json            WordPiece or byte-level BPE, with all steps
+ *   tokenizer.json            WordPiece, BPE or Unigram, with all steps
  *   vocab.txt                 WordPiece, one token per line; tokenizer_config.json next to it
  *                             configures normalization (do_lower_case, strip_accents,
  *                             tokenize_chinese_chars)
  *   vocab.json + merges.txt   byte-level BPE of GPT-2 or RoBERTa
- *     both also read          added_tokens.json, special_tokens_map.json and, in
- *                             tokenizer_config.json, added_tokens_decoder, add_bos_token and the
- *                             names of special tokens
- *   a list of words           one word per line, optionally followed by a count; "<unk>" stands for
- *                             any other word, "<eos>", if listed, for the end of a line
+ *   tokenizer.model, spiece.model, sentencepiece.bpe.model, spm.model
+ *                             BPE or Unigram of SentencePiece. The class that tokenizer_config.json
+ *                             names, or the model_type of config.json, decides which ids pieces
+ * have and which steps a text passes; without both, SentencePiece's own do source.spm + vocab.json
+ * Unigram of SentencePiece with the ids of Marian all these also read     added_tokens.json,
+ * special_tokens_map.json and, in tokenizer_config.json, added_tokens_decoder, add_bos_token and
+ * the names of special tokens tokenizer.bin             BPE of llama2.c a list of words one word
+ * per line, optionally followed by a count; "<unk>" stands for any other word, "<eos>", if listed,
+ * for the end of a line
  *
- * Kinds are recognised by content. The rules are those of the tokenizers library: the same text
- * gives the same ids. Bytes that are not UTF-8 are read as U+FFFD, like Python's errors="replace".
+ * Kinds are recognised by content. The rules are those of the tokenizers library, and for files
+ * without tokenizer.json those of transformers: the same text gives the same ids. Bytes that are
+ * not UTF-8 are read as U+FFFD, like Python's errors="replace".
  */
 #ifndef MGK_DATA_TOKENIZER_H
 #define MGK_DATA_TOKENIZER_H
@@ -31,7 +37,7 @@ typedef struct mgk_tokenizer mgk_tokenizer;
 /*
  * Opens one of the files above, or the first of them (in the order above) in a folder; release *out
  * with mgk_tokenizer_close. STATUS_IO: nothing can be read there; STATUS_FORMAT: malformed;
- * STATUS_UNSUPPORTED: an unknown kind or step, such as SentencePiece.
+ * STATUS_UNSUPPORTED: an unknown kind or step.
  */
 mgk_status mgk_tokenizer_open(const char *path, mgk_tokenizer **out);
 
@@ -56,7 +62,7 @@ mgk_token_frame mgk_tokenizer_frame(const mgk_tokenizer *tokenizer);
 
 /*
  * The readable text of a token, UTF-8, owned by the tokenizer: WordPiece's "##ing" as it is,
- * byte-level tokens as their text with its leading space. Control characters are written "\n" or
+ * other tokens as their text with its leading space. Control characters are written "\n" or
  * "\x07", bytes that form no character "<0xE2>". "" for an unused id.
  */
 const char *mgk_tokenizer_text(const mgk_tokenizer *tokenizer, int32_t id);

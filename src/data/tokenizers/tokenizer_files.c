@@ -39,19 +39,29 @@ static mgk_status expect_unset(const mgk_notes *notes, const char *key)
     return STATUS_OK;
 }
 
+/* The usual names of special tokens, for BERT and for MPNet. */
+static const char *const bert_names[][2] = {
+    {"cls_token", "[CLS]"}, {"sep_token", "[SEP]"},   {"unk_token", "[UNK]"},
+    {"pad_token", "[PAD]"}, {"mask_token", "[MASK]"},
+};
+static const char *const mpnet_names[][2] = {
+    {"cls_token", "<s>"},   {"sep_token", "</s>"},    {"unk_token", "[UNK]"},
+    {"pad_token", "<pad>"}, {"mask_token", "<mask>"},
+};
+
 static mgk_status configure_wordpiece(const mgk_notes *notes, mgk_tokenizer *tokenizer)
 {
-    static const char *const specials[][2] = {{"cls_token", "[CLS]"},
-                                              {"sep_token", "[SEP]"},
-                                              {"unk_token", "[UNK]"},
-                                              {"pad_token", "[PAD]"},
-                                              {"mask_token", "[MASK]"}};
-    static const char *const known[] = {"BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer",
-                                        "MobileBertTokenizer", NULL};
+    static const char *const known[] = {
+        "MPNetTokenizer",   "BertTokenizer",       "DistilBertTokenizer",
+        "ElectraTokenizer", "MobileBertTokenizer", NULL,
+    };
+    enum { MPNET };
     mgk_bert_steps bert = {.clean = true};
     bool basic;
     int class;
     TRY(mgk_notes_class(notes, known, &class));
+    const bool mpnet = class == MPNET;
+    const char *const(*names)[2] = mpnet ? mpnet_names : bert_names;
     TRY(mgk_json_flag(notes->config, "do_basic_tokenize", true, &basic));
     if (!basic)
         return mgk_fail(STATUS_UNSUPPORTED,
@@ -66,10 +76,12 @@ static mgk_status configure_wordpiece(const mgk_notes *notes, mgk_tokenizer *tok
     TRY(mgk_notes_add_tokens(notes, tokenizer));
     TRY(mgk_notes_find(mgk_notes_name(notes, "unk_token", "[UNK]"), tokenizer,
                        &tokenizer->unknown));
-    TRY(set_frame(tokenizer, mgk_notes_name(notes, "cls_token", "[CLS]"),
-                  mgk_notes_name(notes, "sep_token", "[SEP]")));
-    for (size_t i = 0; i < sizeof(specials) / sizeof(specials[0]); i++)
-        TRY(mgk_notes_add_special(notes, specials[i][0], specials[i][1], false, tokenizer));
+    TRY(set_frame(tokenizer, mgk_notes_name(notes, names[0][0], names[0][1]),
+                  mgk_notes_name(notes, names[1][0], names[1][1])));
+    for (size_t i = 0; i < sizeof(bert_names) / sizeof(bert_names[0]); i++) {
+        bool takes_space = mpnet && strcmp(names[i][0], "mask_token") == 0;
+        TRY(mgk_notes_add_special(notes, names[i][0], names[i][1], takes_space, tokenizer));
+    }
     return mgk_tokenizer_add_stage(tokenizer, (mgk_cut_stage){.kind = MGK_CUT_BERT});
 }
 
@@ -130,14 +142,14 @@ static mgk_status read_merge_lines(mgk_span text, mgk_tokenizer *tokenizer)
     return STATUS_OK;
 }
 
-/* GPT-2 has no frame, RoBERTa has <s> and </s>; the files of other tokenizers do not describe the
- * frame. */
+/* GPT-2 has no frame, RoBERTa and BART have <s> and </s>; the files of other tokenizers do not
+ * describe the frame. */
 static mgk_status is_roberta(const mgk_notes *notes, const mgk_tokenizer *tokenizer, bool *answer)
 {
-    static const char *const known[] = {"RobertaTokenizer", "GPT2Tokenizer", NULL};
+    static const char *const known[] = {"GPT2Tokenizer", "RobertaTokenizer", "BartTokenizer", NULL};
     int which;
     TRY(mgk_notes_class(notes, known, &which));
-    *answer = which == 0;
+    *answer = which > 0;
     if (which < 0)
         *answer = mgk_vocabulary_find(&tokenizer->vocabulary, (mgk_span){"<s>", 3}) >= 0 &&
                   mgk_vocabulary_find(&tokenizer->vocabulary, (mgk_span){"</s>", 4}) >= 0;
@@ -188,12 +200,10 @@ static mgk_status configure_bpe(const mgk_notes *notes, mgk_tokenizer *tokenizer
 mgk_status mgk_tokenizer_read_bpe(const cJSON *vocabulary, mgk_span merges,
                                   const mgk_tokenizer_notes *notes, mgk_tokenizer *tokenizer)
 {
-    size_t lines = 0;
-    tokenizer->model = &mgk_bpe;
+    tokenizer->model = &mgk_bpe_model;
+    tokenizer->bpe.of_bytes = tokenizer->byte_alphabet = true;
     TRY(mgk_json_vocabulary(vocabulary, &tokenizer->vocabulary));
-    for (size_t i = 0; i < merges.size; i++)
-        lines += merges.data[i] == '\n';
-    TRY(mgk_bpe_prepare(tokenizer, lines + 1));
+    TRY(mgk_bpe_prepare(tokenizer));
     TRY(read_merge_lines(merges, tokenizer));
     return read_notes(notes, configure_bpe, tokenizer);
 }

@@ -9,8 +9,11 @@
 /* Read the members "normalizer", "pre_tokenizer" and "post_processor" of tokenizer.json; each may
  * be NULL. STATUS_UNSUPPORTED names an unknown step. */
 mgk_status mgk_tokenizer_read_normalizer(const cJSON *step, mgk_tokenizer *tokenizer);
-mgk_status mgk_tokenizer_read_splits(const cJSON *step, mgk_tokenizer *tokenizer, bool *byte_level);
+mgk_status mgk_tokenizer_read_splits(const cJSON *step, mgk_tokenizer *tokenizer);
 mgk_status mgk_tokenizer_read_frame(const cJSON *step, mgk_tokenizer *tokenizer);
+
+/* Reads the member "model", once normalizer and splits are there. */
+mgk_status mgk_tokenizer_read_model(const cJSON *model, mgk_tokenizer *tokenizer);
 
 /* Read a whole tokenizer.json, or vocab.json with the text of its merges.txt. */
 mgk_status mgk_tokenizer_read_tree(const cJSON *tree, mgk_tokenizer *tokenizer);

@@ -8,17 +8,24 @@
 #include "base/download.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "data/tokenizers/piece_model.h"
 #include "data/tokenizers/tokenizer_json.h"
 
 static const char vocabulary_name[] = "vocab.json", merges_name[] = "merges.txt";
+static const char marian_name[] = "source.spm"; /* its ids are in vocab.json */
 
-/* The files to look for in a folder, in order of preference. */
-static const char *const candidates[] = {"tokenizer.json", "vocab.txt", vocabulary_name};
+/* The files to look for in a folder, in order of preference. Those of SentencePiece have a name for
+ * each class of tokenizers. */
+static const char *const candidates[] = {
+    "tokenizer.json",          "vocab.txt", vocabulary_name, "tokenizer.model", "spiece.model",
+    "sentencepiece.bpe.model", "spm.model", marian_name,     "tokenizer.bin",
+};
 
 /* The files that accompany a plain vocabulary. */
-enum { CONFIG, ADDED, SPECIALS, NOTES };
+enum { CONFIG, ADDED, SPECIALS, MODEL, IDS, NOTES };
 static const char *const note_names[NOTES] = {"tokenizer_config.json", "added_tokens.json",
-                                              "special_tokens_map.json"};
+                                              "special_tokens_map.json", "config.json",
+                                              vocabulary_name};
 
 const char *mgk_tokenizer_file(size_t index)
 {
@@ -27,7 +34,8 @@ const char *mgk_tokenizer_file(size_t index)
         return candidates[index];
     if (index == CANDIDATES)
         return merges_name;
-    return index <= CANDIDATES + NOTES ? note_names[index - CANDIDATES - 1] : NULL;
+    /* The last note is a candidate, too. */
+    return index <= CANDIDATES + IDS ? note_names[index - CANDIDATES - 1] : NULL;
 }
 
 /* A relative path starts at the folder. */
@@ -51,7 +59,10 @@ static bool exists_in(const char *folder, const char *name)
 static const char *best_of(const char *folder)
 {
     for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
-        bool paired = candidates[i] != vocabulary_name || exists_in(folder, merges_name);
+        const char *other = candidates[i] == vocabulary_name ? merges_name
+                            : candidates[i] == marian_name   ? vocabulary_name
+                                                             : candidates[i];
+        bool paired = exists_in(folder, other);
         if (paired && exists_in(folder, candidates[i]))
             return candidates[i];
     }
@@ -108,10 +119,13 @@ static mgk_status map_notes(const char *path, mgk_mapping files[NOTES], mgk_toke
     mgk_status status = STATUS_OK;
     for (int i = 0; i < NOTES; i++)
         files[i] = (mgk_mapping){0};
+    bool marian = strcmp(mgk_file_name(path), marian_name) == 0;
     for (int i = 0; i < NOTES && status == STATUS_OK; i++)
-        status = map_beside(path, note_names[i], false, &files[i]);
+        if (i != IDS || marian)
+            status = map_beside(path, note_names[i], marian && i == IDS, &files[i]);
     *notes = (mgk_tokenizer_notes){span_of(&files[CONFIG]), span_of(&files[ADDED]),
-                                   span_of(&files[SPECIALS])};
+                                   span_of(&files[SPECIALS]), span_of(&files[MODEL]),
+                                   span_of(&files[IDS])};
     return status;
 }
 
@@ -187,17 +201,25 @@ static mgk_status read_list(const char *path, mgk_span text, mgk_tokenizer *toke
                            "tokens, one a line, with [UNK] or <unk>");
 }
 
+static mgk_status read_content(const char *path, mgk_span text, mgk_tokenizer *tokenizer)
+{
+    size_t start = 0;
+    if (mgk_piece_model_begins(text))
+        return read_noted(path, text, mgk_tokenizer_read_pieces, tokenizer);
+    if (mgk_llama2c_begins(text))
+        return mgk_tokenizer_read_llama2c(text, tokenizer);
+    while (start < text.size && strchr(" \t\r\n", text.data[start]) && text.data[start])
+        start++;
+    if (start < text.size && text.data[start] == '{')
+        return read_json(path, text, tokenizer);
+    return read_list(path, text, tokenizer);
+}
+
 static mgk_status read_file(const char *path, mgk_tokenizer *tokenizer)
 {
     mgk_mapping file;
     TRY(map_bounded(path, &file));
-    mgk_span text = span_of(&file);
-    size_t start = 0;
-    while (start < text.size && strchr(" \t\r\n", text.data[start]) && text.data[start])
-        start++;
-    mgk_status status = start < text.size && text.data[start] == '{'
-                            ? read_json(path, text, tokenizer)
-                            : read_list(path, text, tokenizer);
+    mgk_status status = read_content(path, span_of(&file), tokenizer);
     if (status == STATUS_OK)
         status = mgk_tokenizer_finish(tokenizer);
     if (status != STATUS_OK && strncmp(mgk_fail_message(), path, strlen(path)) != 0)
@@ -247,9 +269,11 @@ mgk_status mgk_tokenizer_open(const char *path, mgk_tokenizer **out)
         return open_file(path, out);
     const char *name = best_of(path);
     if (!name)
-        return mgk_fail(STATUS_IO,
-                        "%s: no tokenizer.json, vocab.txt, or vocab.json with merges.txt in it",
-                        path);
+        return mgk_fail(
+            STATUS_IO,
+            "%s: no tokenizer.json, vocab.txt, vocab.json with merges.txt, or .model of "
+            "SentencePiece in it",
+            path);
     TRY(mgk_join_path(path, name, &file));
     mgk_status status = open_file(file, out);
     mgk_free(file);

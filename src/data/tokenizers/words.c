@@ -44,7 +44,7 @@ static mgk_status encode(mgk_token_encoder *encoder, mgk_span text)
     return code == '\n' || code == '\r' ? STATUS_OK : end_line(encoder);
 }
 
-const mgk_token_model mgk_words = {"words", "", false, encode};
+const mgk_token_model mgk_words = {"words", true, encode};
 
 mgk_status mgk_tokenizer_read_words(mgk_span list, mgk_tokenizer *tokenizer)
 {
