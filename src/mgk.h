@@ -126,7 +126,7 @@ typedef struct mgk_job {
  * functions that take a job check them too. */
 MGK_API mgk_result mgk_check_job(const mgk_job *job);
 
-/* Where tokens come from. Exactly one of text, tokens, task, images and strings is set. */
+/* Where tokens come from. Exactly one of text, tokens, task, images, audio and strings is set. */
 typedef struct mgk_input {
     const char *const *text; /* text files, [text_count]; tokenised as the model expects */
     size_t text_count;
@@ -151,12 +151,15 @@ typedef struct mgk_input {
     const char *const *images; /* PNG files, [image_count], for vision models: one sample each,
                                   resized to the model's image size */
     size_t image_count;
+    const char *const *audio; /* WAV files, [audio_count], for models that hear: one sample each,
+                                 cut or filled with silence to the model's length */
+    size_t audio_count;
     /* Texts in memory, [string_count]: one sample each, cut to N, tokenised as `text`. Their sizes
      * in bytes, [string_count]; NULL: each ends with a 0. */
     const char *const *strings;
     const size_t *string_sizes;
     size_t string_count;
-    void *reserved[1];
+    void *reserved[4];
 } mgk_input;
 
 /* ---- models ------------------------------------------------------------------------------- */
@@ -342,7 +345,7 @@ typedef struct mgk_dump_options {
     size_t size; /* of this structure, written by mgk_dump_options_init */
     mgk_job job;
     const char *model;
-    mgk_input input;   /* samples: default 16, or all if the input has fewer; all images */
+    mgk_input input; /* samples: default 16, or all if the input has fewer; all images and audio */
     const int *layers; /* [layer_count]; NULL: all */
     size_t layer_count;
     const int *heads; /* [head_count]; NULL: all */

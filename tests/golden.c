@@ -20,7 +20,7 @@ typedef struct golden_run {
     double *attention, *scores; /* NULL: not expected */
     double *layers;             /* outputs of `layer_count` layers; NULL: not expected */
     size_t layer_count;
-    double *ids, *patches; /* one of them is NULL */
+    double *ids, *input; /* one of them is NULL */
     int32_t *tokens, *lengths, *targets, *heads;
     int outputs;             /* layers whose output was observed */
     const void *last_output; /* of the last of them */
@@ -93,9 +93,11 @@ static void make_batch(golden_run *run)
     const size_t *shape;
     run->ids = expected_values(run, "ids", &shape);
     if (!run->ids)
-        run->patches = expected_values(run, "patches", &shape);
-    assert_true(run->ids || run->patches);
-    size_t samples = shape[0], n = shape[1];
+        run->input = expected_values(run, "patches", &shape);
+    if (!run->ids && !run->input)
+        run->input = expected_values(run, "frames", &shape);
+    assert_true(run->ids || run->input);
+    size_t samples = shape[0], n = run->model->config.sound.bands > 0 ? shape[1] / 2 - 1 : shape[1];
     assert_ok(mgk_alloc(samples * n, sizeof(int32_t), &run->tokens));
     assert_ok(mgk_alloc(samples * n, sizeof(int32_t), &run->targets));
     assert_ok(mgk_alloc(samples, sizeof(int32_t), &run->lengths));
@@ -104,7 +106,7 @@ static void make_batch(golden_run *run)
         run->targets[i] = run->ids && i % n + 1 < n ? (int32_t)run->ids[i + 1] : -1;
         run->lengths[i / n] += run->tokens[i] >= 0;
     }
-    run->batch = (mgk_batch){(int)samples, (int)n, run->tokens, run->lengths, run->patches};
+    run->batch = (mgk_batch){(int)samples, (int)n, run->tokens, run->lengths, run->input};
 }
 
 static void compare_hidden(const golden_run *run, const mgk_pass *pass)
@@ -200,7 +202,7 @@ static void check_precision(const char *checkpoint, const mgk_model_options *opt
     mgk_free(run.layers);
     mgk_free(run.scores);
     mgk_free(run.ids);
-    mgk_free(run.patches);
+    mgk_free(run.input);
     mgk_free(run.tokens);
     mgk_free(run.targets);
     mgk_free(run.lengths);

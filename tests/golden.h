@@ -5,7 +5,8 @@
  * models, logits are for classifiers. Only valid tokens count.
  *
  *   ids        [B, N]           token ids, -1 after the end of a sequence; or
- *   patches    [B, N, 3 P²]     of pictures
+ *   patches    [B, N, 3 P²]     of pictures; or
+ *   frames     [B, 2 N + 2, M]  of sounds
  *   attention  [L, B, H, N, N]
  *   scores     [L, B, H, N, N]  before normalisation
  *   hidden     [B, N, C]        final hidden states

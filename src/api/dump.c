@@ -152,7 +152,7 @@ static int sample_count(const mgk_dump_options *o, const mgk_model_run *run)
 {
     if (o->input.samples != 0)
         return o->input.samples;
-    return run->pictures || run->available < USUAL_SAMPLES ? run->available : USUAL_SAMPLES;
+    return !run->data || run->available < USUAL_SAMPLES ? run->available : USUAL_SAMPLES;
 }
 
 static mgk_status dump_attention(const mgk_dump_options *o, mgk_dump_summary *summary)

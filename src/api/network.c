@@ -50,9 +50,9 @@ static mgk_status open_network(const char *path, const mgk_job *job, bool double
     CHECK(mgk_alloc(1, sizeof(*network), &network));
     CHECK(mgk_job_open_device(job, double_precision, &network->device));
     CHECK(mgk_job_load_model(path, job, network->device, &network->model));
-    if (network->model->config.picture.patch > 0)
-        CHECK(mgk_fail(STATUS_UNSUPPORTED, "%s: the model reads pictures, not sequences of tokens",
-                       path));
+    if (!mgk_config_reads_tokens(&network->model->config))
+        CHECK(mgk_fail(STATUS_UNSUPPORTED,
+                       "%s: the model reads pictures or sounds, not sequences of tokens", path));
     mgk_device *device = network->device;
     size_t length = (size_t)network->model->config.length;
     int sequences = sequences_of(network);

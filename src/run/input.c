@@ -18,6 +18,7 @@ const char *mgk_input_given(const mgk_input *input)
         {input->tokens != NULL, "`tokens`"},
         {input->task != NULL, "`task`"},
         {input->image_count > 0, "`images`"},
+        {input->audio_count > 0, "`audio`"},
         {input->string_count > 0, "texts in memory"},
         {input->data_count > 0, "`data`"},
         {input->article_per_file, "`article_per_file`"},
@@ -35,18 +36,20 @@ const char *mgk_input_given(const mgk_input *input)
 mgk_status mgk_input_check(const mgk_input *input)
 {
     const bool text = input->text_count > 0, pictures = input->image_count > 0;
-    const bool strings = input->string_count > 0;
+    const bool sounds = input->audio_count > 0, strings = input->string_count > 0;
     TRY(mgk_check_names("text", input->text, input->text_count));
     TRY(mgk_check_names("data", input->data, input->data_count));
     TRY(mgk_check_names("images", input->images, input->image_count));
+    TRY(mgk_check_names("audio", input->audio, input->audio_count));
     TRY(mgk_check_names("strings", input->strings, input->string_count));
-    if (text + (input->tokens != NULL) + (input->task != NULL) + pictures + strings != 1)
+    if (text + (input->tokens != NULL) + (input->task != NULL) + pictures + sounds + strings != 1)
         return mgk_fail(STATUS_USAGE,
-                        "expected exactly one of `text`, `tokens`, `task` and `images`");
+                        "expected exactly one of `text`, `tokens`, `task`, `images` and `audio`");
     if (input->data_count > 0 && !input->task)
         return mgk_fail(STATUS_USAGE, "`data` belongs to `task`");
-    if (pictures && (input->tokenizer || input->lines))
-        return mgk_fail(STATUS_USAGE, "`tokenizer` and `lines` are about text, not pictures");
+    if ((pictures || sounds) && (input->tokenizer || input->lines))
+        return mgk_fail(STATUS_USAGE, "`tokenizer` and `lines` are about text, not %s",
+                        pictures ? "pictures" : "sounds");
     if (input->lines && !text)
         return mgk_fail(STATUS_USAGE, "`lines` belongs to `text`");
     if (input->tokenizer && input->task)
@@ -60,18 +63,23 @@ mgk_status mgk_input_check(const mgk_input *input)
 
 mgk_status mgk_input_check_model(const mgk_input *input, const mgk_config *config, const char *path)
 {
-    const bool pictures = config->picture.patch > 0;
+    const bool pictures = config->picture.patch > 0, sounds = config->sound.bands > 0;
     if (pictures && input->image_count == 0)
         return mgk_fail(STATUS_USAGE, "%s reads pictures: name PNG files by `images`", path);
+    if (sounds && input->audio_count == 0)
+        return mgk_fail(STATUS_USAGE, "%s reads sounds: name WAV files by `audio`", path);
     if (!pictures && input->image_count > 0)
         return mgk_fail(STATUS_USAGE, "`images`: %s reads tokens, not pictures", path);
+    if (!sounds && input->audio_count > 0)
+        return mgk_fail(STATUS_USAGE, "`audio`: %s reads tokens, not sounds", path);
     if (config->dual && (input->tokenizer || input->lines || input->string_count > 0))
         return mgk_fail(STATUS_USAGE,
                         "a model of pairs reads bytes of files: no `tokenizer`, no `lines`, no "
                         "texts in memory");
-    if (pictures && input->length != 0 && input->length != config->length)
-        return mgk_fail(STATUS_USAGE, "length %d: a picture has %d %s", input->length,
-                        config->length, MGK_NOUN(config->length, "token", "tokens"));
+    if ((pictures || sounds) && input->length != 0 && input->length != config->length)
+        return mgk_fail(STATUS_USAGE, "length %d: a %s has %d %s", input->length,
+                        pictures ? "picture" : "recording", config->length,
+                        MGK_NOUN(config->length, "token", "tokens"));
     if (input->length > config->length)
         return mgk_fail(STATUS_SHAPE, "length %d: the model has %d %s", input->length,
                         config->length, MGK_NOUN(config->length, "position", "positions"));

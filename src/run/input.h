@@ -8,8 +8,8 @@
 #include "mgk.h"
 #include "model/core/model.h"
 
-/* Checks what needs no model. STATUS_USAGE: not exactly one of text, tokens, task and images is
- * set, an option belongs to another of them, a name is NULL, a number is negative. */
+/* Checks what needs no model. STATUS_USAGE: not exactly one of text, tokens, task, images
+ * and audio is set, an option belongs to another of them, a name is NULL, a number is negative. */
 mgk_status mgk_input_check(const mgk_input *input);
 
 /* The first option that is set, as in messages: "`text`"; NULL: none. */
@@ -17,7 +17,7 @@ const char *mgk_input_given(const mgk_input *input);
 
 /*
  * Whether the model in the file `path` accepts an input that passed mgk_input_check. STATUS_USAGE:
- * pictures for a model of tokens or tokens for a model of pictures, or an option that the model
+ * pictures or sounds for a model of tokens, or the other way round, or an option that the model
  * does not accept. STATUS_SHAPE: a length beyond the model's positions.
  */
 mgk_status mgk_input_check_model(const mgk_input *input, const mgk_config *config,

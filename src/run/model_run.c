@@ -49,11 +49,10 @@ mgk_status mgk_model_run_prepare(mgk_model_run *run, int capacity)
     TRY(mgk_alloc(sequences * tokens, sizeof(int32_t), &run->ids));
     TRY(mgk_alloc(sequences, sizeof(int32_t), &run->lengths));
     TRY(mgk_alloc(sequences * tokens, sizeof(int32_t), &run->targets));
-    if (run->pictures) {
+    if (!run->data) {
         size_t numbers;
-        TRY(mgk_multiply(tokens, mgk_patch_size(&run->model->config.picture), &numbers));
-        TRY(mgk_multiply(sequences, numbers, &numbers));
-        TRY(mgk_alloc(numbers, sizeof(*run->patches), &run->patches));
+        TRY(mgk_multiply(sequences, mgk_pass_input_size(&run->model->config), &numbers));
+        TRY(mgk_alloc(numbers, sizeof(*run->input), &run->input));
     }
     return mgk_pass_create(run->model, run->capacity, run->tokens, false, &run->pass);
 }
@@ -71,6 +70,7 @@ mgk_status mgk_model_run_share(const mgk_model_run *run, int threads, mgk_model_
 {
     mgk_status status;
     *out = (mgk_model_run){.pictures = run->pictures,
+                           .sounds = run->sounds,
                            .data = run->data,
                            .samples = run->samples,
                            .tokens = run->tokens,
@@ -98,6 +98,8 @@ static mgk_token_text token_text(const mgk_model_run *run, const mgk_input *inpu
     const int bytes = 256;
     if (run->pictures)
         return mgk_pictures_text(run->pictures);
+    if (run->sounds)
+        return mgk_sounds_text(run->sounds);
     if (run->tokenizer)
         return (mgk_token_text){text_of_token, run->tokenizer,
                                 mgk_tokenizer_subword(run->tokenizer)};
@@ -150,15 +152,29 @@ static mgk_status open_dataset(mgk_model_run *run, const mgk_job *job, const cha
     return STATUS_OK;
 }
 
-static mgk_status open_pictures(mgk_model_run *run, const mgk_input *input)
+/* Samples whose tokens are positions: as many as files. */
+static mgk_status use_files(mgk_model_run *run, size_t count)
 {
-    TRY(mgk_pictures_open(input->images, input->image_count, &run->model->config.picture,
-                          &run->pictures));
-    size_t count = mgk_pictures_count(run->pictures);
     run->tokens = run->model->config.length;
     run->documents = 1;
     run->available = count > INT32_MAX ? INT32_MAX : (int)count;
     return STATUS_OK;
+}
+
+static mgk_status open_pictures(mgk_model_run *run, const mgk_input *input)
+{
+    TRY(mgk_pictures_open(input->images, input->image_count, &run->model->config.picture,
+                          &run->pictures));
+    return use_files(run, mgk_pictures_count(run->pictures));
+}
+
+static mgk_status open_sounds(mgk_model_run *run, const mgk_job *job, const mgk_input *input)
+{
+    TRY(mgk_sounds_open(input->audio, input->audio_count, &run->model->config.sound,
+                        run->model->config.length, &run->sounds));
+    mgk_job_report_remark(job, input->audio_count > 1 ? "audio" : input->audio[0],
+                          mgk_sounds_remark(run->sounds));
+    return use_files(run, mgk_sounds_count(run->sounds));
 }
 
 mgk_status mgk_model_run_open(const mgk_job *job, const char *model, const mgk_input *input,
@@ -171,8 +187,9 @@ mgk_status mgk_model_run_open(const mgk_job *job, const char *model, const mgk_i
     CHECK(mgk_job_load_reader(model, job, input, out->device, &out->model));
     mgk_job_report_remark(job, model, out->model->remark);
     CHECK(mgk_input_check_model(input, &out->model->config, model));
-    CHECK(input->image_count > 0 ? open_pictures(out, input)
-                                 : open_dataset(out, job, model, input));
+    CHECK(input->image_count > 0   ? open_pictures(out, input)
+          : input->audio_count > 0 ? open_sounds(out, job, input)
+                                   : open_dataset(out, job, model, input));
     out->text = token_text(out, input);
 out:
     if (status != STATUS_OK)
@@ -200,9 +217,9 @@ mgk_status mgk_model_run_choose(mgk_model_run *run, uint64_t seed, int samples)
     uint64_t documents = (uint64_t)run->documents, size = (uint64_t)run->available / documents;
     if (samples < 1)
         return mgk_fail(STATUS_USAGE, "%d samples: expected at least 1", samples);
-    if (samples > run->available && run->pictures)
-        return mgk_fail(STATUS_SHAPE, "%d samples: the number of pictures is %d", samples,
-                        run->available);
+    if (samples > run->available && !run->data)
+        return mgk_fail(STATUS_SHAPE, "%d samples: the number of %s is %d", samples,
+                        run->pictures ? "pictures" : "recordings", run->available);
     if (samples > run->available)
         return mgk_fail(STATUS_SHAPE, "the input is enough for %d of %d %s of %d %s",
                         run->available, samples, MGK_NOUN(samples, "sample", "samples"),
@@ -253,6 +270,7 @@ static void close_shared(mgk_model_run *run)
         run->device->op->release(run->device, run->losses);
     mgk_dataset_close(run->data);
     mgk_pictures_close(run->pictures);
+    mgk_sounds_close(run->sounds);
     mgk_tokenizer_close(run->tokenizer);
     mgk_model_hash_free(run->hash);
     mgk_model_free(run->model);
@@ -270,7 +288,7 @@ void mgk_model_run_close(mgk_model_run *run)
     mgk_free(run->ids);
     mgk_free(run->lengths);
     mgk_free(run->targets);
-    mgk_free(run->patches);
+    mgk_free(run->input);
     *run = (mgk_model_run){0};
 }
 
@@ -313,13 +331,16 @@ static mgk_status load_tokens(mgk_model_run *run, int sequences)
     return STATUS_OK;
 }
 
-static mgk_status load_pictures(mgk_model_run *run)
+/* Loads pictures or sounds. */
+static mgk_status load_files(mgk_model_run *run)
 {
-    size_t tokens = (size_t)run->tokens, size = mgk_patch_size(&run->model->config.picture);
+    const size_t tokens = (size_t)run->tokens, size = mgk_pass_input_size(&run->model->config);
     for (int row = 0; row < run->count; row++) {
-        TRY(mgk_pictures_read(run->pictures, (size_t)run->index[run->first + row],
-                              run->ids + (size_t)row * tokens,
-                              run->patches + (size_t)row * tokens * size));
+        const size_t index = (size_t)run->index[run->first + row];
+        int32_t *ids = run->ids + (size_t)row * tokens;
+        double *input = run->input + (size_t)row * size;
+        TRY(run->pictures ? mgk_pictures_read(run->pictures, index, ids, input)
+                          : mgk_sounds_read(run->sounds, index, ids, input));
         run->lengths[row] = run->tokens;
     }
     return STATUS_OK;
@@ -343,8 +364,8 @@ mgk_status mgk_model_run_load(mgk_model_run *run, const mgk_job *job, bool *end)
         return mgk_fail(STATUS_INTERRUPTED, "interrupted after %d of %d %s", run->first,
                         run->samples, MGK_NOUN(run->samples, "sample", "samples"));
     int sequences = round_up(run->count, sequence_group(run));
-    TRY(run->pictures ? load_pictures(run) : load_tokens(run, sequences));
-    mgk_batch batch = {sequences, run->tokens, run->ids, run->lengths, run->patches};
+    TRY(run->data ? load_tokens(run, sequences) : load_files(run));
+    mgk_batch batch = {sequences, run->tokens, run->ids, run->lengths, run->input};
     const bool targets = run->losses || run->loads_targets;
     return mgk_pass_load(run->pass, &batch, targets ? run->targets : NULL, 0, 0);
 }

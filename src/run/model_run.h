@@ -6,6 +6,7 @@
 #include "base/token_text.h"
 #include "data/datasets/dataset.h"
 #include "data/pictures/pictures.h"
+#include "data/sounds/sounds.h"
 #include "mgk.h"
 #include "model/core/model.h"
 #include "model/core/model_hash.h"
@@ -18,8 +19,9 @@ typedef struct mgk_model_run {
     mgk_model *model;
     mgk_model_hash *hash;     /* of the model, computed while it loads */
     mgk_tokenizer *tokenizer; /* of the input's tokens; NULL: bytes, or ids without text */
-    mgk_dataset *data;        /* NULL if the samples are pictures */
-    mgk_pictures *pictures;
+    mgk_dataset *data;        /* of tokens, else NULL: */
+    mgk_pictures *pictures;   /* or NULL */
+    mgk_sounds *sounds;       /* or NULL */
     mgk_pass *pass;
     int available;       /* number of samples in the input */
     int samples, tokens; /* S, N */
@@ -30,7 +32,7 @@ typedef struct mgk_model_run {
     int first, count;
     int32_t *ids;     /* [count, N], padding −1 */
     int32_t *lengths; /* [count] */
-    double *patches;  /* [count, N, 3 P²] of pictures; NULL for tokens */
+    double *input;    /* of pictures and sounds, see mgk_batch; NULL for tokens */
 
     int capacity;       /* sequences of a full batch */
     int documents;      /* sequences per sample of `data` */

@@ -586,7 +586,7 @@ mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_i
                    .mixture = gaussian ? give_mixture : NULL,
                    .key_weight = give_key_weight,
                    .projections = give_projections,
-                   .tokens = s->run.pictures ? NULL : give_tokens,
+                   .tokens = s->run.data ? give_tokens : NULL,
                    .state = s},
         .close = close_model};
     memcpy(out->sha256, sha256, sizeof(sha256));

@@ -46,6 +46,7 @@ static bool add_model(cJSON *run, const mgk_source_options *o, size_t tokens)
            (!input->task || cJSON_AddStringToObject(run, "task", input->task)) &&
            add_paths(run, "data", input->data, input->data_count) &&
            add_paths(run, "images", input->images, input->image_count) &&
+           add_paths(run, "audio", input->audio, input->audio_count) &&
            add_paths(run, "tokenizer", &input->tokenizer, input->tokenizer != NULL) &&
            (input->samples == 0 || cJSON_AddNumberToObject(run, "samples", input->samples)) &&
            cJSON_AddNumberToObject(run, "length", (double)tokens) &&

@@ -120,6 +120,7 @@ static bool add_input(cJSON *settings, const mgk_source_options *o)
            add_text(settings, "task", input->task) &&
            add_files(settings, "data", input->data, input->data_count) &&
            add_files(settings, "images", input->images, input->image_count) &&
+           add_files(settings, "audio", input->audio, input->audio_count) &&
            cJSON_AddBoolToObject(settings, "lines", input->lines) &&
            cJSON_AddBoolToObject(settings, "article_per_file", input->article_per_file) &&
            cJSON_AddNumberToObject(settings, "samples", samples) &&

@@ -287,11 +287,11 @@ static mgk_status give_tokens(void *state, const mgk_group *group, int32_t *ids)
     return status;
 }
 
-/* The tokens of pictures are numbers of patches. */
+/* The tokens of pictures and sounds are positions. */
 static mgk_status open_tokens(store_source *s, const mgk_config *config, mgk_source *source)
 {
     const mgk_store_description *d = s->description;
-    if (!mgk_store_has_tokens(s->reader) || config->picture.patch > 0)
+    if (!mgk_store_has_tokens(s->reader) || !mgk_config_reads_tokens(config))
         return STATUS_OK;
     source->tokens = give_tokens;
     return mgk_alloc((size_t)d->tokens, sizeof(*s->tokens), &s->tokens);

@@ -9,6 +9,8 @@ void mgk_tool_input_end(mgk_tool_input *in)
     in->input.text_count = in->text.count;
     in->input.images = in->images.words;
     in->input.image_count = in->images.count;
+    in->input.audio = in->audio.words;
+    in->input.audio_count = in->audio.count;
     in->input.data = in->data.words;
     in->input.data_count = in->data.count;
 }

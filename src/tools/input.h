@@ -6,7 +6,7 @@
 #include "tools/tool.h"
 
 typedef struct mgk_tool_input {
-    mgk_arg_list text, images, data;
+    mgk_arg_list text, images, audio, data;
     mgk_input input;
 } mgk_tool_input;
 
@@ -25,6 +25,8 @@ typedef struct mgk_tool_input {
      "Evaluation samples of a training task.", NULL},                                              \
     {MGK_ARG_FILES, 0, "images", &(in)->images, "FILE...",                                         \
      "PNG files for models that read pictures, one sample each.", NULL},                           \
+    {MGK_ARG_FILES, 0, "audio", &(in)->audio, "FILE...",                                           \
+     "WAV files for models that hear, one sample each.", NULL},                                    \
     {MGK_ARG_FILES, 0, "data", &(in)->data, "PATH...",                                             \
      "Files of the task; without them listops are generated.", NULL},                              \
     {MGK_ARG_FLAG, 0, "article-per-file", &(in)->input.article_per_file, NULL,                     \

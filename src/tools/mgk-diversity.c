@@ -94,7 +94,7 @@ static const mgk_arg_note notes[] = {
     {"allow-zero-rows",
      "Means over rows then leave such rows out.\n"
      "Without this option a matrix with such a row ends the run, with a line that names it."},
-    {"model", "One of --text, --tokens, --task and --images is needed."},
+    {"model", "One of --text, --tokens, --task, --images and --audio is needed."},
     {"samples", "If not given, 16, or all if the input has fewer."},
     {"measures", "The section MEASURES describes them.\n"
                  "A measure that is named must be possible: without token ids there is no "
@@ -220,7 +220,7 @@ int main(int argc, char **argv)
         .name = "mgk-diversity",
         .usage =
             "(IN... | --model MODEL... (--text FILE... | --tokens FILE | --task TASK | --images "
-            "FILE...)) "
+            "FILE... | --audio FILE...)) "
             "[-o OUT.(csv|json|h5)] [options]",
         .summary = "Measures how diverse or redundant attention heads are. Prints a table of the "
                    "layers on standard output.",

@@ -55,8 +55,8 @@ static void print_perplexity(const mgk_dump_summary *s)
 
 /* Notes for the man page, after the help of each option. */
 static const mgk_arg_note notes[] = {
-    {"Input", "One of --text, --tokens, --task and --images is needed."},
-    {"samples", "If not given: 16, or all if there are fewer; all pictures.\n"
+    {"Input", "One of --text, --tokens, --task, --images and --audio is needed."},
+    {"samples", "If not given: 16, or all if there are fewer; all pictures and recordings.\n"
                 "If all are taken, they keep the order of the input.\n"
                 "Each passage of a pair is one sequence."},
     {"dtype", "Ranks of numbers stored as f16 say little."},
@@ -109,12 +109,13 @@ int main(int argc, char **argv)
     const mgk_program program = {
         .name = "mgk-dump",
         .usage = "MODEL -o OUT.h5 (--text FILE... | --tokens FILE | --task TASK [--data PATH...] | "
-                 "--images FILE...) [options]",
+                 "--images FILE... | --audio FILE...) [options]",
         .summary = "Runs a model and exports its attention matrices to HDF5.",
         .examples = "  mgk-dump mgk4.safetensors --text valid.txt --samples 100 -o mgk4.h5\n"
                     "  mgk-dump mgk4.safetensors --text valid.txt --layers 0,5 --heads 0-3 \\\n"
                     "           --save attention,keys,weights --precision double -o mgk4.h5\n"
                     "  mgk-dump vit/ --images cat.png dog.png -o pictures.h5\n"
+                    "  mgk-dump whisper-tiny/ --audio speech.wav -o speech.h5\n"
                     "  mgk-dump listops.safetensors --task listops --samples 20 --compress 4 \\\n"
                     "           -o listops.h5\n",
         .args = args,

@@ -169,7 +169,7 @@ static const mgk_arg_note notes[] = {
      "rows, or does not divide by them, and the scores of a query are too small for its "
      "precision.\n"
      "The option may be added when such a run is resumed."},
-    {"model", "One of --text, --tokens, --task and --images is needed."},
+    {"model", "One of --text, --tokens, --task, --images and --audio is needed."},
     {"samples", "If not given, as many as --matrices needs."},
     {"method", "The section METHODS describes them."},
     {"memory",
@@ -268,7 +268,7 @@ int main(int argc, char **argv)
     const mgk_program program = {
         .name = "mgk-rank",
         .usage = "(IN... | --model MODEL (--text FILE... | --tokens FILE | --task TASK | --images "
-                 "FILE...)) "
+                 "FILE... | --audio FILE...)) "
                  "[-o OUT.(csv|json|h5)] [options]",
         .summary = "Counts numerical ranks of attention matrices. Prints a table of the layers on "
                    "standard output, with histograms on a terminal.",

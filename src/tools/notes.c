@@ -72,6 +72,12 @@ const mgk_arg_note mgk_tool_input_notes[] = {
      "as the model expects.\n"
      "The tokens of a picture are the class and the patches, row by row; their text is `class` "
      "and {row},{column}, counted from 0."},
+    {"audio",
+     "They hold integers of 16, 24 or 32 bits, or reals, at the rate of the model, 16,000 samples "
+     "a second for whisper. Several channels are mixed to one.\n"
+     "The model hears 30 seconds: longer recordings are cut, and a message says so; shorter ones "
+     "are followed by silence, which has tokens, too.\n"
+     "The text of a token is the second at which it begins."},
     {"data", "The formats are those of `mgk-train`(1)."},
     {"length",
      "The longest sample decides {N}: a text, a line or a sequence that is shorter is not padded "

@@ -7,7 +7,7 @@ implementation computes from them in double precision, to hugging_face/ beside t
 Each folder has the checkpoint as transformers saves it, and expected.safetensors with
     ids        [B, N]            token ids, -1 behind a sequence's end
     attention  [L, B, H, N, N]   of the valid tokens, 0 elsewhere
-    outputs    [·, B, N, C]      after each layer, but the last of modernbert, 0 behind the end
+    outputs    [·, B, N, C]      after each layer (pre-norm: but the last), 0 behind the end
     hidden     [B, N, C]         after the last layer and its norm, 0 behind the end
 """
 
@@ -35,7 +35,8 @@ def angles(self, x, position_ids, layer_type):
     return angle.cos(), angle.sin()
 
 
-def expect(folder, model, ids, mask, file="expected.safetensors"):
+def expect(folder, model, ids, mask, file="expected.safetensors", pre_norm=False):
+    """pre_norm: transformers gives the last state after the norm, not after the layer."""
     model = getattr(model, model.base_model_prefix, model).double().eval()
     modern = transformers.models.modernbert.modeling_modernbert
     deberta = transformers.models.deberta_v2.modeling_deberta_v2
@@ -48,12 +49,10 @@ def expect(folder, model, ids, mask, file="expected.safetensors"):
         out = model(ids, attention_mask=mask, output_attentions=True, output_hidden_states=True)
     valid = mask.double()
     pairs = valid[:, None, :, None] * valid[:, None, None, :]
-    # transformers gives modernbert's last state after the norm, not after the layer.
-    layers = -1 if model.config.model_type == "modernbert" else None
     expected = {
         "ids": torch.where(mask == 1, ids, -1),
         "attention": torch.stack(out.attentions) * pairs,
-        "outputs": torch.stack(out.hidden_states[1:layers]) * valid[:, :, None],
+        "outputs": torch.stack(out.hidden_states[1:-1 if pre_norm else None]) * valid[:, :, None],
         "hidden": out.last_hidden_state * valid[:, :, None],
     }
     save_file({name: value.double().contiguous() for name, value in expected.items()},
@@ -70,7 +69,7 @@ def write(name, model, seed, padding=None, times=1):
     ids, mask = ids.repeat(1, times), torch.cat([mask] * times, 1).sort(1, descending=True).values
     if padding is not None:
         ids[0, 0] = ids[0, 3] = ids[0, 4] = ids[1, 2] = padding
-    expect(folder, model, ids, mask)
+    expect(folder, model, ids, mask, pre_norm=model.config.model_type == "modernbert")
 
 
 def main():

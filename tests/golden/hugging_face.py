@@ -77,12 +77,12 @@ def frequencies(config):
     return plain * (kept + (1 - kept) / rope["factor"])
 
 
-def batch(seed):
+def batch(seed, lengths=LENGTHS):
     generator = torch.Generator().manual_seed(seed)
-    longest = max(LENGTHS)
-    ids = torch.randint(3, WORDS, (len(LENGTHS), longest), generator=generator)
-    mask = torch.zeros(len(LENGTHS), longest, dtype=torch.long)
-    for row, length in enumerate(LENGTHS):
+    longest = max(lengths)
+    ids = torch.randint(3, WORDS, (len(lengths), longest), generator=generator)
+    mask = torch.zeros(len(lengths), longest, dtype=torch.long)
+    for row, length in enumerate(lengths):
         mask[row, :length] = 1
     return ids, mask
 

@@ -58,6 +58,8 @@ static void assert_same(const mgk_config *a, const mgk_config *b)
     assert_int_equal(a->parallel, b->parallel);
     assert_int_equal(a->norm_parameters, b->norm_parameters);
     assert_true(a->alibi_scale == b->alibi_scale);
+    assert_int_equal(a->buckets, b->buckets);
+    assert_int_equal(a->bucket_limit, b->bucket_limit);
     assert_int_equal(a->rotary_dim, b->rotary_dim);
     assert_true(a->local_base == b->local_base);
     assert_int_equal(a->rotary_whole, b->rotary_whole);
@@ -77,6 +79,7 @@ static void assert_same(const mgk_config *a, const mgk_config *b)
     assert_true(a->picture.scale == b->picture.scale);
     assert_memory_equal(a->picture.mean, b->picture.mean, sizeof(a->picture.mean));
     assert_memory_equal(a->picture.deviation, b->picture.deviation, sizeof(a->picture.deviation));
+    assert_memory_equal(&a->sound, &b->sound, sizeof(a->sound));
 }
 
 static void test_defaults_resolve(void **state)
@@ -153,8 +156,8 @@ static mgk_config unusual_config(void)
         .layer_groups = 2,
         .embedding = 30,
         .norm_parameters = MGK_NORM_WEIGHT,
-        .distance_bias = true,
         .alibi_scale = 0.25,
+        .bucket_limit = 20,
         .rotary_dim = 6,
         .local_base = 300,
         .rotary_whole = true,
@@ -165,6 +168,7 @@ static mgk_config unusual_config(void)
         .cutoffs = {7, 11},
         .cutoff_count = 2,
         .padding = 3,
+        .sound = {.rate = 1, .hop = 1, .window = 2},
     };
 }
 
@@ -219,6 +223,16 @@ static mgk_config picture_config(void)
     return config;
 }
 
+/* An encoder of sounds. */
+static mgk_config sound_config(void)
+{
+    mgk_config config;
+    mgk_config_defaults(MGK_FAMILY_ENCODER, &config);
+    config.sound = (mgk_sound_form){.bands = 7, .rate = 8000, .hop = 50, .window = 30};
+    config.length = config.vocabulary = 10;
+    return config;
+}
+
 static void round_trip(mgk_config config)
 {
     mgk_config read;
@@ -239,6 +253,7 @@ static void test_json_round_trip(void **state)
     (void)state;
     round_trip(unusual_config());
     round_trip(picture_config());
+    round_trip(sound_config());
     round_trip(clip_config());
     round_trip(rotary_config());
 }
@@ -262,6 +277,26 @@ static void test_pictures(void **state)
         config.embedding_scale = i == 7 ? 2 : 0;
         config.positions = i == 8 ? MGK_POSITIONS_SINUSOIDAL : config.positions;
         config.picture.deviation[0] = i == 9 ? (double)INFINITY : config.picture.deviation[0];
+        if (mgk_config_resolve(&config) != STATUS_USAGE)
+            fail_msg("accepted: %d", i);
+    }
+}
+
+static void test_sounds(void **state)
+{
+    (void)state;
+    enum { WRONG = 9 };
+    for (int i = 0; i < WRONG; i++) {
+        mgk_config config = sound_config();
+        config.length += i == 0;
+        config.sound.window += i == 1;
+        config.sound.hop = i == 2 ? 1 << 20 : i == 3 ? 1 : config.sound.hop;
+        config.sound.window = i == 3 ? 40 : config.sound.window;
+        config.dual = i == 4;
+        config.embedding_scale = i == 5 ? 2 : 0;
+        config.positions = i == 6 ? MGK_POSITIONS_NONE : config.positions;
+        config.embedding = i == 7 ? 3 : 0;
+        config.picture.patch = i == 8 ? 1 : 0;
         if (mgk_config_resolve(&config) != STATUS_USAGE)
             fail_msg("accepted: %d", i);
     }
@@ -354,6 +389,10 @@ static void test_json_refused(void **state)
         {"{\"family\":\"lm\",\"prior_shape\":0}", "prior_shape"},
         {"{\"family\":\"lm\",\"activation\":\"tanh\"}", "activation"},
         {"{\"family\":\"lm\",\"positions\":true}", "positions"},
+        {"{\"family\":\"encoder\",\"buckets\":3}", "buckets"},
+        {"{\"family\":\"encoder\",\"buckets\":6}", "buckets"},
+        {"{\"family\":\"encoder\",\"buckets\":32,\"bucket_limit\":8}", "bucket_limit"},
+        {"{\"family\":\"lm\",\"buckets\":32}", "buckets"},
         {"{\"family\":\"encoder\",\"patch\":-1}", "patch"},
         {"{\"family\":\"encoder\",\"patch\":2,\"image\":5}", "image"},
         {"{\"family\":\"encoder\",\"resampling\":\"sinc\"}", "resampling"},
@@ -424,9 +463,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults_resolve), cmocka_unit_test(test_json_round_trip),
-        cmocka_unit_test(test_pictures),         cmocka_unit_test(test_json_defaults),
-        cmocka_unit_test(test_json_refused),     cmocka_unit_test(test_resolve_refuses),
-        cmocka_unit_test(test_json_raw_bytes),
+        cmocka_unit_test(test_pictures),         cmocka_unit_test(test_sounds),
+        cmocka_unit_test(test_json_defaults),    cmocka_unit_test(test_json_refused),
+        cmocka_unit_test(test_resolve_refuses),  cmocka_unit_test(test_json_raw_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -163,8 +163,8 @@ static void test_refused(void **state)
     assert_ok(mgk_write_file("model.safetensors", true, weights.data, weights.size));
     mgk_unmap_file(&weights);
     assert_refused("{\"model_type\": \"gpt2\",", STATUS_FORMAT, "config.json: ");
-    assert_refused("{\"model_type\": \"t5\"}", STATUS_UNSUPPORTED,
-                   "config.json: model_type \"t5\" is not one of those known: bert, roberta, ");
+    assert_refused("{\"model_type\": \"xlnet\"}", STATUS_UNSUPPORTED,
+                   "config.json: model_type \"xlnet\" is not one of those known: bert, roberta, ");
     assert_refused("{\"model_type\": 5}", STATUS_FORMAT, "\"model_type\" is not a string");
     assert_refused("{}", STATUS_FORMAT, "\"n_head\" is missing"); /* the tensors tell gpt2 */
     assert_refused("{\"model_type\": \"gpt2\"}", STATUS_FORMAT, "\"n_head\" is missing");
@@ -274,7 +274,16 @@ int main(void)
                                            "deberta-v2",
                                            "deberta-v2-plain",
                                            "modernbert",
-                                           "modernbert-biased"};
+                                           "modernbert-biased",
+                                           "t5",
+                                           "t5-encoder",
+                                           "mt5",
+                                           "bart",
+                                           "mbart",
+                                           "marian",
+                                           "marian-own",
+                                           "pegasus",
+                                           "whisper"};
     enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
     enum { OTHERS = 6 };
     struct CMUnitTest tests[OTHERS + FAMILIES] = {

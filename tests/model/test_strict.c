@@ -41,7 +41,7 @@ static void copy_config(const char *family)
     mgk_unmap_file(&file);
 }
 
-enum { MOST_TENSORS = 64, MOST_NUMBERS = 512 };
+enum { MOST_TENSORS = 96, MOST_NUMBERS = 512 };
 
 static const double zeros[MOST_NUMBERS];
 
@@ -147,6 +147,15 @@ static const struct {
      refused},
     {"roberta", "passages.embeddings.word_embeddings.weight", 2, STATUS_FORMAT,
      "belongs to a second model"},
+    {"t5", "encoder.block.0.layer.0.SelfAttention.q.bias", 1, STATUS_UNSUPPORTED, refused},
+    {"t5", "encoder.block.2.layer.0.SelfAttention.q.weight", 2, STATUS_UNSUPPORTED, refused},
+    {"t5", "encoder.block.1.layer.0.SelfAttention.relative_attention_bias.weight", 2,
+     STATUS_UNSUPPORTED, refused},
+    {"t5", "lm_head.weight", 2, STATUS_OK, "the decoder is not run: its 16 tensors are left out"},
+    {"t5-encoder", "classifier.weight", 2, STATUS_OK, "1 tensor is not used: classifier.weight"},
+    {"bart", "model.encoder.layer_norm.weight", 1, STATUS_UNSUPPORTED, refused},
+    {"bart", "model.encoder.version", 1, STATUS_OK,
+     "the decoder is not run: its 30 tensors are left out"},
     {"vit", "vit.embeddings.mask_token", 3, STATUS_OK, "not used: classifier."},
     {"vit", "vit.embeddings.distillation_token", 3, STATUS_UNSUPPORTED, refused},
 };

@@ -175,7 +175,7 @@ static void test_batches(void **state)
     assert_ok(mgk_pass_create(model, 1, TOKENS, false, &pass));
     mgk_batch batch = {1, TOKENS, ids, lengths, NULL};
     assert_fails(mgk_pass_load(pass, &batch, NULL, 0, 0), STATUS_SHAPE);
-    batch.patches = patches;
+    batch.input = patches;
     assert_ok(mgk_pass_load(pass, &batch, NULL, 0, 0));
     batch.tokens = TOKENS - 1;
     assert_fails(mgk_pass_load(pass, &batch, NULL, 0, 0), STATUS_SHAPE);

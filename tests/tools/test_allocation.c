@@ -25,6 +25,7 @@
 #define CONTAINERS MGK_TEST_GOLDEN "/containers/"
 #define TOKENIZERS MGK_TEST_GOLDEN "/tokenizers/"
 #define VIT MGK_TEST_GOLDEN "/hugging_face/vit"
+#define WHISPER MGK_TEST_GOLDEN "/hugging_face/whisper"
 
 enum { N = 9, LASTING = 8 };
 
@@ -301,7 +302,7 @@ static mgk_result dump(const char *model, const mgk_input *input, unsigned save)
     o.input = *input;
     o.save = save;
     o.compress = save == MGK_SAVE_ATTENTION ? 0 : 1;
-    o.perplexity = !input->image_count;
+    o.perplexity = !input->image_count && !input->audio_count;
     o.output = OUT "/store.h5";
     return mgk_dump_attention(&o, &summary);
 }
@@ -357,6 +358,13 @@ static mgk_result dump_images(void)
     static const char *const image = MGK_TEST_GOLDEN "/pictures/palette.png";
     const mgk_input input = {.images = &image, .image_count = 1};
     return dump(VIT, &input, MGK_SAVE_ATTENTION);
+}
+
+static mgk_result dump_audio(void)
+{
+    static const char *const audio = MGK_TEST_GOLDEN "/sounds/real.wav";
+    const mgk_input input = {.audio = &audio, .audio_count = 1};
+    return dump(WHISPER, &input, MGK_SAVE_ATTENTION);
 }
 
 static mgk_result rank(mgk_rank_options o)
@@ -885,6 +893,7 @@ static const call calls[] = {
     ROW(dump_pieces, NULL, 1),
     ROW(dump_tokens, NULL, 1),
     ROW(dump_images, NULL, 1),
+    ROW(dump_audio, NULL, 1),
     ROW(rank_store, OUT "/ranks.h5", 2), /* the numbers, if drawing fails */
     ROW(rank_numpy, OUT "/ranks.csv.part", 1),
     ROW(rank_mixture, OUT "/ranks.json.part", 1),

@@ -358,6 +358,8 @@ static mgk_result null_dump_attention(pointers none)
     if (none >> 11 & 1)
         o.input.image_count = 1;
     if (none >> 12 & 1)
+        o.input.audio_count = 1;
+    if (none >> 13 & 1)
         o.input.string_count = 1;
     return mgk_dump_attention(unless(none, 0, &o), none & 2 ? NULL : &summary);
 }
@@ -608,6 +610,8 @@ static void what_is_missing_is_said(void **state)
     assert_non_null(strstr(mgk_error(), "no model is given"));
     assert_int_equal(null_dump_attention(1 << 10), MGK_USAGE);
     assert_non_null(strstr(mgk_error(), "data: 1 entries, but the array is NULL"));
+    assert_int_equal(null_dump_attention(1 << 12), MGK_USAGE);
+    assert_non_null(strstr(mgk_error(), "audio: 1 entries, but the array is NULL"));
     static const char *const two[] = {"text.txt", NULL};
     mgk_dump_options o = mgk_dump_options_default();
     o.model = model;

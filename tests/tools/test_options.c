@@ -118,7 +118,7 @@ static void structures_have_their_sizes(void **state)
         ROW(mgk_report, 56, activity, 40),
         ROW(mgk_watcher, 24, context, 16),
         ROW(mgk_job, 104, reserved, 80),
-        ROW(mgk_input, 128, reserved, 120),
+        ROW(mgk_input, 160, reserved, 128),
         ROW(mgk_architecture, 120, reserved, 88),
         ROW(mgk_train_options, 424, keep_every, 416),
         ROW(mgk_convert_options, 136, double_precision, 128),

@@ -15,11 +15,13 @@ static mgk_status check_batch(const mgk_pass *pass, const mgk_batch *batch)
         (size_t)batch->tokens > pass->capacity_tokens || (config->dual && batch->sequences % 2))
         return mgk_fail(STATUS_SHAPE, "a batch of %d sequences of %d tokens does not fit",
                         batch->sequences, batch->tokens);
-    if ((batch->patches != NULL) != (config->picture.patch > 0) ||
-        (batch->patches && batch->tokens != config->length))
+    const char *expected = config->picture.patch > 0 ? "pictures"
+                           : config->sound.bands > 0 ? "sounds"
+                                                     : "tokens";
+    if ((batch->input == NULL) != mgk_config_reads_tokens(config) ||
+        (batch->input && batch->tokens != config->length))
         return mgk_fail(STATUS_SHAPE, "a batch of %s for a model that reads %s",
-                        batch->patches ? "pictures" : "tokens",
-                        config->picture.patch > 0 ? "pictures" : "tokens");
+                        batch->input ? "numbers" : "tokens", expected);
     for (size_t i = 0; i < rows; i++)
         if (batch->ids[i] < -1 || batch->ids[i] >= config->vocabulary)
             return mgk_fail(STATUS_FORMAT, "token id %d: expected -1 (padding) to %d",
@@ -85,10 +87,10 @@ mgk_status mgk_pass_load(mgk_pass *pass, const mgk_batch *batch, const int32_t *
     TRY(device->op->upload(device, pass->lengths, batch->lengths,
                            (size_t)batch->sequences * sizeof(int32_t)));
     TRY(device->op->upload(device, pass->draw, &draw, sizeof(draw)));
-    if (batch->patches)
+    if (batch->input)
         TRY(mgk_model_put(pass->model,
-                          mgk_pass_rows(pass) * mgk_patch_size(&pass->model->config.picture),
-                          batch->patches, pass->patches));
+                          (size_t)pass->sequences * mgk_pass_input_size(&pass->model->config),
+                          batch->input, pass->input));
     TRY(mgk_pass_update_angles(pass));
     if (!targets)
         return STATUS_OK;

@@ -66,8 +66,10 @@ void mgk_config_defaults(mgk_family family, mgk_config *config)
     config->rotary_original = 8192;
     config->rotary_whole = config->first_norm = config->final_norm = true;
     config->rotary_amplitude = config->alibi_scale = config->logit_scale = 1;
+    config->bucket_limit = 128;
     config->padding = -1;
     config->picture.extra = 1;
+    config->sound = (mgk_sound_form){.rate = 16000, .hop = 160, .window = 400};
 }
 
 mgk_status mgk_config_check_name(const char *key, const char *name)
@@ -155,6 +157,31 @@ static mgk_status check_picture(const mgk_config *config)
     return STATUS_OK;
 }
 
+/* A model of sounds has as many positions as a recording has tokens. */
+static mgk_status check_sound(const mgk_config *config)
+{
+    const mgk_sound_form *sound = &config->sound;
+    const int64_t samples = (int64_t)MGK_SOUND_STRIDE * config->length * sound->hop;
+    if (sound->bands == 0)
+        return STATUS_OK;
+    if (sound->window % 2 != 0)
+        return mgk_fail(STATUS_USAGE, "sound_window is %d, expected an even number", sound->window);
+    if (samples > MGK_SOUND_MOST_SAMPLES || samples <= sound->window / 2)
+        return mgk_fail(STATUS_USAGE,
+                        "length and sound_hop are %d and %d, expected more than %d and at most %d "
+                        "samples",
+                        config->length, sound->hop, sound->window / 2, MGK_SOUND_MOST_SAMPLES);
+    if (config->family != MGK_FAMILY_ENCODER || config->dual || config->picture.patch > 0 ||
+        config->embedding_scale != 1 || config->embedding != config->dim ||
+        config->positions != MGK_POSITIONS_LEARNED || config->positions_skip_padding ||
+        config->vocabulary != config->length)
+        return mgk_fail(STATUS_USAGE,
+                        "sound_bands is %d, expected 0 but for an encoder of single recordings "
+                        "with learned positions, embedding_scale 1, and a vocabulary of length",
+                        sound->bands);
+    return STATUS_OK;
+}
+
 /* Settings of norms and blocks that exclude each other. */
 static mgk_status check_blocks(const mgk_config *config)
 {
@@ -173,6 +200,22 @@ static mgk_status check_blocks(const mgk_config *config)
         if (mgk_config_is_local(config, layer))
             return mgk_fail(STATUS_USAGE, "local names layer %d, expected less than %d", layer,
                             config->layers);
+    return STATUS_OK;
+}
+
+static mgk_status check_buckets(const mgk_config *config)
+{
+    if (config->buckets == 0)
+        return STATUS_OK;
+    if (config->buckets % 4 != 0)
+        return mgk_fail(STATUS_USAGE, "buckets is %d, expected a multiple of 4", config->buckets);
+    if (config->bucket_limit <= config->buckets / 4)
+        return mgk_fail(STATUS_USAGE, "bucket_limit is %d, expected more than buckets / 4, %d",
+                        config->bucket_limit, config->buckets / 4);
+    if (config->causal || config->positions == MGK_POSITIONS_ALIBI)
+        return mgk_fail(STATUS_USAGE,
+                        "buckets is %d, expected 0 in a causal model and with \"alibi\"",
+                        config->buckets);
     return STATUS_OK;
 }
 
@@ -252,8 +295,6 @@ static mgk_status check_embedding(const mgk_config *config)
                         "embedding is %d, expected dim, %d, in a model of pictures or with a tied "
                         "output",
                         config->embedding, config->dim);
-    if (config->distance_bias && config->positions == MGK_POSITIONS_ALIBI)
-        return mgk_fail(STATUS_USAGE, "distance_bias is true, expected false with \"alibi\"");
     if (config->relative > 0 &&
         (config->positions == MGK_POSITIONS_ROTARY || config->key_heads != config->heads))
         return mgk_fail(STATUS_USAGE, "relative is %d, expected 0 with rotated or shared keys",
@@ -280,9 +321,19 @@ void mgk_config_set_local(mgk_config *config, int layer)
     config->local[layer / 8] = (unsigned char)(config->local[layer / 8] | 1 << layer % 8);
 }
 
+bool mgk_config_reads_tokens(const mgk_config *config)
+{
+    return config->picture.patch == 0 && config->sound.bands == 0;
+}
+
 bool mgk_config_has_final_norm(const mgk_config *config)
 {
     return config->final_norm && (config->pre_norm || config->branch_norm);
+}
+
+bool mgk_config_has_distances(const mgk_config *config)
+{
+    return config->positions == MGK_POSITIONS_ALIBI || config->buckets > 0;
 }
 
 bool mgk_config_has_attention_output_bias(const mgk_config *config)
@@ -311,8 +362,10 @@ mgk_status mgk_config_resolve(mgk_config *config)
     TRY(check_sizes(config));
     TRY(check_embedding(config));
     TRY(check_blocks(config));
+    TRY(check_buckets(config));
     TRY(check_frequencies(config));
     TRY(check_picture(config));
+    TRY(check_sound(config));
     if ((double)config->heads * config->head_dim * config->mixtures > MAX_KEY_WIDTH)
         return mgk_fail(STATUS_USAGE, "heads * head_dim * mixtures is over %d", MAX_KEY_WIDTH);
     for (int r = 0; r < MGK_MAX_MIXTURES; r++) {

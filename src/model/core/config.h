@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/picture.h"
+#include "base/sound.h"
 #include "base/status.h"
 #include "kernels/attention.h"
 
@@ -102,7 +103,7 @@ typedef struct mgk_config {
     int head_dim;   /* D, 1 to 2^20, independent of C / H; H * D * M is at most 2^24 */
     int hidden;     /* F, 1 to 2^20 */
     int length;     /* N, the number of positions, 1 to 2^20 */
-    int vocabulary; /* V, 1 to 2^20; N if tokens are patches, whose ids are their positions */
+    int vocabulary; /* V, 1 to 2^20; N if tokens are patches or sounds, whose ids are positions */
     int classes; /* outputs of an encoder's classifier, 0 (none) to 2^20; 0 for language models */
     int classifier; /* width of the classifier's hidden layer; 0: C, once resolved */
     int mixtures;   /* M, keys per head, 1 to MGK_MAX_MIXTURES */
@@ -148,8 +149,13 @@ typedef struct mgk_config {
     bool positions_backward;     /* sinusoidal: the last token of a sequence has position 0 */
     bool positions_skip_padding; /* learned: tokens are counted without padding, the id `padding`,
                                     which has position N wherever it stands */
-    bool distance_bias; /* a learned number for each head and distance is added to scores, in
-                           all layers alike */
+    /*
+     * Classes of distances j − i of key and query, a multiple of 4: scores + a learned bias of the
+     * head and of the class, in all layers the same (Raffel et al. 2020). Half of the classes are
+     * of keys after the query. 0: none.
+     */
+    int buckets;
+    int bucket_limit; /* distances from here on are in the last class, > buckets / 4 */
     int relative; /* S, up to 2^15: scores depend on content and distance together, with rows for
                      the distances -S to S - 1, see relative.c; 0: no */
     int relative_far; /* distances over S / 2 share rows, up to this one; over S / 2 + 1; 0: none */
@@ -180,6 +186,12 @@ typedef struct mgk_config {
      * "image_mean" and "image_std".
      */
     mgk_picture_form picture;
+
+    /*
+     * For encoders of sounds: two convolutions make N tokens of 2 N frames. Keys "sound_bands",
+     * "sound_rate", "sound_hop", "sound_window".
+     */
+    mgk_sound_form sound;
 } mgk_config;
 
 /*
@@ -201,8 +213,14 @@ mgk_status mgk_config_resolve(mgk_config *config);
 bool mgk_config_is_local(const mgk_config *config, int layer);
 void mgk_config_set_local(mgk_config *config, int layer);
 
+/* Whether the model reads tokens, not pictures or sounds. */
+bool mgk_config_reads_tokens(const mgk_config *config);
+
 /* A norm after the last layer: in all models but those that normalise the residual sums. */
 bool mgk_config_has_final_norm(const mgk_config *config);
+
+/* Whether each score has a bias of the head and of the distance of its key and query. */
+bool mgk_config_has_distances(const mgk_config *config);
 
 /* Whether the output projection of attention has a bias. */
 bool mgk_config_has_attention_output_bias(const mgk_config *config);

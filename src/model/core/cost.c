@@ -59,16 +59,13 @@ static double relative(const mgk_config *config, const mgk_attention_size *size)
 /* The attention of all layers on a sequence; shifted keys cost one addition per number. */
 static double attention(const mgk_config *config, const mgk_attention_kind *kind, int tokens)
 {
-    mgk_attention_size size = {
-        .heads = config->heads,
-        .tokens = tokens,
-        .dim = config->head_dim,
-        .mixtures = config->mixtures,
-        .causal = config->causal,
-        .terms = {.cap = config->attention_cap,
-                  .bias = config->positions == MGK_POSITIONS_ALIBI || config->distance_bias
-                              ? config
-                              : NULL}};
+    mgk_attention_size size = {.heads = config->heads,
+                               .tokens = tokens,
+                               .dim = config->head_dim,
+                               .mixtures = config->mixtures,
+                               .causal = config->causal,
+                               .terms = {.cap = config->attention_cap,
+                                         .bias = mgk_config_has_distances(config) ? config : NULL}};
     double width = (double)config->heads * config->head_dim;
     double shifts = kind->keys == MGK_KEYS_SHIFTED ? config->mixtures * width * tokens : 0;
     int local = 0;
@@ -164,6 +161,16 @@ static double output(const mgk_config *config, int tokens)
     return pool + features + classifier + linear(hidden, config->classes, true);
 }
 
+/* The convolutions of sounds: per number of a token, of which the first makes two. */
+static double convolutions(const mgk_config *config)
+{
+    const double taps = MGK_SOUND_TAPS, gelu = activation(MGK_ACTIVATION_GELU) + 1;
+    if (config->sound.bands == 0)
+        return 0;
+    return MGK_SOUND_STRIDE * (2 * taps * config->sound.bands + gelu) + 2 * taps * config->dim +
+           gelu;
+}
+
 static void count_flops(const mgk_config *config, const mgk_attention_kind *kind, int tokens,
                         mgk_cost *cost)
 {
@@ -173,7 +180,7 @@ static void count_flops(const mgk_config *config, const mgk_attention_kind *kind
             ? 1
             : 0;
     double embedded = placed + (config->embedding_scale != 1 ? 1 : 0);
-    double patch = 2.0 * (double)mgk_patch_size(&config->picture); /* per number of a token */
+    double patch = 2.0 * (double)mgk_patch_size(&config->picture) + convolutions(config);
     double map =
         config->embedding != config->dim ? linear(config->embedding, config->dim, true) : 0;
     double residuals = layers * 2;

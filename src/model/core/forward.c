@@ -204,11 +204,8 @@ static mgk_status attend(mgk_pass *pass, int index, const mgk_observer *observer
                              .kind = model->kind,
                              .output = last || keeps ? NULL : layer->attended,
                              .output_stride = pass->width};
-    const mgk_offset distance = model->parameters.distance;
-    observed.attention.terms.bias =
-        distance == MGK_ABSENT ? pass->distances : mgk_pass_weight(pass, distance);
-    observed.attention.terms.bias_tokens =
-        distance == MGK_ABSENT ? pass->capacity_tokens : (size_t)model->config.length;
+    observed.attention.terms.bias = pass->distances;
+    observed.attention.terms.bias_tokens = pass->capacity_tokens;
     observed.attention.terms.query_side = pass->relative_sides[0];
     observed.attention.terms.key_side = pass->relative_sides[1];
     observed.attention.terms.places = pass->relative_places;
@@ -341,10 +338,50 @@ static mgk_status embed_patches(mgk_pass *pass)
     const mgk_linear_map map = {parameters->patch, MGK_ABSENT};
     size_t dim = (size_t)config->dim;
     TRY(mgk_pass_linear(pass, map, mgk_pass_rows(pass), mgk_patch_size(&config->picture), dim,
-                        pass->patches, pass->embedded));
+                        pass->input, pass->embedded));
     return device->op->bias_activation(
         device, MGK_ACTIVATION_NONE, (size_t)pass->sequences, (size_t)pass->tokens * dim,
         mgk_pass_weight(pass, parameters->position), pass->embedded, NULL);
+}
+
+/*
+ * y [rows, C] = activation of the convolution of x, whose row t reads the `in` numbers of each of
+ * three rows, from row stride·t on.
+ */
+static mgk_status convolve(const mgk_pass *pass, mgk_linear_map map, size_t rows, size_t stride,
+                           size_t in, const void *x, void *y)
+{
+    mgk_device *device = pass->model->device;
+    const size_t dim = (size_t)pass->model->config.dim;
+    const void *weight = mgk_pass_weight(pass, map.weight);
+    for (size_t tap = 0; tap < MGK_SOUND_TAPS; tap++)
+        TRY(device->op->multiply(device, false, true, rows, dim, in, 1, mgk_at(device, x, tap * in),
+                                 stride * in, mgk_at(device, weight, tap * in), MGK_SOUND_TAPS * in,
+                                 tap > 0 ? 1 : 0, y, dim));
+    return device->op->bias_activation(device, MGK_ACTIVATION_GELU, rows, dim,
+                                       mgk_pass_weight(pass, map.bias), y, y);
+}
+
+/* Two convolutions, the second of which makes a token of two frames, and positions. */
+static mgk_status embed_sounds(mgk_pass *pass)
+{
+    mgk_device *device = pass->model->device;
+    const mgk_parameters *parameters = &pass->model->parameters;
+    const mgk_config *config = &pass->model->config;
+    const size_t tokens = (size_t)pass->tokens, rows = mgk_sound_rows(pass->tokens);
+    const size_t bands = (size_t)config->sound.bands, dim = (size_t)config->dim;
+    TRY(device->op->zero(device, pass->convolved,
+                         (size_t)pass->sequences * rows * dim * device->real_size));
+    for (size_t b = 0; b < (size_t)pass->sequences; b++) {
+        void *middle = mgk_at(device, pass->convolved, b * rows * dim);
+        TRY(convolve(pass, parameters->convolutions[0], rows - 2, 1, bands,
+                     mgk_at(device, pass->input, b * rows * bands), mgk_at(device, middle, dim)));
+        TRY(convolve(pass, parameters->convolutions[1], tokens, MGK_SOUND_STRIDE, dim, middle,
+                     mgk_at(device, pass->embedded, b * tokens * dim)));
+    }
+    return device->op->bias_activation(device, MGK_ACTIVATION_NONE, (size_t)pass->sequences,
+                                       tokens * dim, mgk_pass_weight(pass, parameters->position),
+                                       pass->embedded, NULL);
 }
 
 static mgk_status embed(mgk_pass *pass)
@@ -352,7 +389,9 @@ static mgk_status embed(mgk_pass *pass)
     const mgk_parameters *parameters = &pass->model->parameters;
     const mgk_config *config = &pass->model->config;
     void *first = pass->narrow ? pass->narrow : pass->embedded;
-    TRY(config->picture.patch > 0 ? embed_patches(pass) : embed_tokens(pass, first));
+    TRY(config->picture.patch > 0 ? embed_patches(pass)
+        : config->sound.bands > 0 ? embed_sounds(pass)
+                                  : embed_tokens(pass, first));
     if (config->embedding_norm)
         TRY(norm_of(pass, parameters->embedding_norm, config->embedding, first, first, pass->mean,
                     pass->deviation));

@@ -187,8 +187,7 @@ static mgk_layer_offsets append_layer(builder *b, const mgk_config *config,
 static bool has_score_terms(const mgk_config *config)
 {
     return config->attention_scale > 0 || config->attention_cap > 0 || config->window > 0 ||
-           config->positions == MGK_POSITIONS_ALIBI || config->distance_bias ||
-           config->relative > 0;
+           mgk_config_has_distances(config) || config->relative > 0;
 }
 
 static mgk_status check_kind(const mgk_config *config, const mgk_attention_kind *kind)
@@ -220,6 +219,22 @@ static mgk_status check_kind(const mgk_config *config, const mgk_attention_kind 
     return STATUS_OK;
 }
 
+/* Of three rows of M numbers, and of three rows of C. */
+static void append_convolutions(builder *b, const mgk_config *config)
+{
+    static const char *const names[][2] = {
+        {"embedding.convolution1.weight", "embedding.convolution1.bias"},
+        {"embedding.convolution2.weight", "embedding.convolution2.bias"}};
+    const size_t dim = (size_t)config->dim, taps = MGK_SOUND_TAPS;
+    for (int i = 0; i < 2; i++) {
+        const size_t in = i == 0 ? (size_t)config->sound.bands : dim;
+        mgk_linear_map *map = &b->out->convolutions[i];
+        map->weight = append(b, names[i][0], MGK_INITIAL_NORMAL, 1 / sqrt((double)(taps * in)), 3,
+                             dim, taps, in);
+        map->bias = append_bias(b, names[i][1], dim);
+    }
+}
+
 static void append_embedding(builder *b, const mgk_config *config)
 {
     mgk_parameters *out = b->out;
@@ -229,6 +244,8 @@ static void append_embedding(builder *b, const mgk_config *config)
     if (config->picture.patch > 0)
         out->patch = append_weight(b, "embedding.patch.weight", (size_t)config->dim,
                                    mgk_patch_size(&config->picture));
+    else if (config->sound.bands > 0)
+        append_convolutions(b, config);
     else
         out->token = append(b, "embedding.token.weight", MGK_INITIAL_NORMAL, spread, 2,
                             (size_t)config->vocabulary, width);
@@ -292,6 +309,7 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
     mgk_status status;
     *out = (mgk_parameters){.token = MGK_ABSENT,
                             .patch = MGK_ABSENT,
+                            .convolutions = {absent, absent},
                             .position = MGK_ABSENT,
                             .distance = MGK_ABSENT,
                             .relative = MGK_ABSENT,
@@ -310,9 +328,9 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
         out->relative =
             append(&b, "relative.weight", MGK_INITIAL_NORMAL, 1 / sqrt((double)config->dim), 2,
                    2 * (size_t)config->relative, (size_t)config->dim);
-    if (config->distance_bias)
-        out->distance = append(&b, "distance.bias", MGK_INITIAL_CONSTANT, 0, 2,
-                               (size_t)config->heads, 2 * (size_t)config->length - 1);
+    if (config->buckets > 0)
+        out->distance = append(&b, "distance.bias", MGK_INITIAL_NORMAL, 1, 2,
+                               (size_t)config->buckets, (size_t)config->heads);
     append_layers(&b, config, kind);
     if (mgk_config_has_final_norm(config))
         out->norm = append_norm(&b, config, "norm", (size_t)config->dim);

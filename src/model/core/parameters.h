@@ -58,13 +58,14 @@ typedef struct mgk_parameter {
 typedef struct mgk_parameters {
     mgk_parameter *list; /* [count], by offset */
     size_t count;
-    size_t total;        /* length of the flat array */
-    mgk_offset token;    /* [V, E] token embeddings; with patches instead: */
-    mgk_offset patch;    /* [C, 3 P²], columns: channel, row, column of a patch */
+    size_t total;                   /* length of the flat array */
+    mgk_offset token;               /* [V, E] token embeddings; with patches instead: */
+    mgk_offset patch;               /* [C, 3 P²], columns: channel, row, column of a patch */
+    mgk_linear_map convolutions[2]; /* sounds instead: [C, 3, M], [C, 3, C], of three rows each */
     mgk_offset position; /* [N, E] learned positions, with that of padding [N + 1, E]; with patches
                             plus class and biases */
     mgk_offset relative; /* [2 S, C], see relative.c */
-    mgk_offset distance; /* [H, 2 N - 1], of key j and query i at column j - i + N - 1 */
+    mgk_offset distance; /* [buckets, H] biases of classes of distances */
     mgk_norm embedding_norm;   /* [E] */
     mgk_linear_map projection; /* [C, E] of embeddings, if E is not C */
     mgk_layer_offsets *layers; /* [L]; those of a group are equal */

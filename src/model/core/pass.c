@@ -82,10 +82,11 @@ static void plan_rest(mgk_pass *pass, plan *p)
     size_t tokens = pass->capacity_tokens;
     size_t pooled = classifies ? sequences : 0,
            final = mgk_config_has_final_norm(config) ? rows : 0;
-    bool alibi = config->positions == MGK_POSITIONS_ALIBI;
+    size_t biased = mgk_config_has_distances(config) ? (size_t)config->heads : 0;
     size_t normed = mgk_config_has_final_norm(config) || config->embedding_norm ? rows : 0;
     size_t shifted = pass->shifted ? (size_t)config->mixtures * pass->width : 0;
     size_t hidden = (size_t)config->classifier;
+    size_t heard = config->sound.bands > 0 ? sequences * mgk_sound_rows((int)tokens) : 0;
     add(p, &pass->positions, sinusoidal ? tokens : 0, (size_t)config->embedding, real);
     const size_t places = 2 * (size_t)config->relative;
     add(p, &pass->relative, places, 2 * pass->width, real);
@@ -98,7 +99,7 @@ static void plan_rest(mgk_pass *pass, plan *p)
     add(p, &pass->angles, rotary ? tokens : 0, (size_t)config->head_dim, real);
     add(p, &pass->local_angles, rotary && config->local_base > 0 ? tokens : 0,
         (size_t)config->head_dim, real);
-    add(p, &pass->distances, alibi ? (size_t)config->heads : 0, 2 * tokens - 1, real);
+    add(p, &pass->distances, biased, 2 * tokens - 1, real);
     add(p, &pass->embedded, rows, dim, real);
     add(p, &pass->branch, rows, dim, real);
     add(p, &pass->final, final, dim, real);
@@ -121,8 +122,8 @@ static void plan_rest(mgk_pass *pass, plan *p)
     add(p, &pass->dpooled, pass->training ? pooled : 0, 4 * dim, real);
     add(p, &pass->ids, rows, 1, sizeof(int32_t));
     add(p, &pass->places, config->positions_skip_padding ? rows : 0, 1, sizeof(int32_t));
-    add(p, &pass->patches, config->picture.patch > 0 ? rows : 0, mgk_patch_size(&config->picture),
-        real);
+    add(p, &pass->input, sequences, mgk_pass_input_size(config), real);
+    add(p, &pass->convolved, heard, dim, real);
     add(p, &pass->lengths, sequences, 1, sizeof(int32_t));
     add(p, &pass->targets, lm ? rows : sequences, 1, sizeof(int32_t));
     add(p, &pass->draw, 1, 1, sizeof(mgk_draw));
@@ -163,7 +164,7 @@ static const char *special_part(const mgk_config *config, int tokens)
         return "a cap of its scores or logits";
     if (config->positions == MGK_POSITIONS_ALIBI)
         return "ALiBi";
-    if (config->distance_bias)
+    if (config->buckets > 0)
         return "a bias by distance";
     if (config->relative > 0)
         return "scores of content and distance";
@@ -192,9 +193,9 @@ static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int
                         "a batch of %d sequences of %d tokens: expected at least 1 "
                         "of 1 to %d, the model's positions",
                         sequences, tokens, config->length);
-    if (config->picture.patch > 0 && tokens != config->length)
-        return mgk_fail(STATUS_SHAPE, "%d tokens of a picture: expected %d", tokens,
-                        config->length);
+    if (!mgk_config_reads_tokens(config) && tokens != config->length)
+        return mgk_fail(STATUS_SHAPE, "%d tokens of a %s: expected %d", tokens,
+                        config->picture.patch > 0 ? "picture" : "recording", config->length);
     if (config->dual && sequences % 2)
         return mgk_fail(STATUS_SHAPE, "%d sequences are not pairs of documents", sequences);
     pass->model = model;
@@ -264,17 +265,16 @@ static bool is_foreign(const mgk_config *config)
            config->norm_parameters != MGK_NORM_ALL || config->query_norm != MGK_QUERY_NORM_NONE ||
            config->attention_output_bias != MGK_OUTPUT_BIAS_SAME || config->attention_scale > 0 ||
            config->attention_cap > 0 || config->window > 0 || config->logit_cap > 0 ||
-           config->logit_scale != 1 || config->positions == MGK_POSITIONS_ALIBI ||
-           config->positions == MGK_POSITIONS_NONE || config->distance_bias ||
-           config->relative > 0 || config->layer_groups != config->layers ||
-           config->embedding != config->dim || config->positions_skip_padding ||
-           !config->first_norm || !config->final_norm;
+           config->logit_scale != 1 || mgk_config_has_distances(config) ||
+           config->positions == MGK_POSITIONS_NONE || config->relative > 0 ||
+           config->layer_groups != config->layers || config->embedding != config->dim ||
+           config->positions_skip_padding || !config->first_norm || !config->final_norm;
 }
 
 bool mgk_model_has_gradients(const mgk_model *model)
 {
     const mgk_config *config = &model->config;
-    return !is_foreign(config) && config->picture.patch == 0 &&
+    return !is_foreign(config) && mgk_config_reads_tokens(config) &&
            config->norm == MGK_NORMALIZATION_LAYER && !config->gated && config->tied &&
            !config->embedding_norm && config->cutoff_count == 0 && config->output_bias &&
            config->feed_forward_bias && config->key_heads == config->heads &&

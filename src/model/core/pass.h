@@ -15,8 +15,17 @@ typedef struct mgk_batch {
     int tokens;             /* N, at most the model's positions; for pictures equal to them */
     const int32_t *ids;     /* [B, N], padding −1 */
     const int32_t *lengths; /* [B], valid tokens, 0 … N */
-    const double *patches;  /* [B, N, 3 P²] of pictures, the first X rows are zeros; else NULL */
+    /* [B, N, 3 P²], the patches of pictures, the first X rows are zeros; or [B, 2 N + 2, M], the
+     * frames of sounds, the first row and the last are zeros; else NULL. */
+    const double *input;
 } mgk_batch;
+
+/* Numbers of a sequence in batches of pictures or sounds, else 0. */
+static inline size_t mgk_pass_input_size(const mgk_config *config)
+{
+    return config->sound.bands > 0 ? mgk_sound_rows(config->length) * (size_t)config->sound.bands
+                                   : (size_t)config->length * mgk_patch_size(&config->picture);
+}
 
 /* A layer of a forward pass for an observer: its keys are computed, its output is not. */
 typedef struct mgk_observed {

@@ -69,7 +69,8 @@ struct mgk_pass {
     void *dpooled;                            /* [B, 4C] */
     int32_t *ids, *lengths, *targets;         /* [T], [B], [T] or [B] */
     int32_t *places; /* [T] positions that skip padding; NULL: the model has none */
-    void *patches;   /* [T, 3 P²] of pictures; else NULL */
+    void *input;     /* of a batch of pictures or sounds; else NULL */
+    void *convolved; /* [B, 2 N + 2, C] of sounds, the first row of each is zeros; else NULL */
     mgk_draw *draw;  /* of dropout */
 
     const bool *removed; /* [L, H], heads without output; NULL: none */

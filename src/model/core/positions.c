@@ -131,10 +131,30 @@ static double slope(int heads, int head)
     return exp2(-4 * exponent / power);
 }
 
-/* Row h, and column j − i + N − 1 of the distance of key j and query i. */
-static double distance_bias(const mgk_config *config, size_t h, size_t c, size_t tokens)
+/*
+ * The class of the distance of key and query (Raffel et al. 2020): the first half is of keys up to
+ * the query, the second of those after it. In each half, of B classes, |distance| below B / 2 has
+ * its own; longer ones share classes that grow as its logarithm, up to the limit. In single
+ * precision, as published: it decides on which side of a boundary a distance is.
+ */
+static size_t bucket_of(const mgk_config *config, double distance)
 {
-    double distance = (double)c - (double)(tokens - 1);
+    const int half = config->buckets / 2, own = half / 2, limit = config->bucket_limit;
+    const size_t first = distance > 0 ? (size_t)half : 0;
+    distance = fabs(distance);
+    if (distance < own)
+        return first + (size_t)distance;
+    const float scale = (float)log((double)limit / own);
+    const float step = logf((float)distance / (float)own) / scale * (float)(half - own);
+    return first + (size_t)fminf((float)own + truncf(step), (float)(half - 1));
+}
+
+/* Row h of the distance of key j and query i; biases [buckets, H] of classes, or NULL. */
+static double distance_bias(const mgk_config *config, const double *biases, size_t h,
+                            double distance)
+{
+    if (biases)
+        return biases[bucket_of(config, distance) * (size_t)config->heads + h];
     return config->alibi_scale * slope(config->heads, (int)h) * distance;
 }
 
@@ -160,19 +180,30 @@ static mgk_status upload_table(const mgk_pass *pass, table_entry entry, size_t c
     return status;
 }
 
+/* Column j − i + N − 1 of the table is the bias of key j and query i. */
 static mgk_status upload_distances(const mgk_pass *pass)
 {
     mgk_device *device = pass->model->device;
     const mgk_config *config = &pass->model->config;
+    const mgk_offset offset = pass->model->parameters.distance;
     size_t heads = (size_t)config->heads, tokens = pass->capacity_tokens, cols = 2 * tokens - 1;
-    void *host;
-    TRY(mgk_alloc(heads * cols, device->real_size, &host));
+    size_t count = (size_t)config->buckets * heads;
+    double *biases = NULL;
+    void *host = NULL;
+    mgk_status status;
+    if (offset != MGK_ABSENT) {
+        CHECK(mgk_alloc(count, sizeof(*biases), &biases));
+        CHECK(mgk_model_read(pass->model, offset, count, biases));
+    }
+    CHECK(mgk_alloc(heads * cols, device->real_size, &host));
     for (size_t h = 0; h < heads; h++)
         for (size_t c = 0; c < cols; c++)
-            put(device, host, h * cols + c, distance_bias(config, h, c, tokens));
-    mgk_status status =
-        device->op->upload(device, pass->distances, host, heads * cols * device->real_size);
+            put(device, host, h * cols + c,
+                distance_bias(config, biases, h, (double)c - (double)(tokens - 1)));
+    status = device->op->upload(device, pass->distances, host, heads * cols * device->real_size);
+out:
     mgk_free(host);
+    mgk_free(biases);
     return status;
 }
 

@@ -7,9 +7,7 @@
  * parameters. mpnet adds a bias to scores, which depends on the distance of query and key.
  * sentence-transformers saves such models.
  */
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -234,59 +232,21 @@ static mgk_status configure_sharing(const mgk_checkpoint *checkpoint, const enco
     return STATUS_OK;
 }
 
-enum { BUCKETS = 32, FARTHEST = 128 }; /* of distances */
-
-/* A bias by distance; transformers has 32 numbers of it whatever the configuration says. */
+/* Biases by distance; transformers has 32 classes of it whatever the configuration says. */
 static mgk_status configure_distances(const mgk_checkpoint *checkpoint, const encoder_type *type,
                                       mgk_config *config)
 {
+    enum { BUCKETS = 32 };
     int buckets;
-    config->distance_bias = type->names == &mpnet_names;
-    if (!config->distance_bias)
+    if (type->names != &mpnet_names)
         return STATUS_OK;
+    config->buckets = BUCKETS;
     TRY(mgk_checkpoint_integer(checkpoint, "relative_attention_num_buckets", BUCKETS, &buckets));
     return buckets == BUCKETS
                ? STATUS_OK
                : mgk_fail(STATUS_UNSUPPORTED,
                           "%s: relative_attention_num_buckets %d is not known, %d is",
                           checkpoint->config_path, buckets, BUCKETS);
-}
-
-/*
- * The number that a distance j - i has: those after the query have the second half. Of each half,
- * half belongs to one distance each, and the others to ranges that grow up to FARTHEST and beyond.
- */
-static size_t bucket_of(long distance)
-{
-    const size_t half = BUCKETS / 2, exact = half / 2;
-    const size_t first = distance > 0 ? half : 0, far = (size_t)labs(distance);
-    if (far < exact)
-        return first + far;
-    const double share = log((double)far / (double)exact) / log((double)FARTHEST / (double)exact);
-    const size_t grown = exact + (size_t)(share * (double)(half - exact));
-    return first + (grown < half ? grown : half - 1);
-}
-
-/* values [H, 2 N - 1] from the numbers of all distances [32, H]. */
-static mgk_status compute_distances(const mgk_checkpoint *checkpoint, const mgk_config *config,
-                                    const mgk_recipe *recipe, const mgk_parameter *parameter,
-                                    double *values)
-{
-    const size_t heads = (size_t)config->heads, columns = parameter->shape[1];
-    const size_t shape[] = {BUCKETS, heads};
-    const mgk_tensor_info *tensor;
-    double *table;
-    TRY(mgk_checkpoint_expect(checkpoint, recipe->name, 2, shape, &tensor));
-    if (!values)
-        return STATUS_OK;
-    TRY(mgk_alloc(BUCKETS * heads, sizeof(*table), &table));
-    mgk_status status =
-        mgk_tensors_read(checkpoint->tensors, tensor, 0, BUCKETS * heads, MGK_DTYPE_F64, table);
-    for (size_t i = 0; status == STATUS_OK && i < parameter->count; i++)
-        values[i] =
-            table[bucket_of((long)(i % columns) - config->length + 1) * heads + i / columns];
-    mgk_free(table);
-    return status;
 }
 
 static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
@@ -356,8 +316,6 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
     char prefix[MGK_TENSOR_NAME] = "";
     int kinds;
     TRY(mgk_recipe_by_names(checkpoint, type->names, parameter, out));
-    if (strcmp(parameter->name, "distance.bias") == 0)
-        out->compute = compute_distances;
     if (strcmp(parameter->name, "embedding.position.weight") != 0)
         return STATUS_OK;
     if (config->positions_skip_padding)

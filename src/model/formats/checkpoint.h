@@ -118,6 +118,11 @@ mgk_status mgk_checkpoint_expect(const mgk_checkpoint *checkpoint, const char *n
 mgk_status mgk_recipe_check(const mgk_checkpoint *checkpoint, const mgk_config *config,
                             const mgk_recipe *recipe, const mgk_parameter *parameter);
 
+/* For mgk_recipe.compute: a bias that a family does not have. */
+mgk_status mgk_recipe_zeros(const mgk_checkpoint *checkpoint, const mgk_config *config,
+                            const mgk_recipe *recipe, const mgk_parameter *parameter,
+                            double *values);
+
 /* Computes the parameter by the recipe, into the weights of the model. */
 mgk_status mgk_recipe_follow(const mgk_checkpoint *checkpoint, const mgk_recipe *recipe,
                              const mgk_parameter *parameter, const mgk_model *model);

@@ -22,7 +22,8 @@ typedef struct mgk_model_format {
     const char *name;               /* for people */
     const char *const *model_types; /* [·, NULL]: of config.json; NULL: `matches` decides */
     const char *const *beside;      /* [·, NULL]: name parts of redundant tensors; or NULL */
-    const char *const *apart; /* [·, NULL]: words in the names of heads, see unused.h; or NULL */
+    const char *const *apart;   /* [·, NULL]: words in the names of heads, see unused.h; or NULL */
+    const char *const *decoder; /* [·, NULL]: the same of a decoder that is not run; or NULL */
     const char *root; /* a tensor of all models, under the name of the model's module; or NULL */
     bool asks;        /* uses the options; other formats refuse them */
     /* The assumptions about the model, for people; "": none. NULL: never any. */
@@ -89,7 +90,10 @@ extern const mgk_model_format mgk_format_vit;         /* vit, deit, dinov2, */
 extern const mgk_model_format mgk_format_modernbert;  /* modernbert, */
 extern const mgk_model_format mgk_format_deberta;     /* deberta-v2, */
 extern const mgk_model_format mgk_format_clip_vision; /* clip: its model of pictures */
-extern const mgk_model_format mgk_format_clip_text;   /* and of text */
+extern const mgk_model_format mgk_format_clip_text;   /* and of text; the encoders of */
+extern const mgk_model_format mgk_format_t5;          /* t5, */
+extern const mgk_model_format mgk_format_bart;        /* bart, mbart, marian, pegasus, */
+extern const mgk_model_format mgk_format_whisper;     /* whisper */
 
 /*
  * Reads the tensors prefix + name of a file of mgk_model_save to host float64 [parameters.total].

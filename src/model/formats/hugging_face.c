@@ -45,8 +45,8 @@ mgk_status mgk_hugging_face_tell_type(mgk_checkpoint *checkpoint)
     return is_bare_bert(checkpoint) ? tell(checkpoint, "bert") : STATUS_OK;
 }
 
-mgk_status mgk_hugging_face_activation(const mgk_checkpoint *checkpoint, const char *key,
-                                       const char *fallback, mgk_activation *out)
+mgk_status mgk_hugging_face_activation_of(const mgk_checkpoint *checkpoint, const char *key,
+                                          const char *name, mgk_activation *out)
 {
     static const struct {
         const char *name;
@@ -56,8 +56,6 @@ mgk_status mgk_hugging_face_activation(const mgk_checkpoint *checkpoint, const c
         {"relu", MGK_ACTIVATION_RELU},          {"gelu_pytorch_tanh", MGK_ACTIVATION_GELU_TANH},
         {"silu", MGK_ACTIVATION_SILU},          {"swish", MGK_ACTIVATION_SILU},
         {"gelu_fast", MGK_ACTIVATION_GELU_TANH}};
-    const char *name;
-    TRY(mgk_checkpoint_string(checkpoint, key, fallback, &name));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (strcmp(rows[i].name, name) == 0) {
             *out = rows[i].activation;
@@ -65,6 +63,14 @@ mgk_status mgk_hugging_face_activation(const mgk_checkpoint *checkpoint, const c
         }
     return mgk_fail(STATUS_UNSUPPORTED, "%s: %s \"%.64s\" is not a known activation",
                     checkpoint->config_path, key, name);
+}
+
+mgk_status mgk_hugging_face_activation(const mgk_checkpoint *checkpoint, const char *key,
+                                       const char *fallback, mgk_activation *out)
+{
+    const char *name;
+    TRY(mgk_checkpoint_string(checkpoint, key, fallback, &name));
+    return mgk_hugging_face_activation_of(checkpoint, key, name, out);
 }
 
 mgk_status mgk_hugging_face_heads(const mgk_checkpoint *checkpoint, const char *heads_key,
@@ -126,4 +132,17 @@ mgk_status mgk_hugging_face_language_model(const mgk_checkpoint *checkpoint,
     if (bias)
         strcpy(out->name + strlen(out->name) - (sizeof(weight) - 1), "bias");
     return STATUS_OK;
+}
+
+const char *const mgk_hugging_face_decoder[] = {"decoder", "lm_head", "proj_out",
+                                                "final_logits_bias", NULL};
+
+void mgk_hugging_face_encoder_tokens(const mgk_checkpoint *checkpoint, const char *anchor,
+                                     mgk_recipe *out)
+{
+    static const char own[] = "encoder.embed_tokens.weight", shared[] = "shared.weight";
+    char prefix[MGK_TENSOR_NAME] = "";
+    mgk_checkpoint_prefix(checkpoint, anchor, prefix);
+    snprintf(out->name, sizeof(out->name), "%.100s%s", prefix,
+             mgk_checkpoint_find(checkpoint, "%s%s", prefix, own) ? own : shared);
 }

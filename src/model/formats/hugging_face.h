@@ -16,6 +16,10 @@ mgk_status mgk_hugging_face_tell_type(mgk_checkpoint *checkpoint);
 mgk_status mgk_hugging_face_activation(const mgk_checkpoint *checkpoint, const char *key,
                                        const char *fallback, mgk_activation *out);
 
+/* The activation of this name, the value of `key`. */
+mgk_status mgk_hugging_face_activation_of(const mgk_checkpoint *checkpoint, const char *key,
+                                          const char *name, mgk_activation *out);
+
 /* Sets heads, dim and head_dim = dim / heads from keys of config.json. */
 mgk_status mgk_hugging_face_heads(const mgk_checkpoint *checkpoint, const char *heads_key,
                                   const char *dim_key, mgk_config *config);
@@ -36,5 +40,19 @@ mgk_status mgk_hugging_face_output(const mgk_checkpoint *checkpoint, const char 
 mgk_status mgk_hugging_face_language_model(const mgk_checkpoint *checkpoint,
                                            const mgk_tensor_names *names, const char *output,
                                            const mgk_parameter *parameter, mgk_recipe *out);
+
+/* For mgk_model_format.decoder: words in the names of a decoder's tensors, and of its output's. */
+extern const char *const mgk_hugging_face_decoder[];
+
+/* The tensors of layers of bart and its relatives. */
+extern const mgk_tensor_row mgk_hugging_face_bart_rows[];
+
+/*
+ * Names the tensor of the encoder's token embedding: its own, "encoder.embed_tokens.weight", or
+ * that which it shares with the decoder, "shared.weight"; equal where files have both. `anchor` is
+ * that of all names.
+ */
+void mgk_hugging_face_encoder_tokens(const mgk_checkpoint *checkpoint, const char *anchor,
+                                     mgk_recipe *out);
 
 #endif

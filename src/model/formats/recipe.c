@@ -237,6 +237,15 @@ static mgk_status compute(const mgk_checkpoint *checkpoint, const mgk_recipe *re
     return status;
 }
 
+/* The values are zeroed already. */
+mgk_status mgk_recipe_zeros(const mgk_checkpoint *checkpoint, const mgk_config *config,
+                            const mgk_recipe *recipe, const mgk_parameter *parameter,
+                            double *values)
+{
+    (void)checkpoint, (void)config, (void)recipe, (void)parameter, (void)values;
+    return STATUS_OK;
+}
+
 mgk_status mgk_recipe_follow(const mgk_checkpoint *checkpoint, const mgk_recipe *recipe,
                              const mgk_parameter *parameter, const mgk_model *model)
 {

@@ -64,6 +64,12 @@ static bool is_outside(const mgk_checkpoint *checkpoint, const char *root, const
            strncmp(name, prefix, strlen(prefix)) != 0;
 }
 
+/* Whether the tensor is part of a decoder that is not run, which has a remark of its own. */
+static bool is_decoder(const mgk_model_format *format, const char *name)
+{
+    return has_any(name, format->decoder);
+}
+
 /* Whether the tensor is left out with a remark. */
 static bool is_apart(const mgk_checkpoint *checkpoint, const mgk_model_format *format,
                      const mgk_config *config, const char *name)
@@ -108,21 +114,29 @@ mgk_status mgk_unused_check(const mgk_checkpoint *checkpoint, const mgk_model_fo
                             const mgk_config *config, char *remark, size_t size)
 {
     char first[256] = "";
-    size_t count = 0;
+    size_t count = 0, decoder = 0, used;
     remark[0] = '\0';
     for (size_t i = 0; i < mgk_tensors_count(checkpoint->tensors); i++) {
         const mgk_tensor_info *tensor = mgk_tensors_at(checkpoint->tensors, i);
         if (checkpoint->used[i] || is_silent(format, tensor))
             continue;
+        if (is_decoder(format, tensor->name)) {
+            decoder++;
+            continue;
+        }
         if (is_second_model(format, tensor->name) ||
             !is_apart(checkpoint, format, config, tensor->name))
             return refuse(checkpoint, format, tensor->name);
-        size_t used = strlen(first);
+        used = strlen(first);
         if (count++ < 3)
             snprintf(first + used, sizeof(first) - used, "%s%s", used ? ", " : "", tensor->name);
     }
+    if (decoder > 0)
+        snprintf(remark, size, "the decoder is not run: its %zu %s left out", decoder,
+                 MGK_NOUN(decoder, "tensor is", "tensors are"));
+    used = strlen(remark);
     if (count > 0)
-        snprintf(remark, size, "%zu %s not used: %s%s", count,
+        snprintf(remark + used, size - used, "%s%zu %s not used: %s%s", used ? "; " : "", count,
                  MGK_NOUN(count, "tensor is", "tensors are"), first, count > 3 ? ", ..." : "");
     return STATUS_OK;
 }

@@ -264,15 +264,6 @@ static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_op
     return configure_picture(checkpoint, type, config);
 }
 
-/* Missing biases are 0, and `values` are zeroed. */
-static mgk_status compute_nothing(const mgk_checkpoint *checkpoint, const mgk_config *config,
-                                  const mgk_recipe *recipe, const mgk_parameter *parameter,
-                                  double *values)
-{
-    (void)checkpoint, (void)config, (void)recipe, (void)parameter, (void)values;
-    return STATUS_OK;
-}
-
 /* The last map of a block, its rows times the scale of the block, the tensor recipe->plus [C]. */
 static mgk_status compute_scaled(const mgk_checkpoint *checkpoint, const mgk_config *config,
                                  const mgk_recipe *recipe, const mgk_parameter *parameter,
@@ -319,7 +310,7 @@ static mgk_status mend_layer(const mgk_checkpoint *checkpoint, const mgk_picture
     bool biased;
     TRY(mgk_checkpoint_flag(checkpoint, "qkv_bias", true, &biased));
     if (!biased && is_projection_bias(name)) {
-        *out = (mgk_recipe){.compute = compute_nothing};
+        *out = (mgk_recipe){.compute = mgk_recipe_zeros};
     } else if (type->scaled && scale_of(name)) {
         mgk_checkpoint_prefix(checkpoint, type->names->anchor, prefix);
         snprintf(out->plus, sizeof(out->plus), "%.100s%s%d.%s", prefix, type->names->layer, layer,
