@@ -12,6 +12,23 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "model/core/pass.h"
+
+/* Writes the model in the toolkit's own format and compares that file with the same results. */
+static void check_converted(const char *folder, const char *expected)
+{
+    mgk_device *device;
+    mgk_model *model;
+    assert_ok(mgk_device_open("cpu", MGK_DOUBLE, 1, &device));
+    assert_ok(mgk_model_load(folder, NULL, device, &model));
+    assert_null(model->remark);
+    assert_false(mgk_model_has_gradients(model));
+    assert_ok(mgk_model_save(model, "converted.safetensors", true, NULL, 0, NULL, 0));
+    mgk_model_free(model);
+    mgk_device_close(device);
+    golden_check("converted.safetensors", NULL, expected);
+    unlink("converted.safetensors");
+}
 
 static void check_family(void **state)
 {
@@ -19,6 +36,7 @@ static void check_family(void **state)
     snprintf(folder, sizeof(folder), MGK_TEST_GOLDEN "/decoders/%s", (const char *)*state);
     snprintf(expected, sizeof(expected), "%s/expected.safetensors", folder);
     golden_check(folder, NULL, expected);
+    check_converted(folder, expected);
 }
 
 static void test_llama2c(void **state)
