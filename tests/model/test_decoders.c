@@ -48,6 +48,38 @@ static void test_llama2c(void **state)
                  MGK_TEST_GOLDEN "/llama2c/untied.safetensors");
 }
 
+/* A device that lacks a part of a model says so before anything runs. */
+static void test_device_without_parts(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {{"mistral", "a sliding window"},
+                                           {"gemma3", "a sliding window"},
+                                           {"qwen3", "norms of its queries and keys"},
+                                           {"bloom", "ALiBi"},
+                                           {"olmo", "norms without gain or offset"},
+                                           {"gpt_neox", NULL}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char folder[512];
+        mgk_device *device;
+        mgk_model *model;
+        mgk_pass *pass;
+        const int tokens = strcmp(cases[i][0], "qwen3") == 0 ? 5 : 9; /* as many as its window */
+        snprintf(folder, sizeof(folder), MGK_TEST_GOLDEN "/decoders/%s", cases[i][0]);
+        assert_ok(mgk_device_open("cpu", MGK_SINGLE, 1, &device));
+        assert_ok(mgk_model_load(folder, NULL, device, &model));
+        device->all_parts = false;
+        if (cases[i][1]) {
+            assert_fails(mgk_pass_create(model, 1, tokens, false, &pass), STATUS_UNSUPPORTED);
+            assert_non_null(strstr(mgk_fail_message(), cases[i][1]));
+        } else {
+            assert_ok(mgk_pass_create(model, 1, tokens, false, &pass));
+            mgk_pass_free(pass);
+        }
+        mgk_model_free(model);
+        mgk_device_close(device);
+    }
+}
+
 /* A file that is cut off, or has a number too many, is not one of llama2.c. */
 static void test_llama2c_size(void **state)
 {
@@ -106,10 +138,11 @@ int main(void)
         "gptj",
     };
     enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
-    enum { OTHERS = 2 };
+    enum { OTHERS = 3 };
     struct CMUnitTest tests[OTHERS + FAMILIES] = {
         cmocka_unit_test(test_llama2c),
         cmocka_unit_test(test_llama2c_size),
+        cmocka_unit_test(test_device_without_parts),
     };
     for (int i = 0; i < FAMILIES; i++)
         tests[OTHERS + i] = (struct CMUnitTest){.name = families[i],
