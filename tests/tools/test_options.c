@@ -126,13 +126,13 @@ static void structures_have_their_sizes(void **state)
         ROW(mgk_dump_options, 320, output, 312),
         ROW(mgk_dump_summary, 88, reserved, 56),
         ROW(mgk_table_column, 96, reserved, 64),
-        ROW(mgk_rank_options, 376, axes, 368),
+        ROW(mgk_rank_options, 384, mask, 376),
         ROW(mgk_rank_layer, 120, reserved, 104),
-        ROW(mgk_rank_summary, 144, reserved, 128),
+        ROW(mgk_rank_summary, 144, reserved, 136),
         ROW(mgk_matrix_rank, 96, reserved, 64),
         ROW(mgk_measure_description, 88, reserved, 56),
-        ROW(mgk_diversity_options, 376, axes, 368),
-        ROW(mgk_plot_options, 312, axes, 304),
+        ROW(mgk_diversity_options, 384, mask, 376),
+        ROW(mgk_plot_options, 336, separate, 328),
         ROW(mgk_report_options, 144, tokens, 140),
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
