@@ -70,7 +70,7 @@ trap 'exit 1' HUP INT TERM
 root=$stage/mgk-$version-$(uname -m)
 
 pack_programs
-pack_libraries "$root"/bin/* "$root"/libexec/mgk/* "$root"/tests/* "$root"/lib/*.so*
+pack_libraries $(find "$root/bin" "$root/libexec/mgk" "$root/tests" -type f) "$root"/lib/*.so*
 pack_fonts
 cp -rL /usr/share/common-licenses "$root/share/doc"
 cp -r models "$root"
