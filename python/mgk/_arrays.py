@@ -40,6 +40,8 @@ def _as_numpy(x, allow_half):
             x = np.from_dlpack(x)
         except (BufferError, RuntimeError, TypeError):
             x = np.asarray(x)
+    if np.ma.is_masked(x):
+        raise ValueError("an array with masked entries: say which tokens are valid by lengths")
     array = np.asarray(x)
     if array.dtype == np.float16:
         if not allow_half:

@@ -169,6 +169,13 @@ class Refusals(unittest.TestCase):
             mgk.ranks(a)
         self.assertEqual(len(mgk.ranks(a, allow_half=True)), 2)
 
+    def test_masked_entries(self):
+        a = np.ma.array(attention_like(1, 1, 2, 5, 5))
+        self.assertEqual(len(mgk.ranks(a)), 2)
+        a[0, 0, 0, 1, 2] = np.ma.masked
+        with self.assertRaisesRegex(ValueError, "masked entries"):
+            mgk.ranks(a)
+
     def test_bad_entries(self):
         a = attention_like(1, 1, 2, 5, 5)
         a[0, 0, 1, 2, 3] = np.nan
