@@ -31,7 +31,11 @@ HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "decoders")
 def double_throughout():
     """Makes models in double precision, also where transformers names float32 in any case."""
     torch.set_default_dtype(torch.float64)
-    with mock.patch.object(torch, "float32", torch.float64), \
+    bloom = transformers.models.bloom.modeling_bloom
+    gelu = torch.nn.functional.gelu
+    # bloom's own GELU has 0.79788456 in place of sqrt(2 / pi).
+    with mock.patch.object(bloom, "bloom_gelu_forward", lambda x: gelu(x, approximate="tanh")), \
+            mock.patch.object(torch, "float32", torch.float64), \
             mock.patch.object(torch, "float", torch.float64), \
             mock.patch.object(torch.Tensor, "float", torch.Tensor.double):
         yield
@@ -60,22 +64,36 @@ def layers_of(model):
     raise AttributeError("no layers")
 
 
-def run(model, ids, mask):
+@contextlib.contextmanager
+def alibi_once():
+    """falcon's eager attention adds ALiBi twice, in the mask and by itself; its others do not."""
+    attention = transformers.models.falcon.modeling_falcon.FalconAttention
+    forward = attention.forward
+
+    def patched(self, states, alibi, **options):
+        return forward(self, states, alibi=None if alibi is None else 0 * alibi, **options)
+
+    with mock.patch.object(attention, "forward", patched):
+        yield
+
+
+def run(model, ids, mask, attentions=True):
     """The output of a model, and that of each layer."""
     seen = []
     hooks = [layer.register_forward_hook(
         lambda module, inputs, out: seen.append(out[0] if isinstance(out, tuple) else out))
         for layer in layers_of(model)]
     with torch.no_grad():
-        out = model(ids, attention_mask=mask, output_attentions=True, output_hidden_states=True,
-                    use_cache=False)
+        out = model(ids, attention_mask=mask, output_attentions=attentions,
+                    output_hidden_states=True, use_cache=False)
     for hook in hooks:
         hook.remove()
     return out, seen
 
 
-def write(name, kind, config, seed, older=None):
-    """`older`: entries of config.json as earlier versions wrote them."""
+def write(name, kind, config, seed, older=None, check="eager"):
+    """`older`: entries of config.json as earlier versions wrote them; `check`: the implementation of
+    attention that is compared with."""
     if len(sys.argv) > 1 and name not in sys.argv[1:]:
         return
     config._attn_implementation = "eager"
@@ -90,9 +108,9 @@ def write(name, kind, config, seed, older=None):
     if older:
         with_older_config(folder, **older)
     ids, mask = batch(seed + 1)
-    read = kind.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32)
-    single, _ = run(read.eval(), ids, mask)
-    with double_throughout():
+    read = kind.from_pretrained(folder, attn_implementation=check, dtype=torch.float32)
+    single, _ = run(read.eval(), ids, mask, check == "eager")
+    with double_throughout(), alibi_once():
         out, outputs = run(model.eval(), ids, mask)
     # The same weights and settings, read back and without the replacements above.
     difference = (out.hidden_states[-1] - single.hidden_states[-1])[mask == 1].abs().max()
@@ -193,6 +211,36 @@ def write_gpt_like():
     write("gptj", t.GPTJForCausalLM,
           t.GPTJConfig(vocab_size=WORDS, n_embd=24, n_layer=2, n_head=3, n_positions=16,
                        rotary_dim=4), 51)
+    neox = dict(vocab_size=WORDS, hidden_size=32, num_hidden_layers=2, num_attention_heads=2,
+                intermediate_size=20, max_position_embeddings=16)
+    write("gpt_neox", t.GPTNeoXForCausalLM, t.GPTNeoXConfig(**neox), 52)
+    write("gpt_neox-serial", t.GPTNeoXForCausalLM,
+          t.GPTNeoXConfig(use_parallel_residual=False, attention_bias=False, hidden_act="gelu_fast",
+                          rope_parameters={"rope_type": "default", "rope_theta": 500.0,
+                                           "partial_rotary_factor": 0.5}, **neox), 53,
+          older={"rotary_pct": 0.5, "rotary_emb_base": 500})
+    bloom = dict(vocab_size=WORDS, hidden_size=18, n_layer=2, n_head=3)
+    write("bloom", t.BloomForCausalLM, t.BloomConfig(**bloom), 54)
+    falcon = dict(vocab_size=WORDS, hidden_size=16, num_hidden_layers=2, num_attention_heads=4,
+                  max_position_embeddings=16)
+    write("falcon", t.FalconForCausalLM, t.FalconConfig(**falcon), 55)
+    write("falcon-new", t.FalconForCausalLM,
+          t.FalconConfig(new_decoder_architecture=True, num_kv_heads=2, ffn_hidden_size=20,
+                         bias=True, **falcon), 56)
+    write("falcon-new-one-norm", t.FalconForCausalLM,
+          t.FalconConfig(new_decoder_architecture=True, num_kv_heads=2, num_ln_in_parallel_attn=1,
+                         **falcon), 57)
+    write("falcon-alibi", t.FalconForCausalLM,
+          t.FalconConfig(alibi=True, multi_query=False, parallel_attn=False, bias=True, **falcon),
+          58, check="sdpa")
+    opt = dict(vocab_size=WORDS, hidden_size=16, num_hidden_layers=2, num_attention_heads=4,
+               ffn_dim=20, max_position_embeddings=16, word_embed_proj_dim=16)
+    write("opt", t.OPTForCausalLM, t.OPTConfig(**opt), 59)
+    write("opt-post", t.OPTForCausalLM,
+          t.OPTConfig(do_layer_norm_before=False, enable_bias=False, activation_function="gelu",
+                      **opt), 60)
+    write("opt-bare-norms", t.OPTForCausalLM, t.OPTConfig(layer_norm_elementwise_affine=False, **opt),
+          61)
 
 
 def main():

@@ -258,6 +258,8 @@ int main(void)
                                            "xlm-roberta-padded",
                                            "camembert",
                                            "bert-padded",
+                                           "data2vec-text",
+                                           "ernie",
                                            "electra",
                                            "electra-wide",
                                            "albert",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tensors of a checkpoint in any container: safetensors (one file, or shards with their index)
- * and PyTorch's files (zip and legacy containers; state dicts and pickled modules). Containers are
- * recognised by content.
+ * The tensors of a checkpoint in any container: safetensors (one file, or shards with their index),
+ * PyTorch's files (zip and legacy containers; state dicts and pickled modules), and the files of
+ * llama2.c. Containers are recognised by content.
  *
  * Names are paths: nested keys of a pickle are joined by dots. Of modules, the dictionaries
  * _parameters, _buffers and _modules are omitted from the path. So {"model_state_dict":
@@ -45,7 +45,8 @@ void mgk_tensors_close(mgk_tensors *tensors); /* NULL is accepted */
  * or a JSON object. */
 bool mgk_tensors_recognise(const unsigned char *bytes, size_t size);
 
-/* For people: "safetensors", "safetensors, 3 files", "PyTorch zip", "PyTorch legacy". */
+/* For people: "safetensors", "safetensors, 3 files", "PyTorch zip", "PyTorch legacy",
+ * "llama2.c". */
 const char *mgk_tensors_container(const mgk_tensors *tensors);
 
 /* The files of the checkpoint, weights first [*count]: the input of the model's hash. */

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/zip.h"
+#include "model/containers/llama2c.h"
 #include "model/containers/safetensors.h"
 #include "model/containers/tensors_private.h"
 #include "model/containers/torch.h"
@@ -69,7 +70,8 @@ static const struct {
     mgk_status (*add)(mgk_tensors *tensors, const char *path);
 } containers[] = {{"PyTorch zip", mgk_is_zip, mgk_torch_add_zip},
                   {"PyTorch legacy", mgk_torch_is_legacy, mgk_torch_add_legacy},
-                  {"safetensors", is_safetensors, add_safetensors}};
+                  {"safetensors", is_safetensors, add_safetensors},
+                  {mgk_llama2c_container, mgk_llama2c_matches, mgk_llama2c_add}};
 
 static mgk_status fail_kind(const char *path, const unsigned char *bytes, size_t size)
 {

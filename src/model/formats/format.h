@@ -79,9 +79,13 @@ mgk_status mgk_model_save(const mgk_model *model, const char *path, bool force,
 extern const mgk_model_format mgk_format_native;      /* the toolkit's own */
 extern const mgk_model_format mgk_format_lra;         /* the paper's code: encoders */
 extern const mgk_model_format mgk_format_lm;          /* and language models */
+extern const mgk_model_format mgk_format_llama2c;     /* llama2.c */
 extern const mgk_model_format mgk_format_bert;        /* Hugging Face: bert, roberta, distilbert, */
-extern const mgk_model_format mgk_format_gpt2;        /* gpt2, */
-extern const mgk_model_format mgk_format_llama;       /* llama, */
+extern const mgk_model_format mgk_format_gpt2;        /* gpt2, gptj, */
+extern const mgk_model_format mgk_format_llama;       /* llama and many like it, */
+extern const mgk_model_format mgk_format_neox;        /* gpt_neox, */
+extern const mgk_model_format mgk_format_bloom;       /* bloom, falcon, */
+extern const mgk_model_format mgk_format_opt;         /* opt, */
 extern const mgk_model_format mgk_format_vit;         /* vit, deit, dinov2, */
 extern const mgk_model_format mgk_format_modernbert;  /* modernbert, */
 extern const mgk_model_format mgk_format_deberta;     /* deberta-v2, */

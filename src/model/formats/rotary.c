@@ -180,6 +180,7 @@ mgk_status mgk_rotary_configure(const mgk_checkpoint *checkpoint, double part, m
     objects found;
     TRY(find_objects(checkpoint, &found));
     TRY(read_real(checkpoint, found.all, "rope_theta", &config->rotary_base));
+    TRY(mgk_checkpoint_real(checkpoint, "rotary_pct", part, &part)); /* gpt_neox before 2026 */
     TRY(read_real(checkpoint, found.all, "partial_rotary_factor", &part));
     if (!(part > 0 && part <= 1))
         return mgk_fail(STATUS_UNSUPPORTED,
