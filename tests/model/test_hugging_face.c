@@ -12,12 +12,28 @@
 
 static const char top[] = MGK_TEST_GOLDEN "/hugging_face/";
 
+/* The toolkit's own file of a model says everything that its folder did. */
+static void check_own_file(const char *folder, const char *expected)
+{
+    static const char own[] = "own.safetensors";
+    mgk_device *device;
+    mgk_model *model;
+    assert_ok(mgk_device_open("cpu", MGK_DOUBLE, 1, &device));
+    assert_ok(mgk_model_load(folder, NULL, device, &model));
+    assert_ok(mgk_model_save(model, own, true, NULL, 0, NULL, 0));
+    mgk_model_free(model);
+    mgk_device_close(device);
+    golden_check(own, NULL, expected);
+    unlink(own);
+}
+
 static void check_family(void **state)
 {
     char folder[512], expected[600];
     snprintf(folder, sizeof(folder), "%s%s", top, (const char *)*state);
     snprintf(expected, sizeof(expected), "%s/expected.safetensors", folder);
     golden_check(folder, NULL, expected);
+    check_own_file(folder, expected);
 }
 
 /* Loads a model by the file of its weights. */
@@ -28,6 +44,44 @@ static void test_file_in_folder(void **state)
     snprintf(file, sizeof(file), "%sgpt2/model.safetensors", top);
     snprintf(expected, sizeof(expected), "%sgpt2/expected.safetensors", top);
     golden_check(file, NULL, expected);
+}
+
+/* A part's own configuration may lack what is usual; sizes of tensors tell which values it got. */
+static void test_usual_parts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *config, *part, *says;
+    } cases[] = {
+        {"{\"model_type\": \"clip\", \"text_config\": {}}", "text", "expected [49408,512]"},
+        {"{\"model_type\": \"clip\", \"vision_config\": {}}", "vision", "expected [768,3,32,32]"},
+        {"{\"model_type\": \"siglip\", \"text_config\": {}}", "text", "expected [32000,768]"},
+        {"{\"model_type\": \"siglip\", \"vision_config\": {}}", "vision", "expected [768,3,16,16]"},
+        {"{\"model_type\": \"clip\", \"text_config\": {\"vocab_size\": 5}, "
+         "\"text_config_dict\": {\"vocab_size\": 7}}",
+         "text", "expected [7,512]"},
+        {"{\"model_type\": \"clip\", \"text_config\": {\"vocab_size\": 5}, "
+         "\"text_config_dict\": null}",
+         "text", "expected [5,512]"},
+        {"{\"model_type\": \"clip\"}", "text", "\"text_config\" is not an object"},
+    };
+    char path[512];
+    mgk_mapping weights;
+    snprintf(path, sizeof(path), "%sclip/model.safetensors", top);
+    assert_ok(mgk_map_file(path, &weights));
+    assert_ok(mgk_write_file("model.safetensors", true, weights.data, weights.size));
+    mgk_unmap_file(&weights);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        mgk_model *model;
+        const mgk_model_options options = {.part = cases[i].part};
+        assert_ok(mgk_write_file("config.json", true, cases[i].config, strlen(cases[i].config)));
+        assert_int_not_equal(mgk_model_load("model.safetensors", &options, NULL, &model),
+                             STATUS_OK);
+        if (!strstr(mgk_fail_message(), cases[i].says))
+            fail_msg("\"%s\" does not say \"%s\"", mgk_fail_message(), cases[i].says);
+    }
+    unlink("config.json");
+    unlink("model.safetensors");
 }
 
 /* Folders with a model of text and one of pictures. */
@@ -204,6 +258,8 @@ int main(void)
                                            "xlm-roberta-padded",
                                            "camembert",
                                            "bert-padded",
+                                           "data2vec-text",
+                                           "ernie",
                                            "electra",
                                            "electra-wide",
                                            "albert",
@@ -220,11 +276,11 @@ int main(void)
                                            "modernbert",
                                            "modernbert-biased"};
     enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
-    enum { OTHERS = 5 };
+    enum { OTHERS = 6 };
     struct CMUnitTest tests[OTHERS + FAMILIES] = {
         cmocka_unit_test(test_file_in_folder), cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_remark),         cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_rotary_refused),
+        cmocka_unit_test(test_usual_parts),    cmocka_unit_test(test_remark),
+        cmocka_unit_test(test_refused),        cmocka_unit_test(test_rotary_refused),
     };
     for (int i = 0; i < FAMILIES; i++)
         tests[OTHERS + i] = (struct CMUnitTest){.name = families[i],

@@ -46,7 +46,7 @@ head -c 100 model.safetensors >header_cut
 head -c "$(($(wc -c <model.safetensors) - 7))" model.safetensors >data_cut
 { printf '\377\377\377\377\377\377\377\177{'; tail -c +10 model.safetensors; } >huge_header
 sed 's/"shape":\[256,4\]/"shape":[4,256]/' model.safetensors >wrong_shape
-sed 's/"layers\\":2/"layers\\":9/' model.safetensors >too_few_tensors
+sed 's/"layers\\":2/"layers\\":9/; s/"layer_groups\\":2/"layer_groups\\":9/' model.safetensors >too_few_tensors
 sed 's/"heads\\":2/"heads\\":0/' model.safetensors >wrong_config
 sed 's/"F32"/"F99"/' model.safetensors >wrong_type
 sed 's/{/[/2' model.safetensors >wrong_json

@@ -164,6 +164,8 @@ static const encoder_type encoder_types[] = {
     {"roberta", &bert_names, &bert_keys, "gelu", 1, true, 2, 0},
     {"xlm-roberta", &bert_names, &bert_keys, "gelu", 1, true, 2, 0},
     {"camembert", &bert_names, &bert_keys, "gelu", 1, true, 2, 0},
+    {"data2vec-text", &bert_names, &bert_keys, "gelu", 1, true, 2, 0},
+    {"ernie", &bert_names, &bert_keys, "gelu", 0, false, 2, 0},
     {"distilbert", &distilbert_names, &distilbert_keys, "gelu", 0, false, 0, 0},
     {"electra", &bert_names, &bert_keys, "gelu", 0, false, 2, 128},
     {"albert", &albert_names, &bert_keys, "gelu_new", 0, false, 2, 128},
@@ -186,6 +188,11 @@ static mgk_status refuse_variants(const mgk_checkpoint *checkpoint)
 {
     const char *positions;
     int inner;
+    bool tasks;
+    TRY(mgk_checkpoint_flag(checkpoint, "use_task_id", false, &tasks));
+    if (tasks)
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: use_task_id is not known",
+                        checkpoint->config_path);
     TRY(mgk_checkpoint_string(checkpoint, "position_embedding_type", "absolute", &positions));
     if (strcmp(positions, "absolute") != 0)
         return mgk_fail(STATUS_UNSUPPORTED, "%s: position_embedding_type \"%.64s\" is not known",
@@ -208,6 +215,11 @@ static mgk_status configure_positions(const mgk_checkpoint *checkpoint, const en
         if (config->padding < 0 || config->padding >= config->vocabulary)
             return mgk_fail(STATUS_FORMAT, "%s: pad_token_id %d: expected 0 to %d",
                             checkpoint->config_path, config->padding, config->vocabulary - 1);
+        if (config->length <= config->padding + 1)
+            return mgk_fail(
+                STATUS_FORMAT,
+                "%s: max_position_embeddings %d: expected more than pad_token_id %d + 1",
+                checkpoint->config_path, config->length, config->padding);
         config->length -= config->padding + 1;
     } else if (config->padding < 0 || config->padding >= config->vocabulary) {
         config->padding = -1;
@@ -364,8 +376,9 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
     return STATUS_OK;
 }
 
-static const char *const types[] = {"bert",    "roberta", "xlm-roberta", "camembert", "distilbert",
-                                    "electra", "albert",  "mpnet",       NULL};
+static const char *const types[] = {"bert",          "roberta", "xlm-roberta", "camembert",
+                                    "data2vec-text", "ernie",   "distilbert",  "electra",
+                                    "albert",        "mpnet",   NULL};
 
 const mgk_model_format mgk_format_bert = {.name = "Hugging Face's bert and its relatives",
                                           .model_types = types,

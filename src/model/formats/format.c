@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "model/formats/clip.h"
 #include "model/formats/hugging_face.h"
 #include "model/formats/unused.h"
 
@@ -123,7 +124,7 @@ static mgk_status find_format(mgk_checkpoint *checkpoint, const mgk_model_option
             return STATUS_OK;
     }
     TRY(mgk_hugging_face_tell_type(checkpoint));
-    TRY(mgk_hugging_face_enter_part(checkpoint, options->part, options->usual_part));
+    TRY(mgk_clip_enter_part(checkpoint, options->part, options->usual_part));
     TRY(mgk_checkpoint_string(checkpoint, "model_type", NULL, &type));
     for (size_t i = 0; type && i < FORMATS; i++) {
         *out = registry[i];

@@ -45,35 +45,6 @@ mgk_status mgk_hugging_face_tell_type(mgk_checkpoint *checkpoint)
     return is_bare_bert(checkpoint) ? tell(checkpoint, "bert") : STATUS_OK;
 }
 
-mgk_status mgk_hugging_face_enter_part(mgk_checkpoint *checkpoint, const char *part,
-                                       const char *usual)
-{
-    const char *type, *chosen = part ? part : usual;
-    char key[32], own[64];
-    TRY(mgk_checkpoint_string(checkpoint, "model_type", "", &type));
-    if (strcmp(type, "clip") != 0 && strcmp(type, "siglip") != 0)
-        return part ? mgk_fail(STATUS_USAGE, "`part`: %s has one model", checkpoint->path)
-                    : STATUS_OK;
-    if (!chosen || (strcmp(chosen, "text") != 0 && strcmp(chosen, "vision") != 0))
-        return mgk_fail(STATUS_USAGE,
-                        "%s has a model of text and one of pictures: expected \"text\" or "
-                        "\"vision\" for `part`",
-                        checkpoint->path);
-    snprintf(key, sizeof(key), "%s_config", chosen);
-    snprintf(own, sizeof(own), "%.10s_%s_model", type, chosen);
-    cJSON *config = cJSON_DetachItemFromObjectCaseSensitive(checkpoint->config, key);
-    cJSON_DeleteItemFromObjectCaseSensitive(config, "model_type");
-    if (!cJSON_IsObject(config)) {
-        cJSON_Delete(config);
-        return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is not an object", checkpoint->config_path, key);
-    }
-    cJSON_Delete(checkpoint->config);
-    checkpoint->config = config;
-    return mgk_json_add(config, "model_type", cJSON_CreateString(own))
-               ? STATUS_OK
-               : mgk_fail(STATUS_MEMORY, "no memory for config.json");
-}
-
 mgk_status mgk_hugging_face_activation(const mgk_checkpoint *checkpoint, const char *key,
                                        const char *fallback, mgk_activation *out)
 {

@@ -12,14 +12,6 @@
  */
 mgk_status mgk_hugging_face_tell_type(mgk_checkpoint *checkpoint);
 
-/*
- * Of a folder with a model of text and one of pictures (clip, siglip), makes config.json that of
- * one of them: the part, or, if that is NULL, the usual one. STATUS_USAGE: both are NULL, or `part`
- * is given and the folder has no such part.
- */
-mgk_status mgk_hugging_face_enter_part(mgk_checkpoint *checkpoint, const char *part,
-                                       const char *usual);
-
 /* The activation under `key` of config.json; STATUS_UNSUPPORTED names an unknown one. */
 mgk_status mgk_hugging_face_activation(const mgk_checkpoint *checkpoint, const char *key,
                                        const char *fallback, mgk_activation *out);
