@@ -67,6 +67,7 @@ typedef struct mgk_parameters {
     mgk_offset distance; /* [H, 2 N - 1], of key j and query i at column j - i + N - 1 */
     mgk_norm embedding_norm;   /* [E] */
     mgk_linear_map projection; /* [C, E] of embeddings, if E is not C */
+    mgk_linear_map back;       /* [E, C] before the output layer; see embedding_outer */
     mgk_layer_offsets *layers; /* [L]; those of a group are equal */
     mgk_norm norm;             /* final norm, see mgk_config_has_final_norm */
     mgk_linear_map classifier; /* [K, C or 4C], followed by ReLU; K is config.classifier */
