@@ -177,9 +177,9 @@ static void count_flops(const mgk_config *config, const mgk_attention_kind *kind
     double embedded =
         (config->embedding_outer ? 0 : placed) + (config->embedding_scale != 1 ? 1 : 0);
     double patch = 2.0 * (double)mgk_patch_size(&config->picture); /* per number of a token */
+    /* with embedding_outer the positions take the place of the bias */
     double map =
         config->embedding != config->dim ? linear(config->embedding, config->dim, true) : 0;
-    /* with embedding_outer the positions take the place of the bias */
     double residuals = layers * 2;
     double all_attention = attention(config, kind, tokens);
     cost->layer_flops = sequences * (tokens * projections(config, kind) + all_attention / layers);
