@@ -136,6 +136,8 @@ mgk_status mgk_llama2c_add(mgk_tensors *tensors, const char *path)
     TRY(mgk_tensors_add_part(
         tensors, path, (mgk_tensors_part){.file = file, .read = read_bytes, .close = close_file}));
     TRY(mgk_file_read(file, 0, HEADER, &h));
+    if (!is_plausible(&h))
+        return mgk_fail(STATUS_FORMAT, "%s: changed while it was read", path);
     sequence s = {.tensors = tensors};
     TRY(add_tensors(&s, &h));
     if (file->size < HEADER || (file->size - HEADER) / sizeof(float) != s.end ||
