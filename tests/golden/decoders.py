@@ -102,8 +102,10 @@ def write(name, kind, config, seed, older=None, check="eager"):
     with double_throughout():
         model = kind(config)
     scatter(model, seed)
+    tied = config.tie_word_embeddings
     model.save_pretrained(folder, state_dict={key: value.float()
-                                              for key, value in model.state_dict().items()})
+                                              for key, value in model.state_dict().items()
+                                              if not (tied and key == "lm_head.weight")})
     os.remove(os.path.join(folder, "generation_config.json"))
     if older:
         with_older_config(folder, **older)

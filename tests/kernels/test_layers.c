@@ -329,6 +329,44 @@ static void turns_heads(workspace *space, size_t rows, size_t cols)
     assert_device_close(space, count, out, copied_, copied);
 }
 
+/* Vectors of `cols` numbers, three in a row, with a gap behind them that stays; and caps. */
+static void norms_groups(workspace *space, size_t rows, size_t cols)
+{
+    enum { GROUPS = 3, GAP = 2 };
+    mgk_device *device = space->device;
+    const size_t stride = GROUPS * cols + GAP, count = rows * stride;
+    const double epsilon = 1e-3, cap = 0.75;
+    const double *x = random_values(space, count), *gain = random_values(space, cols);
+    const double *shift = random_values(space, cols);
+    if (!device->op->group_norm)
+        return;
+    for (int form = 0; form < 4; form++) { /* centred or not, with parameters or not */
+        const bool centred = form & 1, bare = form & 2;
+        double *y = host_array(space, count), *capped = host_array(space, count);
+        for (size_t i = 0; i < count; i++) {
+            y[i] = x[i];
+            capped[i] = cap * tanh(x[i] / cap);
+        }
+        for (size_t v = 0; v < rows * GROUPS; v++) {
+            double *own = y + v / GROUPS * stride + v % GROUPS * cols, sum = 0, squares = 0;
+            for (size_t c = 0; c < cols; c++)
+                sum += centred ? own[c] / (double)cols : 0;
+            for (size_t c = 0; c < cols; c++)
+                squares += (own[c] - sum) * (own[c] - sum) / (double)cols;
+            for (size_t c = 0; c < cols; c++)
+                own[c] = (bare ? 1 : gain[c]) * (own[c] - sum) / sqrt(squares + epsilon) +
+                         (bare || !centred ? 0 : shift[c]);
+        }
+        void *y_ = upload(space, count, x), *capped_ = upload(space, count, x);
+        assert_ok(device->op->group_norm(device, centred, rows, GROUPS, cols, epsilon, y_, stride,
+                                         bare ? NULL : upload(space, cols, gain),
+                                         bare || !centred ? NULL : upload(space, cols, shift)));
+        assert_ok(device->op->soft_cap(device, count, cap, capped_));
+        assert_device_close(space, rows, stride, y_, y);
+        assert_device_close(space, rows, stride, capped_, capped);
+    }
+}
+
 /* rows is the order of the block; both precisions represent each number. */
 static void takes_blocks(workspace *space, size_t rows, size_t cols)
 {
@@ -352,6 +390,7 @@ int main(void)
         {.name = "normalises", .run = normalises},
         {.name = "normalises_by_squares", .run = normalises_by_squares},
         {.name = "turns_heads", .run = turns_heads},
+        {.name = "norms_groups", .run = norms_groups},
         {.name = "backward_of_norm", .run = backward_of_norm},
         {.name = "embeds", .run = embeds},
         {.name = "embeds_backwards", .run = embeds_backwards},

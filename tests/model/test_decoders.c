@@ -12,6 +12,23 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "model/core/pass.h"
+
+/* Writes the model in the toolkit's own format and compares that file with the same results. */
+static void check_converted(const char *folder, const char *expected)
+{
+    mgk_device *device;
+    mgk_model *model;
+    assert_ok(mgk_device_open("cpu", MGK_DOUBLE, 1, &device));
+    assert_ok(mgk_model_load(folder, NULL, device, &model));
+    assert_null(model->remark);
+    assert_false(mgk_model_has_gradients(model));
+    assert_ok(mgk_model_save(model, "converted.safetensors", true, NULL, 0, NULL, 0));
+    mgk_model_free(model);
+    mgk_device_close(device);
+    golden_check("converted.safetensors", NULL, expected);
+    unlink("converted.safetensors");
+}
 
 static void check_family(void **state)
 {
@@ -19,6 +36,7 @@ static void check_family(void **state)
     snprintf(folder, sizeof(folder), MGK_TEST_GOLDEN "/decoders/%s", (const char *)*state);
     snprintf(expected, sizeof(expected), "%s/expected.safetensors", folder);
     golden_check(folder, NULL, expected);
+    check_converted(folder, expected);
 }
 
 static void test_llama2c(void **state)
@@ -28,6 +46,38 @@ static void test_llama2c(void **state)
                  MGK_TEST_GOLDEN "/llama2c/tied.safetensors");
     golden_check(MGK_TEST_GOLDEN "/llama2c/untied.bin", NULL,
                  MGK_TEST_GOLDEN "/llama2c/untied.safetensors");
+}
+
+/* A device that lacks a part of a model says so before anything runs. */
+static void test_device_without_parts(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {{"mistral", "a sliding window"},
+                                           {"gemma3", "a sliding window"},
+                                           {"qwen3", "norms of its queries and keys"},
+                                           {"bloom", "ALiBi"},
+                                           {"olmo", "norms without gain or offset"},
+                                           {"gpt_neox", NULL}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char folder[512];
+        mgk_device *device;
+        mgk_model *model;
+        mgk_pass *pass;
+        const int tokens = strcmp(cases[i][0], "qwen3") == 0 ? 5 : 9; /* as many as its window */
+        snprintf(folder, sizeof(folder), MGK_TEST_GOLDEN "/decoders/%s", cases[i][0]);
+        assert_ok(mgk_device_open("cpu", MGK_SINGLE, 1, &device));
+        assert_ok(mgk_model_load(folder, NULL, device, &model));
+        device->all_parts = false;
+        if (cases[i][1]) {
+            assert_fails(mgk_pass_create(model, 1, tokens, false, &pass), STATUS_UNSUPPORTED);
+            assert_non_null(strstr(mgk_fail_message(), cases[i][1]));
+        } else {
+            assert_ok(mgk_pass_create(model, 1, tokens, false, &pass));
+            mgk_pass_free(pass);
+        }
+        mgk_model_free(model);
+        mgk_device_close(device);
+    }
 }
 
 /* A file that is cut off, or has a number too many, is not one of llama2.c. */
@@ -88,10 +138,11 @@ int main(void)
         "gptj",
     };
     enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
-    enum { OTHERS = 2 };
+    enum { OTHERS = 3 };
     struct CMUnitTest tests[OTHERS + FAMILIES] = {
         cmocka_unit_test(test_llama2c),
         cmocka_unit_test(test_llama2c_size),
+        cmocka_unit_test(test_device_without_parts),
     };
     for (int i = 0; i < FAMILIES; i++)
         tests[OTHERS + i] = (struct CMUnitTest){.name = families[i],

@@ -213,6 +213,11 @@ static mgk_status configure_positions(const mgk_checkpoint *checkpoint, const en
         if (config->padding < 0 || config->padding >= config->vocabulary)
             return mgk_fail(STATUS_FORMAT, "%s: pad_token_id %d: expected 0 to %d",
                             checkpoint->config_path, config->padding, config->vocabulary - 1);
+        if (config->length <= config->padding + 1)
+            return mgk_fail(
+                STATUS_FORMAT,
+                "%s: max_position_embeddings %d: expected more than pad_token_id %d + 1",
+                checkpoint->config_path, config->length, config->padding);
         config->length -= config->padding + 1;
     } else if (config->padding < 0 || config->padding >= config->vocabulary) {
         config->padding = -1;

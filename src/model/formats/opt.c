@@ -62,8 +62,16 @@ static const mgk_settings opt = {NULL, own};
 static mgk_status adjust(const mgk_checkpoint *checkpoint, mgk_config *config)
 {
     bool affine;
+    int width;
     TRY(mgk_checkpoint_flag(checkpoint, "layer_norm_elementwise_affine", true, &affine));
     config->norm_parameters = affine ? MGK_NORM_ALL : MGK_NORM_NONE;
+    TRY(mgk_checkpoint_integer(checkpoint, "word_embed_proj_dim", config->dim, &width));
+    if (width != config->dim)
+        return mgk_fail(
+            STATUS_UNSUPPORTED,
+            "%s: \"word_embed_proj_dim\" %d is not the width of the model, %d, which is "
+            "not known",
+            checkpoint->config_path, width, config->dim);
     return STATUS_OK;
 }
 

@@ -14,7 +14,7 @@
 #include "model/formats/clip.h"
 #include "model/formats/format.h"
 #include "model/formats/hugging_face.h"
-#include "model/formats/preprocessor.h"
+#include "model/formats/vit_positions.h"
 
 static const mgk_tensor_row rows[] = {
     {.ours = "embedding.patch.weight", .theirs = "embeddings.patch_embeddings.projection.weight"},
@@ -93,20 +93,6 @@ static const mgk_tensor_names gated_names = {anchor, "encoder.layer.", dinov2_ga
 static const mgk_tensor_names clip_names = {clip_anchor, "encoder.layers.", mgk_clip_rows,
                                             clip_rows};
 
-/* The tensors of the embedding besides patches and positions, NULL: the family has none. */
-typedef struct picture_type {
-    const char *type;
-    const mgk_tensor_names *names;
-    const char *class_token, *distillation, *registers, *bias;
-    bool flat;         /* positions are [N, C], the class [C]; not [1, N, C] and [1, 1, C] */
-    bool scaled;       /* layer_scale1 and 2 */
-    bool clip;         /* a norm of embeddings, none at the end */
-    bool interpolates; /* positions, to the number of patches of prepared pictures */
-    double norm_epsilon;
-    const char *activation;
-    const mgk_preprocessor_usual *usual;
-} picture_type;
-
 #define MEAN_OF_CLIP                      \
     {                                     \
         0.48145466, 0.4578275, 0.40821073 \
@@ -135,12 +121,15 @@ static const mgk_preprocessor_usual usual_clip = {.resampling = MGK_RESAMPLING_B
 static const mgk_preprocessor_usual usual_siglip = {
     .resampling = MGK_RESAMPLING_BICUBIC, .mean = HALVES, .deviation = HALVES};
 
+static const char positions[] = "position_embeddings";
+static const char clip_positions[] = "position_embedding.weight";
 static const char class_token[] = "cls_token", bias[] = "patch_embeddings.projection.bias";
 
-static const picture_type picture_types[] = {
+static const mgk_picture_type picture_types[] = {
     {.type = "vit",
      .names = &vit_names,
      .class_token = class_token,
+     .positions = positions,
      .bias = bias,
      .norm_epsilon = 1e-12,
      .activation = "gelu",
@@ -149,6 +138,7 @@ static const picture_type picture_types[] = {
      .names = &vit_names,
      .class_token = class_token,
      .distillation = "distillation_token",
+     .positions = positions,
      .bias = bias,
      .norm_epsilon = 1e-12,
      .activation = "gelu",
@@ -156,6 +146,7 @@ static const picture_type picture_types[] = {
     {.type = "dinov2",
      .names = &dinov2_names,
      .class_token = class_token,
+     .positions = positions,
      .bias = bias,
      .scaled = true,
      .interpolates = true,
@@ -166,6 +157,7 @@ static const picture_type picture_types[] = {
      .names = &dinov2_names,
      .class_token = class_token,
      .registers = "register_tokens",
+     .positions = positions,
      .bias = bias,
      .scaled = true,
      .interpolates = true,
@@ -174,6 +166,7 @@ static const picture_type picture_types[] = {
      .usual = &usual_clip},
     {.type = "clip_vision_model",
      .names = &clip_names,
+     .positions = clip_positions,
      .class_token = "class_embedding",
      .flat = true,
      .clip = true,
@@ -182,6 +175,7 @@ static const picture_type picture_types[] = {
      .usual = &usual_clip},
     {.type = "siglip_vision_model",
      .names = &clip_names,
+     .positions = clip_positions,
      .bias = "patch_embedding.bias",
      .flat = true,
      .norm_epsilon = 1e-6,
@@ -189,8 +183,7 @@ static const picture_type picture_types[] = {
      .usual = &usual_siglip},
 };
 
-/* The row of config.json's model_type, which has been recognised. */
-static const picture_type *type_of(const mgk_checkpoint *checkpoint)
+const mgk_picture_type *mgk_picture_type_of(const mgk_checkpoint *checkpoint)
 {
     const char *own = "";
     if (mgk_checkpoint_string(checkpoint, "model_type", "", &own) == STATUS_OK)
@@ -200,24 +193,9 @@ static const picture_type *type_of(const mgk_checkpoint *checkpoint)
     return &picture_types[0];
 }
 
-enum { MAX_SIDE = 1 << 14, MAX_EXTRA = 1 << 10, LARGEST_GROWTH = 8 };
+enum { MAX_SIDE = 1 << 14 };
 
-/* Tokens before those of the patches, of which so many have positions. */
-static mgk_status count_extra(const mgk_checkpoint *checkpoint, const picture_type *type,
-                              int *placed, int *extra)
-{
-    int registers = 0;
-    *placed = (type->class_token != NULL) + (type->distillation != NULL);
-    if (type->registers)
-        TRY(mgk_checkpoint_integer(checkpoint, "num_register_tokens", 4, &registers));
-    if (registers < 0 || registers > MAX_EXTRA)
-        return mgk_fail(STATUS_FORMAT, "%s: num_register_tokens %d: expected 0 to %d",
-                        checkpoint->config_path, registers, MAX_EXTRA);
-    *extra = *placed + registers;
-    return STATUS_OK;
-}
-
-static mgk_status configure_picture(const mgk_checkpoint *checkpoint, const picture_type *type,
+static mgk_status configure_picture(const mgk_checkpoint *checkpoint, const mgk_picture_type *type,
                                     mgk_config *config)
 {
     mgk_picture_form *picture = &config->picture;
@@ -225,7 +203,7 @@ static mgk_status configure_picture(const mgk_checkpoint *checkpoint, const pict
     TRY(mgk_checkpoint_square(checkpoint, "image_size", 224, &picture->side));
     TRY(mgk_checkpoint_square(checkpoint, "patch_size", 16, &picture->patch));
     TRY(mgk_checkpoint_integer(checkpoint, "num_channels", MGK_CHANNELS, &channels));
-    TRY(count_extra(checkpoint, type, &placed, &picture->extra));
+    TRY(mgk_vit_count_extra(checkpoint, type, &placed, &picture->extra));
     if (channels != MGK_CHANNELS)
         return mgk_fail(STATUS_UNSUPPORTED, "%s: pictures of %d channels, expected %d",
                         checkpoint->config_path, channels, MGK_CHANNELS);
@@ -264,7 +242,7 @@ static mgk_status configure_dinov2(const mgk_checkpoint *checkpoint, mgk_config 
 static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
                             mgk_config *config)
 {
-    const picture_type *type = type_of(checkpoint);
+    const mgk_picture_type *type = mgk_picture_type_of(checkpoint);
     (void)options;
     mgk_config_defaults(MGK_FAMILY_ENCODER, config);
     strcpy(config->attention, "softmax");
@@ -284,160 +262,6 @@ static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_op
     else
         TRY(mgk_checkpoint_needed(checkpoint, "intermediate_size", &config->hidden));
     return configure_picture(checkpoint, type, config);
-}
-
-/* Finds a tensor of the embedding of `count` rows of C, [C] if it is a vector. */
-static mgk_status embedding_tensor(const mgk_checkpoint *checkpoint, const mgk_config *config,
-                                   const picture_type *type, const char *name, size_t count,
-                                   bool vector, const mgk_tensor_info **out)
-{
-    char prefix[MGK_TENSOR_NAME] = "", full[MGK_TENSOR_NAME];
-    const size_t shape[] = {1, count, (size_t)config->dim};
-    const int skipped = vector ? 2 : type->flat ? 1 : 0;
-    mgk_checkpoint_prefix(checkpoint, type->names->anchor, prefix);
-    snprintf(full, sizeof(full), "%.100sembeddings.%.100s", prefix, name);
-    return mgk_checkpoint_expect(checkpoint, full, 3 - skipped, shape + skipped, out);
-}
-
-/* Adds a row [C] of a tensor to values [C]. */
-static mgk_status add_row(const mgk_checkpoint *checkpoint, const mgk_tensor_info *tensor,
-                          size_t row, size_t dim, double *room, double *values)
-{
-    TRY(mgk_tensors_read(checkpoint->tensors, tensor, row * dim, dim, MGK_DTYPE_F64, room));
-    for (size_t c = 0; c < dim; c++)
-        values[c] += room[c];
-    return STATUS_OK;
-}
-
-/* The tensors of positions, and what is added to them; NULL: the family has none. */
-typedef struct embedding_tensors {
-    const mgk_tensor_info *positions, *class_token, *distillation, *registers, *bias;
-    size_t placed, extra, across; /* tokens before patches, with positions; patches in a row */
-} embedding_tensors;
-
-static mgk_status find_embedding(const mgk_checkpoint *checkpoint, const mgk_config *config,
-                                 embedding_tensors *out)
-{
-    const picture_type *type = type_of(checkpoint);
-    int placed = 0, extra = 0, side;
-    *out = (embedding_tensors){.positions = NULL};
-    TRY(count_extra(checkpoint, type, &placed, &extra));
-    TRY(mgk_checkpoint_square(checkpoint, "image_size", 224, &side));
-    out->placed = (size_t)placed;
-    out->extra = (size_t)extra;
-    out->across = (size_t)(side / config->picture.patch);
-    /* A few bytes of configuration must not make a table that is larger than the file by far. */
-    if (mgk_picture_patches(&config->picture) > LARGEST_GROWTH * out->across)
-        return mgk_fail(STATUS_UNSUPPORTED,
-                        "%s: pictures of %d pixels, more than %d times the model's %d",
-                        checkpoint->config_path, config->picture.side, LARGEST_GROWTH, side);
-    const struct {
-        const char *name;
-        size_t count;
-        bool vector;
-        const mgk_tensor_info **tensor;
-    } parts[] = {
-        {type->names == &clip_names ? "position_embedding.weight" : "position_embeddings",
-         out->placed + out->across * out->across, false, &out->positions},
-        {type->class_token, 1, type->flat, &out->class_token},
-        {type->distillation, 1, false, &out->distillation},
-        {type->registers, out->extra - out->placed, false, &out->registers},
-        {type->bias, 1, true, &out->bias},
-    };
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-        if (parts[i].name)
-            TRY(embedding_tensor(checkpoint, config, type, parts[i].name, parts[i].count,
-                                 parts[i].vector, parts[i].tensor));
-    return STATUS_OK;
-}
-
-/* Cubic convolution (Keys 1981), a = -3/4, as in torch. */
-static double cubic(double x)
-{
-    const double a = -0.75;
-    x = fabs(x);
-    if (x <= 1)
-        return ((a + 2) * x - (a + 3)) * x * x + 1;
-    return x < 2 ? ((x * a - 5 * a) * x + 8 * a) * x - 4 * a : 0;
-}
-
-/*
- * values [to, to, C] = table [from, from, C], each number interpolated over its 4 x 4 neighbours;
- * beyond the edge the last one repeats.
- */
-static void interpolate(const double *table, size_t from, size_t to, size_t dim, double *values)
-{
-    const double step = (double)from / (double)to;
-    for (size_t y = 0; y < to; y++)
-        for (size_t x = 0; x < to; x++) {
-            const double down = ((double)y + 0.5) * step - 0.5,
-                         over = ((double)x + 0.5) * step - 0.5;
-            double *out = values + (y * to + x) * dim;
-            memset(out, 0, dim * sizeof(*out));
-            for (int i = -1; i <= 2; i++)
-                for (int j = -1; j <= 2; j++) {
-                    const double row = floor(down) + i, column = floor(over) + j;
-                    const double last = (double)from - 1;
-                    const double weight = cubic(down - row) * cubic(over - column);
-                    const double *cell = table + ((size_t)fmin(fmax(row, 0), last) * from +
-                                                  (size_t)fmin(fmax(column, 0), last)) *
-                                                     dim;
-                    for (size_t c = 0; c < dim; c++)
-                        out[c] += weight * cell[c];
-                }
-        }
-}
-
-/* values [patches, C]: the positions of the patches, of as many as a picture has. */
-static mgk_status read_patch_positions(const mgk_checkpoint *checkpoint, const mgk_config *config,
-                                       const embedding_tensors *found, double *values)
-{
-    const size_t dim = (size_t)config->dim, across = mgk_picture_patches(&config->picture);
-    const size_t first = found->placed * dim, count = found->across * found->across * dim;
-    double *table;
-    if (found->across == across)
-        return mgk_tensors_read(checkpoint->tensors, found->positions, first, count, MGK_DTYPE_F64,
-                                values);
-    TRY(mgk_alloc(count, sizeof(*table), &table));
-    mgk_status status =
-        mgk_tensors_read(checkpoint->tensors, found->positions, first, count, MGK_DTYPE_F64, table);
-    if (status == STATUS_OK)
-        interpolate(table, found->across, across, dim, values);
-    mgk_free(table);
-    return status;
-}
-
-/*
- * values [N, C], or NULL: positions, and what each token has apart from its patch: the class,
- * distillation or register token, or the bias of the patch map.
- */
-static mgk_status compute_positions(const mgk_checkpoint *checkpoint, const mgk_config *config,
-                                    const mgk_recipe *recipe, const mgk_parameter *parameter,
-                                    double *values)
-{
-    const size_t dim = (size_t)config->dim, tokens = (size_t)config->length;
-    embedding_tensors found;
-    double *room;
-    mgk_status status = STATUS_OK;
-    (void)recipe, (void)parameter;
-    TRY(find_embedding(checkpoint, config, &found));
-    if (!values)
-        return STATUS_OK;
-    const mgk_tensor_info *const first[] = {found.class_token, found.distillation};
-    TRY(mgk_alloc(dim, sizeof(*room), &room));
-    memset(values, 0, found.extra * dim * sizeof(*values));
-    CHECK(read_patch_positions(checkpoint, config, &found, values + found.extra * dim));
-    for (size_t t = 0; t < found.placed; t++) {
-        CHECK(add_row(checkpoint, found.positions, t, dim, room, values + t * dim));
-        CHECK(add_row(checkpoint, first[t], 0, dim, room, values + t * dim));
-    }
-    for (size_t t = found.placed; t < found.extra; t++)
-        CHECK(add_row(checkpoint, found.registers, t - found.placed, dim, room, values + t * dim));
-    for (size_t t = found.extra; found.bias && t < tokens; t++)
-        CHECK(add_row(checkpoint, found.bias, 0, dim, room, values + t * dim));
-out:
-    mgk_free(room);
-    return status;
 }
 
 /* The last map of a block, its rows times the scale of the block, the tensor recipe->plus [C]. */
@@ -479,8 +303,8 @@ static bool is_projection_bias(const char *name)
 }
 
 /* Recipes of a layer that are more than names. */
-static mgk_status mend_layer(const mgk_checkpoint *checkpoint, const picture_type *type, int layer,
-                             const char *name, mgk_recipe *out)
+static mgk_status mend_layer(const mgk_checkpoint *checkpoint, const mgk_picture_type *type,
+                             int layer, const char *name, mgk_recipe *out)
 {
     char prefix[MGK_TENSOR_NAME] = "";
     bool biased;
@@ -501,7 +325,7 @@ static mgk_status mend_layer(const mgk_checkpoint *checkpoint, const picture_typ
 static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *config,
                          const mgk_parameter *parameter, mgk_recipe *out)
 {
-    const picture_type *type = type_of(checkpoint);
+    const mgk_picture_type *type = mgk_picture_type_of(checkpoint);
     const size_t patch = (size_t)config->picture.patch;
     const size_t kernel[] = {(size_t)config->dim, MGK_CHANNELS, patch, patch};
     int layer;
@@ -513,7 +337,7 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
         memcpy(out->shape, kernel, sizeof(kernel));
     }
     if (strcmp(name, "embedding.position.weight") == 0)
-        out->compute = compute_positions;
+        out->compute = mgk_vit_positions;
     return layer >= 0 ? mend_layer(checkpoint, type, layer, name, out) : STATUS_OK;
 }
 
