@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Describes a model: configuration, tensors and cost. */
+#include <stdio.h>
+
 #include "base/memory.h"
 #include "describe/describe.h"
 #include "model/core/cost.h"
@@ -57,17 +59,41 @@ static mgk_status add_tensors(const mgk_parameters *parameters, cJSON *tree)
     return STATUS_OK;
 }
 
+/* The score of a kind, or, for softmax with another scale, a cap or a bias, what the model computes
+ * instead. */
+static void describe_score(const mgk_model *model, char *text, size_t size)
+{
+    const mgk_config *config = &model->config;
+    char dot[64] = "q_i.k_j / sqrt(D)", capped[160];
+    const char *bias = config->positions == MGK_POSITIONS_ALIBI ? " + slope_h (j - i)"
+                       : config->buckets > 0                    ? " + bias_h(j - i)"
+                                                                : "";
+    snprintf(text, size, "%s", model->kind->score);
+    if (!model->kind->terms ||
+        (config->attention_scale == 0 && config->attention_cap == 0 && !*bias))
+        return;
+    if (config->attention_scale > 0)
+        snprintf(dot, sizeof(dot), "%.6g q_i.k_j", config->attention_scale);
+    snprintf(capped, sizeof(capped), "%s", dot);
+    if (config->attention_cap > 0)
+        snprintf(capped, sizeof(capped), "%.6g tanh(%s / %.6g)", config->attention_cap, dot,
+                 config->attention_cap);
+    snprintf(text, size, "exp(%s%s)", capped, bias);
+}
+
 mgk_status mgk_describe_model(const char *path, const mgk_job *job, cJSON *tree)
 {
     mgk_status status;
     mgk_model_view file;
     TRY(mgk_model_view_outline(path, job, &file));
     const mgk_model *model = file.model;
+    char score[256];
+    describe_score(model, score, sizeof(score));
     CHECK(mgk_describe_add(tree, "sha256", cJSON_CreateString(file.sha256)));
     CHECK(mgk_describe_add(tree, "kind", cJSON_CreateString("model")));
     if (model->step >= 0)
         CHECK(mgk_describe_add(tree, "training_step", cJSON_CreateNumber((double)model->step)));
-    CHECK(mgk_describe_add(tree, "score", cJSON_CreateString(model->kind->score)));
+    CHECK(mgk_describe_add(tree, "score", cJSON_CreateString(score)));
     if (model->remark)
         CHECK(mgk_describe_add(tree, "remark", cJSON_CreateString(model->remark)));
     CHECK(add_config(&model->config, tree));

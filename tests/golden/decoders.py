@@ -123,7 +123,8 @@ def write(name, kind, config, seed, older=None, check="eager"):
         "ids": torch.where(mask == 1, ids, -1),
         "attention": torch.stack(out.attentions) * pairs,
         "outputs": torch.stack(outputs) * valid[:, :, None],
-        "hidden": out.hidden_states[-1] * valid[:, :, None],
+        "hidden": (outputs[-1] if name == "opt-mapped" else out.hidden_states[-1])
+                  * valid[:, :, None],  # opt maps its last states, which belongs to its output
         "loss": loss_of(out.logits, ids, mask),
     }
     save_file({key: value.double().contiguous() for key, value in expected.items()},
@@ -236,7 +237,10 @@ def write_gpt_like():
           t.FalconConfig(alibi=True, multi_query=False, parallel_attn=False, bias=True, **falcon),
           58, check="sdpa")
     opt = dict(vocab_size=WORDS, hidden_size=16, num_hidden_layers=2, num_attention_heads=4,
-               ffn_dim=20, max_position_embeddings=16, word_embed_proj_dim=16)
+               ffn_dim=20, max_position_embeddings=16)
+    write("opt-mapped", t.OPTForCausalLM,
+          t.OPTConfig(do_layer_norm_before=False, word_embed_proj_dim=12, **opt), 62)
+    opt["word_embed_proj_dim"] = 16
     write("opt", t.OPTForCausalLM, t.OPTConfig(**opt), 59)
     write("opt-post", t.OPTForCausalLM,
           t.OPTConfig(do_layer_norm_before=False, enable_bias=False, activation_function="gelu",

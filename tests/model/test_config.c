@@ -55,6 +55,7 @@ static void assert_same(const mgk_config *a, const mgk_config *b)
     assert_int_equal(a->window, b->window);
     assert_memory_equal(a->local, b->local, sizeof(a->local));
     assert_int_equal(a->branch_norm, b->branch_norm);
+    assert_int_equal(a->embedding_outer, b->embedding_outer);
     assert_int_equal(a->parallel, b->parallel);
     assert_int_equal(a->norm_parameters, b->norm_parameters);
     assert_true(a->alibi_scale == b->alibi_scale);
@@ -355,6 +356,8 @@ static void test_json_refused(void **state)
         {"{\"family\":\"lm\",\"positions\":\"rotary\",\"rotary_scaling\":\"long\","
          "\"head_dim\":2,\"rotary_short\":[1],\"rotary_long\":[-1]}",
          "rotary_long[0]"},
+        {"{\"family\":\"lm\",\"embedding_outer\":true}", "embedding_outer"},
+        {"{\"family\":\"lm\",\"embedding\":64,\"embedding_outer\":true}", "embedding_outer"},
         {"{\"family\":\"lm\",\"local\":1}", "local"},
         {"{\"family\":\"lm\",\"local\":[-1]}", "local"},
         {"{\"family\":\"lm\",\"local\":[4096]}", "local"},

@@ -135,6 +135,7 @@ int main(void)
         "opt",
         "opt-post",
         "opt-bare-norms",
+        "opt-mapped",
         "gptj",
     };
     enum { FAMILIES = sizeof(families) / sizeof(families[0]) };

@@ -290,11 +290,18 @@ static mgk_status check_embedding(const mgk_config *config)
     if (!config->first_norm && config->layer_groups != config->layers)
         return mgk_fail(STATUS_USAGE, "first_norm is false, expected true if layers share norms");
     if (config->embedding != config->dim &&
-        (config->picture.patch > 0 || (config->family == MGK_FAMILY_LM && config->tied)))
+        (config->picture.patch > 0 ||
+         (config->family == MGK_FAMILY_LM && config->tied && !config->embedding_outer)))
         return mgk_fail(STATUS_USAGE,
                         "embedding is %d, expected dim, %d, in a model of pictures or with a tied "
                         "output",
                         config->embedding, config->dim);
+    if (config->embedding_outer &&
+        (config->embedding == config->dim || config->embedding_norm || config->cutoff_count > 0 ||
+         config->positions_skip_padding || config->positions != MGK_POSITIONS_LEARNED))
+        return mgk_fail(STATUS_USAGE,
+                        "embedding_outer is true, expected false without learned positions and "
+                        "another embedding than dim, and with an embedding_norm or cutoffs");
     if (config->relative > 0 &&
         (config->positions == MGK_POSITIONS_ROTARY || config->key_heads != config->heads))
         return mgk_fail(STATUS_USAGE, "relative is %d, expected 0 with rotated or shared keys",

@@ -143,6 +143,8 @@ typedef struct mgk_config {
                          l layer_groups / L, rounded down (ALBERT); 0: L, once resolved */
     int embedding; /* E, 1 to 2^20: tokens and positions are embedded in E numbers, and a map brings
                       them to C if that differs; 0: C, once resolved */
+    bool embedding_outer; /* the map has no bias, learned positions of C numbers follow it, and the
+                             output layer of a language model has a map back to E (OPT) */
     double embedding_scale; /* of tokens, > 0; 0: sqrt(C) (language models) or 1, once resolved */
     bool embedding_norm;    /* a norm before the first layer */
     mgk_positions positions;

@@ -142,7 +142,9 @@ static double logits(const mgk_config *config)
     }
     int head = clusters > 0 ? config->cutoffs[0] + clusters : words;
     double scaled = (config->logit_scale != 1 ? 1 : 0) + (config->logit_cap > 0 ? 6 : 0);
-    return flops + linear(config->dim, head, config->output_bias) + scaled * head;
+    double back = config->embedding_outer ? linear(config->dim, config->embedding, false) : 0;
+    int width = config->embedding_outer ? config->embedding : config->dim;
+    return flops + back + linear(width, head, config->output_bias) + scaled * head;
 }
 
 /* Logits of a sample. */
@@ -179,10 +181,12 @@ static void count_flops(const mgk_config *config, const mgk_attention_kind *kind
         config->positions == MGK_POSITIONS_LEARNED || config->positions == MGK_POSITIONS_SINUSOIDAL
             ? 1
             : 0;
-    double embedded = placed + (config->embedding_scale != 1 ? 1 : 0);
+    double embedded =
+        (config->embedding_outer ? 0 : placed) + (config->embedding_scale != 1 ? 1 : 0);
     double patch = 2.0 * (double)mgk_patch_size(&config->picture) + convolutions(config);
     double map =
         config->embedding != config->dim ? linear(config->embedding, config->dim, true) : 0;
+    /* with embedding_outer the positions take the place of the bias */
     double residuals = layers * 2;
     double all_attention = attention(config, kind, tokens);
     cost->layer_flops = sequences * (tokens * projections(config, kind) + all_attention / layers);

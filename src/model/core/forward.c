@@ -318,8 +318,9 @@ static mgk_status embed_tokens(const mgk_pass *pass, void *y)
     const mgk_parameters *parameters = &pass->model->parameters;
     const mgk_config *config = &pass->model->config;
     const size_t width = (size_t)config->embedding;
-    const void *positions =
-        pass->positions ? pass->positions : mgk_pass_weight(pass, parameters->position);
+    const void *positions = config->embedding_outer ? NULL
+                            : pass->positions       ? pass->positions
+                                                    : mgk_pass_weight(pass, parameters->position);
     TRY(device->op->embed(device, (size_t)pass->sequences, (size_t)pass->tokens, width, pass->ids,
                           config->positions_backward ? pass->lengths : NULL,
                           config->embedding_scale, mgk_pass_weight(pass, parameters->token),
@@ -329,19 +330,23 @@ static mgk_status embed_tokens(const mgk_pass *pass, void *y)
                         : STATUS_OK;
 }
 
-/* A picture's rows are adjacent, so that its positions are the bias of one long row. */
-static mgk_status embed_patches(mgk_pass *pass)
+/* The rows of a sequence are adjacent, so that its positions are the bias of one long row. */
+static mgk_status add_positions(const mgk_pass *pass)
 {
     mgk_device *device = pass->model->device;
-    const mgk_parameters *parameters = &pass->model->parameters;
+    return device->op->bias_activation(device, MGK_ACTIVATION_NONE, (size_t)pass->sequences,
+                                       (size_t)pass->tokens * (size_t)pass->model->config.dim,
+                                       mgk_pass_weight(pass, pass->model->parameters.position),
+                                       pass->embedded, NULL);
+}
+
+static mgk_status embed_patches(mgk_pass *pass)
+{
     const mgk_config *config = &pass->model->config;
-    const mgk_linear_map map = {parameters->patch, MGK_ABSENT};
-    size_t dim = (size_t)config->dim;
-    TRY(mgk_pass_linear(pass, map, mgk_pass_rows(pass), mgk_patch_size(&config->picture), dim,
-                        pass->input, pass->embedded));
-    return device->op->bias_activation(
-        device, MGK_ACTIVATION_NONE, (size_t)pass->sequences, (size_t)pass->tokens * dim,
-        mgk_pass_weight(pass, parameters->position), pass->embedded, NULL);
+    const mgk_linear_map map = {pass->model->parameters.patch, MGK_ABSENT};
+    TRY(mgk_pass_linear(pass, map, mgk_pass_rows(pass), mgk_patch_size(&config->picture),
+                        (size_t)config->dim, pass->input, pass->embedded));
+    return add_positions(pass);
 }
 
 /*
@@ -379,9 +384,7 @@ static mgk_status embed_sounds(mgk_pass *pass)
         TRY(convolve(pass, parameters->convolutions[1], tokens, MGK_SOUND_STRIDE, dim, middle,
                      mgk_at(device, pass->embedded, b * tokens * dim)));
     }
-    return device->op->bias_activation(device, MGK_ACTIVATION_NONE, (size_t)pass->sequences,
-                                       tokens * dim, mgk_pass_weight(pass, parameters->position),
-                                       pass->embedded, NULL);
+    return add_positions(pass);
 }
 
 static mgk_status embed(mgk_pass *pass)
@@ -398,6 +401,8 @@ static mgk_status embed(mgk_pass *pass)
     if (pass->narrow)
         TRY(mgk_pass_linear(pass, parameters->projection, mgk_pass_rows(pass),
                             (size_t)config->embedding, (size_t)config->dim, first, pass->embedded));
+    if (config->embedding_outer)
+        TRY(add_positions(pass));
     return mgk_pass_dropout_add(pass, 0, pass->embedded, NULL, pass->embedded);
 }
 

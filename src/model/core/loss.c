@@ -10,10 +10,16 @@ static mgk_status word_logits(mgk_pass *pass, const void *hidden, size_t first, 
     mgk_device *device = pass->model->device;
     const mgk_config *config = &pass->model->config;
     const mgk_linear_map head = pass->model->parameters.head;
-    const size_t dim = (size_t)config->dim, words = mgk_pass_classes(pass);
+    const size_t full = (size_t)config->dim, words = mgk_pass_classes(pass);
+    const bool outer = config->embedding_outer;
+    const size_t dim = outer ? (size_t)config->embedding : full;
+    const void *state = mgk_at(device, hidden, first * full);
+    if (outer)
+        TRY(mgk_pass_linear(pass, pass->model->parameters.back, count, full, dim, state,
+                            pass->narrow));
     TRY(device->op->multiply(device, false, true, count, words, dim, config->logit_scale,
-                             mgk_at(device, hidden, first * dim), dim,
-                             mgk_pass_weight(pass, head.weight), dim, 0, pass->logits, words));
+                             outer ? pass->narrow : state, dim, mgk_pass_weight(pass, head.weight),
+                             dim, 0, pass->logits, words));
     if (head.bias != MGK_ABSENT)
         TRY(device->op->bias_activation(device, MGK_ACTIVATION_NONE, count, words,
                                         mgk_pass_weight(pass, head.bias), pass->logits, NULL));

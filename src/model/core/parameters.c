@@ -250,13 +250,15 @@ static void append_embedding(builder *b, const mgk_config *config)
         out->token = append(b, "embedding.token.weight", MGK_INITIAL_NORMAL, spread, 2,
                             (size_t)config->vocabulary, width);
     if (config->positions == MGK_POSITIONS_LEARNED)
-        out->position =
-            append(b, "embedding.position.weight", MGK_INITIAL_NORMAL, spread, 2, places, width);
+        out->position = append(b, "embedding.position.weight", MGK_INITIAL_NORMAL, spread, 2,
+                               places, config->embedding_outer ? (size_t)config->dim : width);
     if (config->embedding_norm)
         out->embedding_norm = append_norm(b, config, "embedding.norm", width);
     if (config->embedding != config->dim)
-        out->projection = append_linear(b, "embedding.projection.weight",
-                                        "embedding.projection.bias", (size_t)config->dim, width);
+        out->projection =
+            append_linear(b, "embedding.projection.weight",
+                          config->embedding_outer ? NULL : "embedding.projection.bias",
+                          (size_t)config->dim, width);
 }
 
 static void append_output(builder *b, const mgk_config *config)
@@ -264,6 +266,11 @@ static void append_output(builder *b, const mgk_config *config)
     mgk_parameters *out = b->out;
     size_t dim = (size_t)config->dim, words = (size_t)config->vocabulary;
     size_t clusters = (size_t)config->cutoff_count;
+    if (config->embedding_outer) {
+        const size_t narrow = (size_t)config->embedding;
+        out->back = append_linear(b, "output.projection.weight", NULL, narrow, dim);
+        dim = narrow;
+    }
     out->head.weight = config->tied ? out->token : append_weight(b, "output.weight", words, dim);
     if (config->output_bias)
         out->head.bias = append_bias(b, "output.bias", words);
@@ -315,6 +322,7 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
                             .relative = MGK_ABSENT,
                             .embedding_norm = absent,
                             .projection = absent,
+                            .back = absent,
                             .norm = absent,
                             .classifier = absent,
                             .head = absent,

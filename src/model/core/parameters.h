@@ -68,6 +68,7 @@ typedef struct mgk_parameters {
     mgk_offset distance; /* [buckets, H] biases of classes of distances */
     mgk_norm embedding_norm;   /* [E] */
     mgk_linear_map projection; /* [C, E] of embeddings, if E is not C */
+    mgk_linear_map back;       /* [E, C] before the output layer; see embedding_outer */
     mgk_layer_offsets *layers; /* [L]; those of a group are equal */
     mgk_norm norm;             /* final norm, see mgk_config_has_final_norm */
     mgk_linear_map classifier; /* [K, C or 4C], followed by ReLU; K is config.classifier */

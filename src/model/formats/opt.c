@@ -12,6 +12,8 @@
 static const mgk_tensor_row rows[] = {
     {.ours = "embedding.token.weight", .theirs = "embed_tokens.weight"},
     {.ours = "embedding.position.weight", .theirs = "embed_positions.weight"},
+    {.ours = "embedding.projection.weight", .theirs = "project_in.weight"},
+    {.ours = "output.projection.weight", .theirs = "project_out.weight"},
     {.ours = "norm.weight", .theirs = "final_layer_norm.weight"},
     {.ours = "norm.bias", .theirs = "final_layer_norm.bias"},
     {.ours = NULL},
@@ -66,12 +68,8 @@ static mgk_status adjust(const mgk_checkpoint *checkpoint, mgk_config *config)
     TRY(mgk_checkpoint_flag(checkpoint, "layer_norm_elementwise_affine", true, &affine));
     config->norm_parameters = affine ? MGK_NORM_ALL : MGK_NORM_NONE;
     TRY(mgk_checkpoint_integer(checkpoint, "word_embed_proj_dim", config->dim, &width));
-    if (width != config->dim)
-        return mgk_fail(
-            STATUS_UNSUPPORTED,
-            "%s: \"word_embed_proj_dim\" %d is not the width of the model, %d, which is "
-            "not known",
-            checkpoint->config_path, width, config->dim);
+    config->embedding = width;
+    config->embedding_outer = width != config->dim;
     return STATUS_OK;
 }
 
