@@ -66,7 +66,7 @@ static void describe_score(const mgk_model *model, char *text, size_t size)
     const mgk_config *config = &model->config;
     char dot[64] = "q_i.k_j / sqrt(D)", capped[160];
     const char *bias = config->positions == MGK_POSITIONS_ALIBI ? " + slope_h (j - i)"
-                       : config->distance_bias                  ? " + bias_h(j - i)"
+                       : config->buckets > 0                    ? " + bias_h(j - i)"
                                                                 : "";
     snprintf(text, size, "%s", model->kind->score);
     if (!model->kind->terms ||

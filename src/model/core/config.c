@@ -302,8 +302,6 @@ static mgk_status check_embedding(const mgk_config *config)
         return mgk_fail(STATUS_USAGE,
                         "embedding_outer is true, expected false without learned positions and "
                         "another embedding than dim, and with an embedding_norm or cutoffs");
-    if (config->distance_bias && config->positions == MGK_POSITIONS_ALIBI)
-        return mgk_fail(STATUS_USAGE, "distance_bias is true, expected false with \"alibi\"");
     if (config->relative > 0 &&
         (config->positions == MGK_POSITIONS_ROTARY || config->key_heads != config->heads))
         return mgk_fail(STATUS_USAGE, "relative is %d, expected 0 with rotated or shared keys",

@@ -184,7 +184,6 @@ static void count_flops(const mgk_config *config, const mgk_attention_kind *kind
     double embedded =
         (config->embedding_outer ? 0 : placed) + (config->embedding_scale != 1 ? 1 : 0);
     double patch = 2.0 * (double)mgk_patch_size(&config->picture) + convolutions(config);
-    /* with embedding_outer the positions take the place of the bias */
     double map =
         config->embedding != config->dim ? linear(config->embedding, config->dim, true) : 0;
     double residuals = layers * 2;
