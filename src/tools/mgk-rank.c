@@ -267,8 +267,7 @@ int main(int argc, char **argv)
     };
     const mgk_program program = {
         .name = "mgk-rank",
-        .usage = "(IN... | --model MODEL (--text FILE... | --tokens FILE | --task TASK | --images "
-                 "FILE... | --audio FILE...)) "
+        .usage = "(IN... | --model MODEL (--text FILE... | --tokens FILE | ...)) "
                  "[-o OUT.(csv|json|h5)] [options]",
         .summary = "Counts numerical ranks of attention matrices. Prints a table of the layers on "
                    "standard output, with histograms on a terminal.",

@@ -27,7 +27,7 @@ echo text >text.txt
 printf '\211HDF\r\n\032\n' >short.h5
 fails 2 'either files of matrices or --model'
 fails 2 'either files of matrices or --model' a.h5 --model m.safetensors --text text.txt
-fails 2 'one of --text, --tokens, --task and --images' --model m.safetensors
+fails 2 'one of --text, --tokens, --task, --images and --audio' --model m.safetensors
 fails 2 '--text is about --model' a.h5 --text text.txt
 fails 2 '--article-per-file is about --model' a.h5 --article-per-file
 fails 2 'the precision is about --model' a.h5 --precision double
