@@ -438,19 +438,19 @@ for end in "1 INT" "137 KILL"; do
     [ ! -e k.csv.part ] || complain "a journal is left"
 done
 
-# ---- an interrupted pruning: the journal has settings, 40 samples, 3 of 12 orders; then 15 orders of two models
-prune="--text long.txt --samples 40 --measures js --prune -q"
+# ---- an interrupted pruning: the journal has settings, 16 samples, 3 of 12 orders; then 15 orders of two models
+prune="--text long.txt --samples 16 --measures js --prune -q"
 one="--model long.safetensors $prune" two="--model long.safetensors long.safetensors $prune"
 "$diversity" $one -o whole.csv --force >out.txt || complain "a pruning"
-ends 137 KILL 43 $one
-orders=$(($(wc -l <k.csv.part) - 41))
+ends 137 KILL 19 $one
+orders=$(($(wc -l <k.csv.part) - 17))
 [ "$orders" -ge 3 ] && [ "$orders" -lt 12 ] || complain "$orders orders in a journal"
 fails 2 '"prune" true, not missing' ${one% --measures*} -o k.csv --resume --measures js,importance_ablation
 "$diversity" ${one% -q} -o k.csv --resume >out.txt 2>err.txt || complain "a pruning cannot be resumed"
-grep -q "40 samples are finished already, and $orders of 12 orders of pruning" err.txt || complain "$(cat err.txt)"
+grep -q "16 samples are finished already, and $orders of 12 orders of pruning" err.txt || complain "$(cat err.txt)"
 cmp k.csv whole.csv || complain "a resumed pruning differs"
 "$diversity" $two -o whole.csv --force >out.txt || complain "a pruning of two"
-ends 1 INT 95 $two
+ends 1 INT 47 $two
 grep -q '; continue with --resume$' err.txt || complain "$(cat err.txt)"
 "$diversity" $two -o k.csv --resume >out.txt || complain "a pruning of two cannot be resumed"
 cmp k.csv whole.csv || complain "a resumed pruning of two differs"
