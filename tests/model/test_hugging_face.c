@@ -240,6 +240,52 @@ static void test_rotary_refused(void **state)
     }
 }
 
+#define SIZES                                                                          \
+    "\"num_attention_heads\": 4, \"hidden_size\": 16, \"num_hidden_layers\": 2, "      \
+    "\"intermediate_size\": 20, \"vocab_size\": 37, \"max_position_embeddings\": 16, " \
+    "\"n_head\": 4, \"n_heads\": 4, \"n_embd\": 16, \"dim\": 16, \"n_layer\": 2, "     \
+    "\"n_layers\": 2, \"hidden_dim\": 20, \"n_positions\": 16, "
+
+/* Values of config.json that change numbers, or that the reference refuses: refused by name. */
+static void test_values_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const mgk_model_format *format;
+        const char *type, *settings;
+    } cases[] = {
+        {&mgk_format_llama, "llama", "\"is_causal\": false"},
+        {&mgk_format_llama, "llama", "\"is_causal\": null"},
+        {&mgk_format_llama, "llama", "\"use_bidirectional_attention\": true"},
+        {&mgk_format_bert, "bert", "\"is_causal\": false, \"is_decoder\": true"},
+        {&mgk_format_clip_text, "clip_text_model", "\"is_causal\": false"},
+    };
+    mgk_checkpoint checkpoint;
+    char folder[512];
+    snprintf(folder, sizeof(folder), "%sllama", top); /* its tensors do not matter */
+    assert_ok(mgk_checkpoint_open(folder, &checkpoint));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const mgk_model_options usual = {0};
+        mgk_config config;
+        char text[1024], key[64];
+        for (int given = 0; given < 2; given++) { /* the refusal is of this setting alone */
+            snprintf(text, sizeof(text), "{" SIZES "\"model_type\": \"%s\"%s%s}", cases[i].type,
+                     given ? ", " : "", given ? cases[i].settings : "");
+            cJSON_Delete(checkpoint.config);
+            checkpoint.config = cJSON_Parse(text);
+            assert_non_null(checkpoint.config);
+            if ((cases[i].format->configure(&checkpoint, &usual, &config) == STATUS_OK) == given)
+                fail_msg("%s is %s", text, given ? "accepted" : mgk_fail_message());
+        }
+        snprintf(key, sizeof(key), "%.*s", (int)strcspn(cases[i].settings + 1, "\""),
+                 cases[i].settings + 1);
+        if (!strstr(mgk_fail_message(), key))
+            fail_msg("\"%s\" does not say \"%s\"", mgk_fail_message(), key);
+    }
+    mgk_checkpoint_close(&checkpoint);
+}
+#undef SIZES
+
 int main(void)
 {
     static const char *const families[] = {"bert",
@@ -290,6 +336,7 @@ int main(void)
         cmocka_unit_test(test_file_in_folder), cmocka_unit_test(test_parts),
         cmocka_unit_test(test_usual_parts),    cmocka_unit_test(test_remark),
         cmocka_unit_test(test_refused),        cmocka_unit_test(test_rotary_refused),
+        cmocka_unit_test(test_values_refused),
     };
     for (int i = 0; i < FAMILIES; i++)
         tests[OTHERS + i] = (struct CMUnitTest){.name = families[i],

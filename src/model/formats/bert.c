@@ -276,6 +276,8 @@ static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_op
                                     &config->activation));
     TRY(mgk_checkpoint_real(checkpoint, "layer_norm_eps", 1e-12, &config->norm_epsilon));
     TRY(mgk_checkpoint_flag(checkpoint, "is_decoder", false, &config->causal));
+    if (config->causal)
+        TRY(mgk_hugging_face_causal(checkpoint));
     TRY(configure_sharing(checkpoint, type, config));
     TRY(configure_distances(checkpoint, type, config));
     return configure_positions(checkpoint, type, config);

@@ -165,6 +165,8 @@ static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_op
     config->mixtures = 1;
     config->classes = 0;
     config->causal = is_clip(checkpoint);
+    if (config->causal)
+        TRY(mgk_hugging_face_causal(checkpoint));
     config->dropout = 0;
     TRY(mgk_hugging_face_heads(checkpoint, "num_attention_heads", "hidden_size", config));
     TRY(mgk_checkpoint_needed(checkpoint, "num_hidden_layers", &config->layers));

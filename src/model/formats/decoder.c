@@ -100,6 +100,7 @@ mgk_status mgk_decoder_configure(const mgk_checkpoint *checkpoint, const mgk_dec
     config->embedding_scale = 1;
     config->dropout = 0;
     config->head_dim = 0;
+    TRY(mgk_hugging_face_causal(checkpoint));
     TRY(mgk_settings_apply(checkpoint, family->settings, config));
     TRY(set_head_dim(checkpoint, config));
     if (family->adjust)

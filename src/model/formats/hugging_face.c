@@ -85,6 +85,18 @@ mgk_status mgk_hugging_face_heads(const mgk_checkpoint *checkpoint, const char *
     return STATUS_OK;
 }
 
+mgk_status mgk_hugging_face_causal(const mgk_checkpoint *checkpoint)
+{
+    static const char causal[] = "is_causal", both[] = "use_bidirectional_attention";
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(checkpoint->config, causal);
+    bool bidirectional;
+    TRY(mgk_checkpoint_flag(checkpoint, both, false, &bidirectional));
+    if (!bidirectional && (!item || cJSON_IsTrue(item)))
+        return STATUS_OK;
+    return mgk_fail(STATUS_UNSUPPORTED, "%s: \"%s\" has a value that lets queries see later keys",
+                    checkpoint->config_path, bidirectional ? both : causal);
+}
+
 mgk_status mgk_hugging_face_padding(const mgk_checkpoint *checkpoint, mgk_config *config)
 {
     TRY(mgk_checkpoint_integer(checkpoint, "pad_token_id", -1, &config->padding));

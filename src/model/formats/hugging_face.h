@@ -24,6 +24,12 @@ mgk_status mgk_hugging_face_activation_of(const mgk_checkpoint *checkpoint, cons
 mgk_status mgk_hugging_face_heads(const mgk_checkpoint *checkpoint, const char *heads_key,
                                   const char *dim_key, mgk_config *config);
 
+/*
+ * Refuses what lets the queries of a causal model see later keys: "is_causal", false or null, and
+ * "use_bidirectional_attention".
+ */
+mgk_status mgk_hugging_face_causal(const mgk_checkpoint *checkpoint);
+
 /* Sets the id of padding in token files: "pad_token_id", or −1. */
 mgk_status mgk_hugging_face_padding(const mgk_checkpoint *checkpoint, mgk_config *config);
 
