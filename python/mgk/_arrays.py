@@ -160,31 +160,48 @@ def _valid_tokens(mask, lengths, samples, tokens):
     if mask is not None and lengths is not None:
         raise ValueError("expected either attention_mask or lengths")
     if lengths is not None:
-        lengths = np.ascontiguousarray(lengths, dtype=np.int32).reshape(-1)
+        if hasattr(lengths, "detach"):
+            lengths = lengths.detach().cpu()
+        lengths = np.asarray(lengths).reshape(-1)
+        if lengths.dtype.kind not in "iu":
+            raise TypeError("lengths: expected whole numbers")
         if lengths.shape != (samples,):
             raise ValueError(f"lengths: {lengths.size} numbers for {samples} samples")
-        if lengths.min() < 0 or lengths.max() > tokens:
-            raise ValueError(f"lengths: expected 0 to {tokens}")
-        return np.zeros(samples, np.int32), lengths
+        if lengths.min() < 1 or lengths.max() > tokens:
+            raise ValueError(f"lengths: expected 1 to {tokens}")
+        return np.zeros(samples, np.int32), np.ascontiguousarray(lengths, np.int32)
     if mask is None:
         return None, None
-    if hasattr(mask, "detach"):
-        mask = mask.detach().cpu()
-    mask = np.asarray(mask)
+    mask = _numbers_of(mask)
     if mask.shape == (tokens,):
         mask = np.broadcast_to(mask, (samples, tokens))
     if mask.shape != (samples, tokens):
         raise ValueError(f"attention_mask: shape {mask.shape}, expected {(samples, tokens)}")
-    if not np.isin(mask, (0, 1)).all():
+    blocks = [block_of(row, number) for number, row in enumerate(mask)]
+    first, lengths = zip(*blocks)
+    return np.array(first, np.int32), np.array(lengths, np.int32)
+
+
+def _numbers_of(mask):
+    """A mask as an array of numpy."""
+    if hasattr(mask, "detach"):
+        mask = mask.detach().cpu()
+    try:
+        return np.asarray(mask)
+    except ValueError:
+        raise ValueError("attention_mask: expected rows of the same length") from None
+
+
+def block_of(row, sample):
+    """The first valid token and the number of valid tokens in a row of a mask."""
+    if row.dtype.kind not in "biuf" or not np.isin(row, (0, 1)).all():
         raise ValueError("attention_mask: expected 1 for tokens and 0 for padding")
-    mask = mask.astype(bool)
-    lengths = mask.sum(axis=1, dtype=np.int32)
-    first = np.where(lengths > 0, mask.argmax(axis=1), 0).astype(np.int32)
-    last = tokens - mask[:, ::-1].argmax(axis=1)
-    holes = np.flatnonzero((lengths > 0) & (last - first != lengths))
-    if holes.size:
-        raise ValueError(f"attention_mask: sample {holes[0]} has padding between its tokens")
-    return first, lengths
+    valid = np.flatnonzero(row)
+    if not valid.size:
+        raise ValueError(f"attention_mask: sample {sample} has no tokens")
+    if valid[-1] - valid[0] + 1 != valid.size:
+        raise ValueError(f"attention_mask: sample {sample} has padding between its tokens")
+    return valid[0], valid.size
 
 
 def matrices(x, name=None, axes=None, attention_mask=None, lengths=None, allow_half=False):

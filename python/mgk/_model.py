@@ -9,6 +9,7 @@ from typing import Iterator, NamedTuple, Sequence
 
 import numpy as np
 
+from ._arrays import block_of
 from ._library import as_list, call, check, fill, text_of, types
 from ._progress import Progress, warn
 from ._typing import Array, Follow, Numbers, Path, Texts
@@ -36,7 +37,14 @@ def _numbers(values, what):
     """A C array of whole numbers, and its length; None: all."""
     if values is None:
         return None, 0
-    numbers = [operator.index(v) for v in as_list(values, what)]
+    try:
+        numbers = [operator.index(v) for v in as_list(values, what)]
+    except TypeError:
+        raise TypeError(f"{what}: expected whole numbers, not {values!r}") from None
+    if any(not -_MOST <= v <= _MOST for v in numbers):
+        raise ValueError(f"{what}: a number is out of range")
+    if len(set(numbers)) != len(numbers):
+        raise ValueError(f"{what}: a number is repeated")
     return (c.c_int * len(numbers))(*numbers), len(numbers)
 
 
@@ -52,7 +60,8 @@ def texts_of(texts, mask=None):
         texts = texts["input_ids"]
     if isinstance(texts, str):
         texts = [texts]
-    if isinstance(texts, bytes) or not hasattr(texts, "__iter__"):
+    is_scalar = getattr(texts, "ndim", 1) == 0
+    if isinstance(texts, bytes) or not hasattr(texts, "__iter__") or is_scalar:
         raise TypeError(f"texts: expected a list of str, not {type(texts).__name__}")
     if hasattr(texts, "detach"):
         texts = texts.detach().cpu()
@@ -65,14 +74,17 @@ def texts_of(texts, mask=None):
 
 
 def _unpadded(texts, mask):
-    """The ids where the mask is 1."""
+    """The ids where the mask is 1: a block in each row."""
     if hasattr(mask, "detach"):
         mask = mask.detach().cpu()
-    mask = np.asarray(mask)
+    mask = [np.asarray(row) for row in mask] if hasattr(mask, "__iter__") else []
     rows = [text if isinstance(text, str) else np.asarray(text) for text in texts]
-    if any(isinstance(row, str) for row in rows) or mask.shape != (len(rows), rows[0].size):
+    if any(isinstance(row, str) for row in rows) or (
+        [row.shape for row in rows] != [row.shape for row in mask]
+    ):
         raise ValueError("attention_mask: expected as many numbers as there are token ids")
-    return [row[chosen != 0] for row, chosen in zip(rows, mask)]
+    blocks = [block_of(row, number) for number, row in enumerate(mask)]
+    return [row[first : first + length] for row, (first, length) in zip(rows, blocks)]
 
 
 def ids_of(text, padding=-1):
@@ -234,8 +246,8 @@ class Model:
         layers, layer_count = _numbers(layers, "layers")
         heads, head_count = _numbers(heads, "heads")
         shape = (
-            len(set(layers)) if layers else self.layers,
-            len(set(heads)) if heads else self.heads,
+            layer_count or self.layers,
+            head_count or self.heads,
             ids.size,
             ids.size,
         )
@@ -251,6 +263,10 @@ class Model:
             head_count,
             out.ctypes.data_as(c.POINTER(c.c_double)),
         )
+        # The library gives them in the order of the model.
+        for axis, chosen in enumerate((layers, heads)):
+            if chosen and list(chosen) != sorted(chosen):
+                out = out.take(np.argsort(np.argsort(chosen)), axis)
         return out
 
     @property
@@ -323,13 +339,14 @@ def attention(
         One sample each, tokenised as the model expects. Ids, in lists or an array, are taken as
         they are, without -1 and the model's padding at their end.
     layers, heads : int or list of int, optional
-        All by default; they count from 0.
+        All by default; they count from 0, and come in the order given.
     length : int, optional
         Cut texts to so many tokens; by default to the positions of the model.
     precision : {'single', 'double'}
         Compute and return float32, or float64.
     attention_mask : array, optional
-        0 where token ids are padding, as tokenizers give it.
+        1 for tokens and 0 for padding, as tokenizers give it, with one block of ones in each row.
+        Padding is left out: with padding on the left, rows and columns move to the front.
     device, threads
         As for `Model`, which has its own.
     return_lengths : bool

@@ -120,11 +120,17 @@ class Masks(unittest.TestCase):
             {"attention_mask": self.right[:, 1:]},
             {"lengths": [1, 2]},
             {"lengths": [1, 2, 10]},
+            {"lengths": [1, 2, 0]},
+            {"lengths": [1, 2, 1 << 40]},
+            {"attention_mask": np.zeros_like(self.right)},
             {"attention_mask": self.right, "lengths": self.lengths},
             {"attention_mask": 2 * self.right},
         ):
             with self.assertRaises(ValueError):
                 mgk.ranks(self.a, **how)
+        for lengths in ([1.5, 1, 1], [True, True, True]):
+            with self.assertRaisesRegex(TypeError, "lengths: expected whole numbers"):
+                mgk.ranks(self.a, lengths=lengths)
 
 
 class Refusals(unittest.TestCase):

@@ -27,7 +27,15 @@ class Attention(unittest.TestCase):
         whole = mgk.attention(MODEL, TEXTS[0], precision="double")
         self.assertEqual(whole.dtype, np.float64)
         part = mgk.attention(MODEL, TEXTS[0], precision="double", layers=[4, 1], heads=2)
-        np.testing.assert_array_equal(part, whole[:, [1, 4], 2:3])
+        np.testing.assert_array_equal(part, whole[:, [4, 1], 2:3])
+        part = mgk.attention(MODEL, TEXTS[0], precision="double", layers=[4, 0, 1], heads=[3, 0])
+        np.testing.assert_array_equal(part, whole[:, [4, 0, 1]][:, :, [3, 0]])
+        with mgk.Model(MODEL, precision="double") as model:
+            (sample,) = model.samples(TEXTS[0], layers=[1, 0])
+        np.testing.assert_array_equal(sample.attention, whole[0, [1, 0]])
+        for repeated in ({"layers": [0, 0]}, {"heads": [1, 2, 1]}):
+            with self.assertRaisesRegex(ValueError, "repeated"):
+                mgk.attention(MODEL, TEXTS[0], **repeated)
         short = mgk.attention(MODEL, TEXTS[0], precision="double", length=7)
         np.testing.assert_allclose(short, whole[..., :7, :7], atol=1e-12)
 
@@ -63,6 +71,27 @@ class Attention(unittest.TestCase):
                 mgk.attention(BERT, left, attention_mask=wrong)
         with self.assertRaisesRegex(ValueError, "attention_mask"):
             mgk.attention(MODEL, TEXTS, attention_mask=mask)
+
+    def test_masks_that_are_none(self):
+        ids = [[5, 6, 7, 8], [5, 6, 7, 8]]
+        ones = [1, 1, 1, 1]
+        for row, message in (
+            ([0.0, 0.0, -1e9, -1e9], "1 for tokens"),
+            ([1, 2, 1, 1], "1 for tokens"),
+            ([1, 1, 1, np.nan], "1 for tokens"),
+            ([1, 0, 1, 1], "sample 1 has padding between"),
+            ([0, 0, 0, 0], "sample 1 has no tokens"),
+            ([1, 1, 1], "as many numbers"),
+        ):
+            with self.assertRaisesRegex(ValueError, message):
+                mgk.attention(BERT, ids, attention_mask=[ones, row])
+        ragged = [[5, 6, 7], [5, 6]]
+        np.testing.assert_array_equal(
+            mgk.attention(BERT, ragged, attention_mask=[[0, 1, 1], [1.0, 1.0]]),
+            mgk.attention(BERT, [[6, 7], [5, 6]]),
+        )
+        with self.assertRaisesRegex(ValueError, "as many numbers"):
+            mgk.attention(BERT, ragged, attention_mask=[[1, 1, 1], [1, 1, 0]])
 
     def test_golden(self):
         """The attention that transformers computes for a tiny BERT."""
@@ -141,7 +170,7 @@ class Dump(unittest.TestCase):
 
 class Refusals(unittest.TestCase):
     def test_types(self):
-        for texts in (None, 3, b"text", [b"text"], [1.5], [["a", "b"]], [None]):
+        for texts in (None, 3, np.array(5), b"text", [b"text"], [1.5], [["a", "b"]], [None]):
             with self.assertRaises(TypeError):
                 mgk.attention(MODEL, texts)
         for texts in ([], [[]], [""], ["text", ""]):

@@ -121,7 +121,8 @@ static void other_numbers_are_refused(void **state)
 {
     (void)state;
     static const int64_t gap[] = {1, 1, 0, 1, 0}, two[] = {1, 2, 0, 0, 0},
-                         minus[] = {1, -1, 0, 0, 0}, wide[] = {1, (int64_t)1 << 40, 0, 0, 0};
+                         minus[] = {1, -1, 0, 0, 0}, wide[] = {1, (int64_t)1 << 40, 0, 0, 0},
+                         empty[2][N] = {{1, 1, 0, 0, 0}};
     static const double real[] = {1, 1, 0, 0, 0};
     write_npy(npy, "<i8", false, "(5,)", gap, sizeof(gap));
     expect_refusal(STATUS_UNSUPPORTED, "mask.npy: row 0 of the mask has zeros between its ones");
@@ -131,6 +132,8 @@ static void other_numbers_are_refused(void **state)
     expect_refusal(STATUS_FORMAT, "other numbers than 0 and 1");
     write_npy(npy, "<i8", false, "(1, 5)", wide, sizeof(wide));
     expect_refusal(STATUS_FORMAT, "other numbers than 0 and 1");
+    write_npy(npy, "<i8", false, "(2, 5)", empty, sizeof(empty));
+    expect_refusal(STATUS_FORMAT, "mask.npy: row 1 of the mask has no ones");
     write_npy(npy, "<f8", false, "(1, 5)", real, sizeof(real));
     expect_refusal(STATUS_FORMAT, "no array of integers or booleans");
     write_npy(npy, "<i8", false, "(1, 1, 5)", gap, sizeof(gap));

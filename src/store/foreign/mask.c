@@ -179,6 +179,9 @@ static mgk_status take_row(const char *path, const signed char *values, int32_t 
                             path, sample);
         ++*length;
     }
+    if (*length == 0)
+        return mgk_fail(STATUS_FORMAT, "%s: row %d of the mask has no ones: a sample needs a token",
+                        path, sample);
     return STATUS_OK;
 }
 
