@@ -259,6 +259,18 @@ static void test_values_refused(void **state)
         {&mgk_format_llama, "llama", "\"use_bidirectional_attention\": true"},
         {&mgk_format_bert, "bert", "\"is_causal\": false, \"is_decoder\": true"},
         {&mgk_format_clip_text, "clip_text_model", "\"is_causal\": false"},
+        {&mgk_format_llama, "llama", "\"partial_rotary_factor\": 0.5"},
+        {&mgk_format_llama, "gemma2", "\"sliding_window_pattern\": 3"},
+        {&mgk_format_llama, "gemma3_text", "\"attn_logit_softcapping\": 2"},
+        {&mgk_format_llama, "gemma2",
+         "\"layer_types\": [\"sliding_attention\", \"full_attention\"], \"sliding_window\": null"},
+        {&mgk_format_gpt2, "gptj", "\"rope_theta\": 50"},
+        {&mgk_format_bert, "mpnet", "\"is_decoder\": true"},
+        {&mgk_format_bert, "mpnet", "\"pad_token_id\": 4"},
+        {&mgk_format_bert, "distilbert", "\"layer_norm_eps\": 0.1"},
+        {&mgk_format_modernbert, "modernbert", "\"sliding_window\": 2"},
+        {&mgk_format_modernbert, "modernbert", "\"rope_parameters\": {\"rope_theta\": 50}"},
+        {&mgk_format_modernbert, "modernbert", "\"local_rope_theta\": null"},
     };
     mgk_checkpoint checkpoint;
     char folder[512];

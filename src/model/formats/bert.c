@@ -237,6 +237,22 @@ static mgk_status configure_sharing(const mgk_checkpoint *checkpoint, const enco
     return STATUS_OK;
 }
 
+/* Keys that the reference ignores, because the family has one value. */
+static mgk_status refuse_ignored(const mgk_checkpoint *checkpoint, const encoder_type *type,
+                                 const mgk_config *config)
+{
+    if (config->causal && type->names != &bert_names)
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: is_decoder true: %s has no decoder",
+                        checkpoint->config_path, type->type);
+    if (type->names == &distilbert_names && config->norm_epsilon != 1e-12)
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: layer_norm_eps %g: distilbert has 1e-12",
+                        checkpoint->config_path, config->norm_epsilon);
+    if (type->names == &mpnet_names && config->padding != type->padding)
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: pad_token_id %d: mpnet has %d",
+                        checkpoint->config_path, config->padding, type->padding);
+    return STATUS_OK;
+}
+
 /* Biases by distance; transformers has 32 classes of it whatever the configuration says. */
 static mgk_status configure_distances(const mgk_checkpoint *checkpoint, const encoder_type *type,
                                       mgk_config *config)
@@ -280,7 +296,8 @@ static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_op
         TRY(mgk_hugging_face_causal(checkpoint));
     TRY(configure_sharing(checkpoint, type, config));
     TRY(configure_distances(checkpoint, type, config));
-    return configure_positions(checkpoint, type, config);
+    TRY(configure_positions(checkpoint, type, config));
+    return refuse_ignored(checkpoint, type, config);
 }
 
 /*

@@ -72,6 +72,17 @@ static mgk_status set_usual_layers(const mgk_checkpoint *checkpoint, const mgk_d
     return STATUS_OK;
 }
 
+static bool names_local(const cJSON *list)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list)
+    {
+        if (cJSON_IsString(item) && strcmp(item->valuestring, "sliding_attention") == 0)
+            return true;
+    }
+    return false;
+}
+
 static mgk_status set_local_layers(const mgk_checkpoint *checkpoint, const mgk_decoder *family,
                                    mgk_config *config)
 {
@@ -81,6 +92,10 @@ static mgk_status set_local_layers(const mgk_checkpoint *checkpoint, const mgk_d
         TRY(mgk_checkpoint_flag(checkpoint, "use_sliding_window", false, &used));
     if (!used)
         config->window = 0;
+    if (list && family->local != MGK_LOCAL_ALL && config->window == 0 && names_local(list))
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: \"layer_types\" names sliding_attention, but there is no window",
+                        checkpoint->config_path);
     if ((config->window == 0 && config->local_base == 0) || config->layers < 1 ||
         config->layers > MGK_MAX_LAYERS)
         return STATUS_OK; /* mgk_config_resolve refuses such a number */
@@ -106,8 +121,7 @@ mgk_status mgk_decoder_configure(const mgk_checkpoint *checkpoint, const mgk_dec
     if (family->adjust)
         TRY(family->adjust(checkpoint, config));
     if (config->positions == MGK_POSITIONS_ROTARY)
-        TRY(mgk_rotary_configure(checkpoint, family->rotary_part > 0 ? family->rotary_part : 1,
-                                 config));
+        TRY(mgk_rotary_configure(checkpoint, family->rotary_part, config));
     TRY(set_local_layers(checkpoint, family, config));
     TRY(mgk_hugging_face_padding(checkpoint, config));
     return mgk_hugging_face_output(checkpoint, family->output, family->tied, config);

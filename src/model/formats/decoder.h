@@ -25,7 +25,7 @@ typedef struct mgk_decoder {
     bool tied;          /* the output is the embedding, unless "tie_word_embeddings" says it */
     bool less_one;      /* tensors of norms are gains less 1 */
     bool interleaved;   /* neighbours are rotated */
-    double rotary_part; /* of a head, unless the file says it; 0: all */
+    double rotary_part; /* of a head, unless the file says it; 0: all, always */
     mgk_local_layers local;
     int pattern;
     /* What tables cannot say: settings, after the others were read, and recipes. NULL: nothing. */

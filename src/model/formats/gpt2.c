@@ -90,6 +90,9 @@ static const mgk_settings gpt2 = {&shared, gpt2_own};
 static const mgk_setting gptj_own[] = {
     {"positions", NULL, MGK_POSITIONS_ROTARY},
     {"rotary_dim", "rotary_dim", 64},
+    {NULL, "rope_theta", 10000}, /* its base, whatever the file says */
+    {NULL, "rope_scaling", 0},
+    {NULL, "rope_parameters", 0},
     {"parallel", NULL, MGK_PARALLEL_SHARED},
     {"output_bias", NULL, true},
     {NULL, NULL, 0},

@@ -170,27 +170,34 @@ static const mgk_setting gemma_own[] = {
 };
 static const mgk_settings gemma = {&llama, gemma_own};
 
-static const mgk_setting gemma2_own[] = {
+static const mgk_setting branches_own[] = {
+    /* what gemma2 and gemma3 share */
     {"activation", "hidden_activation", MGK_ACTIVATION_GELU_TANH},
     {"branch_norm", NULL, true},
     {"window", "sliding_window", 4096},
     {"attention_scale", "query_pre_attn_scalar", 256}, /* becomes 1 / sqrt of it */
-    {"attention_cap", "attn_logit_softcapping", 50},
-    {"logit_cap", "final_logit_softcapping", 30},
     {NULL, NULL, 0},
 };
-static const mgk_settings gemma2 = {&gemma, gemma2_own};
+static const mgk_settings branches = {&gemma, branches_own};
+
+static const mgk_setting gemma2_own[] = {
+    {"attention_cap", "attn_logit_softcapping", 50},
+    {"logit_cap", "final_logit_softcapping", 30},
+    {NULL, "sliding_window_pattern", 2},
+    {NULL, NULL, 0},
+};
+static const mgk_settings gemma2 = {&branches, gemma2_own};
 
 static const mgk_setting gemma3_own[] = {
     {"query_norm", NULL, MGK_QUERY_NORM_HEAD},
     {"length", "max_position_embeddings", 131072},
     {"rotary_base", NULL, 1e6},
     {"local_base", "rope_local_base_freq", 10000},
-    {"attention_cap", "attn_logit_softcapping", 0},
+    {NULL, "attn_logit_softcapping", 0},
     {"logit_cap", "final_logit_softcapping", 0},
     {NULL, NULL, 0},
 };
-static const mgk_settings gemma3 = {&gemma2, gemma3_own};
+static const mgk_settings gemma3 = {&branches, gemma3_own};
 
 static const mgk_setting phi3_own[] = {
     {"norm_epsilon", "rms_norm_eps", 1e-5},
@@ -235,6 +242,7 @@ static const mgk_setting cohere_own[] = {
     {"norm_epsilon", "layer_norm_eps", 1e-5},
     {"parallel", NULL, MGK_PARALLEL_SHARED},
     {"length", "max_position_embeddings", 8192},
+    {"rotary_base", NULL, 500000},
     {"logit_scale", "logit_scale", 0.0625},
     {NULL, "use_qk_norm", false},
     {NULL, NULL, 0},
@@ -371,7 +379,7 @@ static const mgk_decoder families[] = {
      .others = &names,
      .rotary_part = 0.5,
      .adjust = adjust_phi},
-    {.type = "phi3", .settings = &phi3, .names = &phi3_names, .others = &names},
+    {.type = "phi3", .settings = &phi3, .names = &phi3_names, .others = &names, .rotary_part = 1},
     {.type = "olmo", .settings = &olmo, .names = &names},
     {.type = "olmo2", .settings = &olmo2, .names = &branch_names, .others = &names},
     {.type = "granite",

@@ -48,7 +48,14 @@ static mgk_status read_base(const mgk_checkpoint *checkpoint, const cJSON *param
                             const char *kind, const char *old, double fallback, double *out)
 {
     const cJSON *own = cJSON_GetObjectItemCaseSensitive(parameters, kind);
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(checkpoint->config, old);
     const char *type = "default";
+    if (cJSON_IsNull(item)) /* once the other base, now an error */
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: %s null is not known", checkpoint->config_path,
+                        old);
+    if (parameters && !own)
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: rope_parameters without \"%s\"",
+                        checkpoint->config_path, kind);
     TRY(mgk_checkpoint_real(checkpoint, old, fallback, out));
     TRY(mgk_checkpoint_real_of(checkpoint, own, "rope_theta", out));
     TRY(mgk_checkpoint_string_of(checkpoint, own, "rope_type", &type));
@@ -64,6 +71,7 @@ static mgk_status read_layers(const mgk_checkpoint *checkpoint, mgk_config *conf
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(checkpoint->config, "layer_types");
     const int layers = config->layers < MGK_MAX_LAYERS ? config->layers : MGK_MAX_LAYERS;
     int every;
+    list = cJSON_IsNull(list) ? NULL : list;
     TRY(mgk_checkpoint_integer(checkpoint, "global_attn_every_n_layers", 3, &every));
     if (every < 1)
         return mgk_fail(STATUS_FORMAT, "%s: global_attn_every_n_layers %d: expected at least 1",
@@ -87,7 +95,7 @@ static mgk_status read_layers(const mgk_checkpoint *checkpoint, mgk_config *conf
 static mgk_status configure_positions(const mgk_checkpoint *checkpoint, mgk_config *config)
 {
     const cJSON *parameters, *scaling;
-    int width;
+    int width, side;
     config->positions = MGK_POSITIONS_ROTARY;
     TRY(mgk_checkpoint_object(checkpoint, "rope_parameters", &parameters));
     TRY(mgk_checkpoint_object(checkpoint, "rope_scaling", &scaling));
@@ -102,6 +110,11 @@ static mgk_status configure_positions(const mgk_checkpoint *checkpoint, mgk_conf
     if (width < 0 || width > 1 << 21)
         return mgk_fail(STATUS_FORMAT, "%s: local_attention %d: expected 0 to %d",
                         checkpoint->config_path, width, 1 << 21);
+    TRY(mgk_checkpoint_integer(checkpoint, "sliding_window", width / 2, &side));
+    if (side != width / 2)
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: sliding_window %d and local_attention %d: expected half of it",
+                        checkpoint->config_path, side, width);
     config->window = width / 2 + 1; /* so many keys on each side, the own one included */
     return read_layers(checkpoint, config);
 }

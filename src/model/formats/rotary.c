@@ -147,13 +147,29 @@ static mgk_status read_long(const mgk_checkpoint *checkpoint, const cJSON *objec
                                   &config->rotary_amplitude);
 }
 
+/* A number that a rope_type needs; transformers has no default for it. */
+static mgk_status need_real(const mgk_checkpoint *checkpoint, const cJSON *object, const char *key)
+{
+    return cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(object, key))
+               ? STATUS_OK
+               : mgk_fail(STATUS_FORMAT, "%s: a rope_type without a \"%s\"",
+                          checkpoint->config_path, key);
+}
+
 static mgk_status read_scaling(const mgk_checkpoint *checkpoint, const cJSON *object,
                                mgk_config *config)
 {
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, "rope_type"));
     TRY(read_type(checkpoint, object, &config->rotary_scaling));
     TRY(read_original(checkpoint, object, config));
+    if (name && strcmp(name, "dynamic") == 0)
+        TRY(need_real(checkpoint, object, "factor"));
     if (config->rotary_scaling == MGK_ROTARY_PLAIN)
         return STATUS_OK;
+    if (config->rotary_scaling == MGK_ROTARY_LLAMA3) {
+        TRY(need_real(checkpoint, object, "low_freq_factor"));
+        TRY(need_real(checkpoint, object, "high_freq_factor"));
+    }
     TRY(read_factor(checkpoint, object, config));
     TRY(mgk_checkpoint_real_of(checkpoint, object, "low_freq_factor", &config->rotary_low));
     TRY(mgk_checkpoint_real_of(checkpoint, object, "high_freq_factor", &config->rotary_high));
@@ -175,17 +191,34 @@ static mgk_status read_local(const mgk_checkpoint *checkpoint, const cJSON *obje
     return mgk_checkpoint_real_of(checkpoint, object, "rope_theta", &config->local_base);
 }
 
-mgk_status mgk_rotary_configure(const mgk_checkpoint *checkpoint, double part, mgk_config *config)
+/* The part of a head that is turned; `usual` is 0 where the family turns whole heads. */
+static mgk_status read_part(const mgk_checkpoint *checkpoint, const cJSON *object, double usual,
+                            double *out)
 {
-    objects found;
-    TRY(find_objects(checkpoint, &found));
-    TRY(read_real(checkpoint, found.all, "rope_theta", &config->rotary_base));
-    TRY(mgk_checkpoint_real(checkpoint, "rotary_pct", part, &part)); /* gpt_neox before 2026 */
-    TRY(read_real(checkpoint, found.all, "partial_rotary_factor", &part));
-    if (!(part > 0 && part <= 1))
+    mgk_rotary_scaling scaling;
+    *out = 1;
+    TRY(read_type(checkpoint, object, &scaling));
+    if (usual > 0) /* rotary_pct: gpt_neox before 2026 */
+        TRY(mgk_checkpoint_real(checkpoint, "rotary_pct", usual, out));
+    TRY(read_real(checkpoint, object, "partial_rotary_factor", out));
+    if (!(*out > 0 && *out <= 1))
         return mgk_fail(STATUS_UNSUPPORTED,
                         "%s: partial_rotary_factor %g: expected more than 0, at most 1",
-                        checkpoint->config_path, part);
+                        checkpoint->config_path, *out);
+    if (usual == 0 && *out != 1 && scaling != MGK_ROTARY_PROPORTIONAL)
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: partial_rotary_factor %g: this family turns whole heads, expected 1",
+                        checkpoint->config_path, *out);
+    return STATUS_OK;
+}
+
+mgk_status mgk_rotary_configure(const mgk_checkpoint *checkpoint, double usual, mgk_config *config)
+{
+    objects found;
+    double part;
+    TRY(find_objects(checkpoint, &found));
+    TRY(read_real(checkpoint, found.all, "rope_theta", &config->rotary_base));
+    TRY(read_part(checkpoint, found.all, usual, &part));
     if (config->rotary_dim == 0 && config->head_dim > 0)
         config->rotary_dim = (int)(config->head_dim * part);
     TRY(read_scaling(checkpoint, found.all, config));

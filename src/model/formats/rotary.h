@@ -7,10 +7,12 @@
 
 /*
  * Sets the rotary fields of a configuration whose head_dim, length and rotary_base are set; the
- * last is used if the file does not say another. `part` of a head is rotated in such a family
- * unless the file says otherwise. STATUS_UNSUPPORTED names an unknown rope_type.
+ * last is used if the file does not say another. `usual`: the part of a head that such a family
+ * rotates unless the file says otherwise; 0: whole heads, whatever it says. STATUS_UNSUPPORTED
+ * names an unknown rope_type, or a part that the family does not have; STATUS_FORMAT a key that a
+ * rope_type needs.
  */
-mgk_status mgk_rotary_configure(const mgk_checkpoint *checkpoint, double part, mgk_config *config);
+mgk_status mgk_rotary_configure(const mgk_checkpoint *checkpoint, double usual, mgk_config *config);
 
 /*
  * A recipe that permutes the rows of each head of queries and keys: the pairs that are rotated lie

@@ -38,18 +38,25 @@ static const char root[] = "encoder.block.0.layer.0.SelfAttention.q.weight";
 static const mgk_tensor_names names = {root, "encoder.block.", layer_rows, rows};
 static const mgk_tensor_names gated_names = {root, "encoder.block.", gated_rows, rows};
 
-/* "relu", or "gated-" and an activation; "gated-gelu" is that of T5 1.1, the tanh form. */
+/*
+ * "relu", or "gated-" and an activation; "gated-gelu" is that of T5 1.1, the tanh form. The keys
+ * that transformers derives from it and writes, too, go first.
+ */
 static mgk_status configure_feed_forward(const mgk_checkpoint *checkpoint, const char *usual,
                                          mgk_config *config)
 {
-    static const char key[] = "feed_forward_proj", gated[] = "gated-";
-    const char *name;
+    static const char key[] = "feed_forward_proj", gated[] = "gated-", own[] = "dense_act_fn";
+    const char *name, *activation;
     TRY(mgk_checkpoint_string(checkpoint, key, usual, &name));
     config->gated = strncmp(name, gated, strlen(gated)) == 0;
     if (strcmp(name, "gated-gelu") == 0)
         name = "gated-gelu_new";
-    return mgk_hugging_face_activation_of(
-        checkpoint, key, config->gated ? name + strlen(gated) : name, &config->activation);
+    if (config->gated)
+        name += strlen(gated);
+    TRY(mgk_checkpoint_flag(checkpoint, "is_gated_act", config->gated, &config->gated));
+    TRY(mgk_checkpoint_string(checkpoint, own, NULL, &activation));
+    return mgk_hugging_face_activation_of(checkpoint, activation ? own : key,
+                                          activation ? activation : name, &config->activation);
 }
 
 static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
