@@ -128,6 +128,7 @@ typedef struct mgk_score_terms {
      * many tokens T as the view has. */
     const void *bias;
     size_t bias_tokens; /* T */
+    bool bias_by_key;   /* bias[h (2 T − 1) + j + T − 1], whatever i is */
     /*
      * Distances that meet content: l_ij += query_side[i, h, p] + key_side[j, h, p], reals of the
      * device [B, N, H, P], with p = places[j − i + T − 1], [2 T − 1]; NULL: none.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Describes a model: configuration, tensors and cost. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "describe/describe.h"
@@ -35,11 +36,29 @@ static mgk_status add_cost(const mgk_config *config, cJSON *tree)
                             cJSON_CreateNumber(MGK_COST_TRAINING * cost.layer_flops));
 }
 
+/* Removes the settings whose names begin so. */
+static void remove_settings(cJSON *settings, const char *beginning)
+{
+    cJSON *next;
+    for (cJSON *item = settings ? settings->child : NULL; item; item = next) {
+        next = item->next;
+        if (strncmp(item->string, beginning, strlen(beginning)) == 0)
+            cJSON_Delete(cJSON_DetachItemViaPointer(settings, item));
+    }
+}
+
+/* Settings of pictures and of sounds are of models that read these. */
 static mgk_status add_config(const mgk_config *config, cJSON *tree)
 {
+    static const char *const of_pictures[] = {"patch", "image", "resampling"};
     char *text;
     TRY(mgk_config_to_json(config, &text));
-    mgk_status status = mgk_describe_add(tree, "configuration", cJSON_Parse(text));
+    cJSON *settings = cJSON_Parse(text);
+    for (size_t i = 0; config->picture.patch == 0 && i < 3; i++)
+        remove_settings(settings, of_pictures[i]);
+    if (config->sound.bands == 0)
+        remove_settings(settings, "sound");
+    mgk_status status = mgk_describe_add(tree, "configuration", settings);
     mgk_free(text);
     return status;
 }
@@ -64,16 +83,23 @@ static mgk_status add_tensors(const mgk_parameters *parameters, cJSON *tree)
 static void describe_score(const mgk_model *model, char *text, size_t size)
 {
     const mgk_config *config = &model->config;
-    char dot[64] = "q_i.k_j / sqrt(D)", capped[160];
-    const char *bias = config->positions == MGK_POSITIONS_ALIBI ? " + slope_h (j - i)"
-                       : config->buckets > 0                    ? " + bias_h(j - i)"
-                                                                : "";
+    char product[64] = "q_i.k_j", dot[96], capped[160], bias[64] = "";
+    if (config->relative > 0) /* k and q of distances, see kernels/backend.h */
+        snprintf(product, sizeof(product), "(q_i.k_j + q_i.k(i - j) + q(j - i).k_j)");
+    if (config->positions == MGK_POSITIONS_ALIBI && config->alibi_scale != 1)
+        snprintf(bias, sizeof(bias), " + %.6g slope_h (j - i)", config->alibi_scale);
+    else if (config->positions == MGK_POSITIONS_ALIBI)
+        snprintf(bias, sizeof(bias), " + slope_h (j - i)");
+    else if (config->buckets > 0)
+        snprintf(bias, sizeof(bias), " + bias_h(j - i)");
     snprintf(text, size, "%s", model->kind->score);
-    if (!model->kind->terms ||
-        (config->attention_scale == 0 && config->attention_cap == 0 && !*bias))
+    if (!model->kind->terms || (config->attention_scale == 0 && config->attention_cap == 0 &&
+                                config->relative == 0 && !*bias))
         return;
     if (config->attention_scale > 0)
-        snprintf(dot, sizeof(dot), "%.6g q_i.k_j", config->attention_scale);
+        snprintf(dot, sizeof(dot), "%.6g %s", config->attention_scale, product);
+    else
+        snprintf(dot, sizeof(dot), "%s / sqrt(D)", product);
     snprintf(capped, sizeof(capped), "%s", dot);
     if (config->attention_cap > 0)
         snprintf(capped, sizeof(capped), "%.6g tanh(%s / %.6g)", config->attention_cap, dot,

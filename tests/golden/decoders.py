@@ -91,9 +91,25 @@ def run(model, ids, mask, attentions=True):
     return out, seen
 
 
-def write(name, kind, config, seed, older=None, check="eager"):
+def paste(whole, part, row):
+    """Replaces the beginning of a row by what was computed of this row alone."""
+    whole[row][tuple(slice(0, size) for size in part.shape[1:])] = part[0]
+
+
+def run_alone(model, ids, mask):
+    """The same as run for sequences that do not know of each other."""
+    out, outputs = run(model, ids, mask)
+    for row, length in enumerate(mask.sum(1).tolist()):
+        own, own_outputs = run(model, ids[row:row + 1, :length], mask[row:row + 1, :length])
+        for whole, part in zip([*out.attentions, *outputs, out.hidden_states[-1], out.logits],
+                               [*own.attentions, *own_outputs, own.hidden_states[-1], own.logits]):
+            paste(whole, part, row)
+    return out, outputs
+
+
+def write(name, kind, config, seed, older=None, check="eager", alone=False):
     """`older`: entries of config.json as earlier versions wrote them; `check`: the implementation of
-    attention that is compared with."""
+    attention that is compared with; `alone`: what is expected of each sequence without the others."""
     if len(sys.argv) > 1 and name not in sys.argv[1:]:
         return
     config._attn_implementation = "eager"
@@ -117,6 +133,9 @@ def write(name, kind, config, seed, older=None, check="eager"):
     # The same weights and settings, read back and without the replacements above.
     difference = (out.hidden_states[-1] - single.hidden_states[-1])[mask == 1].abs().max()
     assert difference < 2e-4, (name, difference)
+    if alone:
+        with double_throughout():
+            out, outputs = run_alone(model, ids, mask)
     valid = mask.double()
     pairs = valid[:, None, :, None] * valid[:, None, None, :]
     expected = {
@@ -190,7 +209,7 @@ def write_llama_like():
     for name, original, seed in (("phi3", 6, 41), ("phi3-short", 16, 42)):
         write(name, t.Phi3ForCausalLM,
               t.Phi3Config(**shape(rope_parameters=dict(long), sliding_window=5,
-                                   original_max_position_embeddings=original)), seed)
+                                   original_max_position_embeddings=original)), seed, alone=True)
     write("phi3-partial", t.Phi3ForCausalLM,
           t.Phi3Config(**shape(hidden_size=32, rope_parameters={
               "rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": 0.75})), 43)
@@ -236,6 +255,9 @@ def write_gpt_like():
     write("falcon-alibi", t.FalconForCausalLM,
           t.FalconConfig(alibi=True, multi_query=False, parallel_attn=False, bias=True, **falcon),
           58, check="sdpa")
+    write("falcon-alibi-12", t.FalconForCausalLM,
+          t.FalconConfig(alibi=True, multi_query=False, parallel_attn=False, bias=True,
+                         **falcon | {"num_attention_heads": 12, "hidden_size": 24}), 63, check="sdpa")
     opt = dict(vocab_size=WORDS, hidden_size=16, num_hidden_layers=2, num_attention_heads=4,
                ffn_dim=20, max_position_embeddings=16)
     write("opt-mapped", t.OPTForCausalLM,

@@ -185,6 +185,7 @@ static device_case to_device(workspace *space, const attention_case *problem)
         out.layer.terms.bias =
             upload(space, (size_t)shape->heads * (2 * tokens - 1), problem->bias);
         out.layer.terms.bias_tokens = tokens;
+        out.layer.terms.bias_by_key = shape->by_key;
     }
     if (shape->sides > 0) {
         const size_t tokens = (size_t)shape->tokens;

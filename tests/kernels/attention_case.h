@@ -32,6 +32,7 @@ typedef struct attention_shape {
     int window;
     double cap;
     bool biased;   /* by distance; see `bias` of the case */
+    bool by_key;   /* the bias; see mgk_score_terms */
     int sides;     /* P of distances that meet content; see `sides` of the case; 0: none */
     int shortened; /* sample b has N − b · shortened tokens, at least 0 */
 } attention_shape;

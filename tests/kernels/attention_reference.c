@@ -89,7 +89,7 @@ static double log_score(const definition *by, int b, int h, int i, int j, int r)
     if (s->cap > 0)
         score = s->cap * tanh(score / s->cap);
     if (by->problem->bias)
-        score += by->problem->bias[h * (2 * s->tokens + 1) + j - i + s->tokens];
+        score += by->problem->bias[h * (2 * s->tokens + 1) + j - (s->by_key ? 0 : i) + s->tokens];
     if (s->sides > 0) {
         const int place = by->problem->places[j - i + s->tokens];
         score += by->problem->sides[0][((b * s->tokens + i) * s->heads + h) * s->sides + place] +

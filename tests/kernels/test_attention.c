@@ -77,6 +77,7 @@ static void score_terms_match(void **state)
         shape.causal = i % 2;
         shape.cap = i / 2 % 2 ? 0.75 : 0;
         shape.biased = i / 4 % 2;
+        shape.by_key = i % 3 == 2;
         shape.scale = i / 8 % 2 ? 0.5 : 0;
         shape.sides = i / 3 % 2 ? 6 : 0;
         shape.normalizer_epsilon = i == 7 ? 0.5 : 0;

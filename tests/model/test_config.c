@@ -59,6 +59,7 @@ static void assert_same(const mgk_config *a, const mgk_config *b)
     assert_int_equal(a->parallel, b->parallel);
     assert_int_equal(a->norm_parameters, b->norm_parameters);
     assert_true(a->alibi_scale == b->alibi_scale);
+    assert_true(a->alibi_rounded == b->alibi_rounded);
     assert_int_equal(a->buckets, b->buckets);
     assert_int_equal(a->bucket_limit, b->bucket_limit);
     assert_int_equal(a->rotary_dim, b->rotary_dim);
@@ -158,6 +159,7 @@ static mgk_config unusual_config(void)
         .embedding = 30,
         .norm_parameters = MGK_NORM_WEIGHT,
         .alibi_scale = 0.25,
+        .alibi_rounded = true,
         .bucket_limit = 20,
         .rotary_dim = 6,
         .local_base = 300,

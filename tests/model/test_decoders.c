@@ -132,6 +132,7 @@ int main(void)
         "falcon-new",
         "falcon-new-one-norm",
         "falcon-alibi",
+        "falcon-alibi-12",
         "opt",
         "opt-post",
         "opt-bare-norms",

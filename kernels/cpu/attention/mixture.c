@@ -178,7 +178,7 @@ static void add_score_terms(mgk_mixture_head *head, size_t component)
         if (terms->bias) {
             const real *bias = (const real *)terms->bias +
                                head->head * (2 * terms->bias_tokens - 1) + terms->bias_tokens - 1;
-            const size_t query = head->first + i;
+            const size_t query = terms->bias_by_key ? 0 : head->first + i;
 #pragma omp simd
             for (size_t j = from; j < visible; j++)
                 row[j] += bias[(ptrdiff_t)j - (ptrdiff_t)query];

@@ -91,7 +91,8 @@ mgk_status mgk_pass_load(mgk_pass *pass, const mgk_batch *batch, const int32_t *
         TRY(mgk_model_put(pass->model,
                           (size_t)pass->sequences * mgk_pass_input_size(&pass->model->config),
                           batch->input, pass->input));
-    TRY(mgk_pass_update_angles(pass));
+    for (int b = 0; pass->far && b < batch->sequences; b++)
+        pass->far[b] = batch->lengths[b] > pass->model->config.rotary_original;
     if (!targets)
         return STATUS_OK;
     TRY(check_targets(pass, targets));

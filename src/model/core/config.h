@@ -162,6 +162,8 @@ typedef struct mgk_config {
                      the distances -S to S - 1, see relative.c; 0: no */
     int relative_far; /* distances over S / 2 share rows, up to this one; over S / 2 + 1; 0: none */
     double alibi_scale; /* of the slopes, > 0 */
+    bool alibi_rounded; /* slope, position of the key and product are rounded to bf16, as falcon was
+                           trained; then positions count from the first token, not from the query */
     int rotary_dim;     /* R: so many numbers of a head are rotated, even; 0: D, once resolved */
     double rotary_base; /* angles are t base^(-2d/R) */
     double local_base;  /* the same of local layers, without scaling; 0: as the other layers */

@@ -92,6 +92,7 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(relative), .kind = MGK_FIELD_SIZE, .low = 0, .high = 1 << 15},
     {AT(relative_far), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE},
     {AT(alibi_scale), .kind = MGK_FIELD_REAL, .low = FLT_MIN, .high = 1e6},
+    {AT(alibi_rounded), .kind = MGK_FIELD_FLAG},
     {AT(buckets), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_COUNT},
     {AT(bucket_limit), .kind = MGK_FIELD_SIZE, .low = 2, .high = MAX_SIZE},
     {AT(rotary_dim), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE},

@@ -81,18 +81,15 @@ mgk_attention_view mgk_pass_view(const mgk_pass *pass, const mgk_layer_activatio
     return view;
 }
 
-/*
- * layer->turned: rotates queries and keys by their positions, and copies shared keys and values to
- * every head.
- */
-static mgk_status turn(const mgk_pass *pass, int index)
+/* Sequences first … end − 1 of turn, which have these angles. */
+static mgk_status turn_sequences(const mgk_pass *pass, int index, int first, int end,
+                                 const void *angles)
 {
     mgk_device *device = pass->model->device;
     const mgk_config *config = &pass->model->config;
     const mgk_layer_activations *layer = &pass->layers[index];
-    const bool local = pass->local_angles && mgk_config_is_local(config, index);
-    const void *angles = local ? pass->local_angles : pass->angles;
-    size_t heads = (size_t)config->heads, shared = (size_t)config->key_heads;
+    const size_t heads = (size_t)config->heads, shared = (size_t)config->key_heads;
+    const size_t row = (size_t)first * (size_t)pass->tokens;
     const struct {
         size_t heads;
         const void *angles;
@@ -102,9 +99,29 @@ static mgk_status turn(const mgk_pass *pass, int index)
                  {shared, NULL, pass->width + pass->keys}};
     for (size_t i = 0; i < 3; i++)
         TRY(device->op->rotary_embedding(
-            device, (size_t)pass->sequences, (size_t)pass->tokens, heads, parts[i].heads,
-            (size_t)config->head_dim, parts[i].angles, mgk_at(device, layer->qkv, parts[i].from),
-            pass->qkv_width, mgk_at(device, layer->turned, i * pass->width), 3 * pass->width));
+            device, (size_t)(end - first), (size_t)pass->tokens, heads, parts[i].heads,
+            (size_t)config->head_dim, parts[i].angles,
+            mgk_at(device, layer->qkv, row * pass->qkv_width + parts[i].from), pass->qkv_width,
+            mgk_at(device, layer->turned, (3 * row + i) * pass->width), 3 * pass->width));
+    return STATUS_OK;
+}
+
+/*
+ * layer->turned: rotates queries and keys by their positions, and copies shared keys and values to
+ * every head.
+ */
+static mgk_status turn(const mgk_pass *pass, int index)
+{
+    const bool local = pass->local_angles && mgk_config_is_local(&pass->model->config, index);
+    const void *angles = local ? pass->local_angles : pass->angles;
+    if (!pass->far || local)
+        return turn_sequences(pass, index, 0, pass->sequences, angles);
+    for (int first = 0, end; first < pass->sequences; first = end) {
+        for (end = first + 1; end < pass->sequences && pass->far[end] == pass->far[first];)
+            end++;
+        TRY(turn_sequences(pass, index, first, end,
+                           pass->far[first] ? pass->far_angles : pass->angles));
+    }
     return STATUS_OK;
 }
 
@@ -206,6 +223,7 @@ static mgk_status attend(mgk_pass *pass, int index, const mgk_observer *observer
                              .output_stride = pass->width};
     observed.attention.terms.bias = pass->distances;
     observed.attention.terms.bias_tokens = pass->capacity_tokens;
+    observed.attention.terms.bias_by_key = model->config.alibi_rounded;
     observed.attention.terms.query_side = pass->relative_sides[0];
     observed.attention.terms.key_side = pass->relative_sides[1];
     observed.attention.terms.places = pass->relative_places;

@@ -97,6 +97,8 @@ static void plan_rest(mgk_pass *pass, plan *p)
     add(p, &pass->narrow, config->embedding != config->dim ? rows : 0, (size_t)config->embedding,
         real);
     add(p, &pass->angles, rotary ? tokens : 0, (size_t)config->head_dim, real);
+    add(p, &pass->far_angles, mgk_pass_has_far(config) ? tokens : 0, (size_t)config->head_dim,
+        real);
     add(p, &pass->local_angles, rotary && config->local_base > 0 ? tokens : 0,
         (size_t)config->head_dim, real);
     add(p, &pass->distances, biased, 2 * tokens - 1, real);
@@ -295,6 +297,8 @@ mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, bool tra
     pass->training = training;
     CHECK(set_sizes(pass, model, sequences, tokens));
     CHECK(allocate(pass));
+    if (pass->far_angles)
+        CHECK(mgk_alloc((size_t)sequences, sizeof(*pass->far), &pass->far));
     CHECK(mgk_pass_upload_positions(pass));
     *out = pass;
     pass = NULL;
@@ -310,6 +314,7 @@ void mgk_pass_free(mgk_pass *pass)
     if (pass->memory)
         pass->model->device->op->release(pass->model->device, pass->memory);
     mgk_free(pass->layers);
+    mgk_free(pass->far);
     mgk_free(pass);
 }
 

@@ -50,8 +50,9 @@ struct mgk_pass {
     void *memory;                  /* one allocation for all arrays */
     void *positions;               /* [N, E] sinusoids of the pass's N; NULL: none */
     void *angles, *local_angles;   /* [N, D] of rotary positions; NULL: none, or all alike */
+    void *far_angles;              /* [N, D] of sequences of more than rotary_original tokens */
+    bool *far;                     /* [B], host: the sequence has these; NULL: all alike */
     void *distances;               /* [H, 2 N − 1] added to scores; NULL: nothing */
-    bool far;                      /* `angles` are those for more than rotary_original tokens */
     void *relative;                /* [2 S, 2 H·D] queries and keys of the rows of relative.c */
     void *relative_sides[2];       /* [T, H, 2 S] */
     int32_t *relative_places;      /* [2 N − 1], rows of distances j − i from 1 − N on */
@@ -98,9 +99,6 @@ static inline size_t mgk_pass_classes(const mgk_pass *pass)
 /* Fills the tables of computed positions that the pass has. */
 mgk_status mgk_pass_upload_positions(mgk_pass *pass);
 
-/* Computes the angles anew if those of the loaded batch's number of tokens differ. */
-mgk_status mgk_pass_update_angles(mgk_pass *pass);
-
 /* relative.c: fills pass->relative_places; the sides of a layer whose queries and keys are known.
  */
 mgk_status mgk_pass_upload_places(const mgk_pass *pass);
@@ -110,6 +108,12 @@ mgk_status mgk_pass_relative(const mgk_pass *pass, int index);
 static inline bool mgk_pass_has_clusters(const mgk_pass *pass)
 {
     return pass->model->config.cutoff_count > 0;
+}
+
+/* Whether long sequences have other angles than short ones. */
+static inline bool mgk_pass_has_far(const mgk_config *config)
+{
+    return config->positions == MGK_POSITIONS_ROTARY && config->rotary_scaling == MGK_ROTARY_LONG;
 }
 
 /* The attention view of a layer. */

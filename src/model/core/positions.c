@@ -2,6 +2,7 @@
 /* Tables of computed positions, in double precision on the host. */
 #include <math.h>
 
+#include "base/half.h"
 #include "base/memory.h"
 #include "model/core/pass_private.h"
 
@@ -149,13 +150,22 @@ static size_t bucket_of(const mgk_config *config, double distance)
     return first + (size_t)fminf((float)own + truncf(step), (float)(half - 1));
 }
 
-/* Row h of the distance of key j and query i; biases [buckets, H] of classes, or NULL. */
+static double rounded(double x)
+{
+    return (double)mgk_float_from_bf16(mgk_bf16_from_double(x));
+}
+
+/* Row h of the distance of key j and query i, or of the key's position if that is rounded; biases
+ * [buckets, H] of classes, or NULL. */
 static double distance_bias(const mgk_config *config, const double *biases, size_t h,
                             double distance)
 {
     if (biases)
         return biases[bucket_of(config, distance) * (size_t)config->heads + h];
-    return config->alibi_scale * slope(config->heads, (int)h) * distance;
+    const double steep = slope(config->heads, (int)h);
+    if (config->alibi_rounded)
+        return config->alibi_scale * rounded(rounded(steep) * rounded(distance));
+    return config->alibi_scale * steep * distance;
 }
 
 static void put(const mgk_device *device, void *host, size_t at, double value)
@@ -214,21 +224,11 @@ mgk_status mgk_pass_upload_positions(mgk_pass *pass)
         TRY(upload_table(pass, sinusoid, (size_t)config->embedding, pass->positions));
     if (pass->angles)
         TRY(upload_table(pass, near_rotation, (size_t)config->head_dim, pass->angles));
+    if (pass->far_angles)
+        TRY(upload_table(pass, far_rotation, (size_t)config->head_dim, pass->far_angles));
     if (pass->local_angles)
         TRY(upload_table(pass, local_rotation, (size_t)config->head_dim, pass->local_angles));
     if (pass->relative_places)
         TRY(mgk_pass_upload_places(pass));
     return pass->distances ? upload_distances(pass) : STATUS_OK;
-}
-
-mgk_status mgk_pass_update_angles(mgk_pass *pass)
-{
-    const mgk_config *config = &pass->model->config;
-    bool far = pass->angles && config->rotary_scaling == MGK_ROTARY_LONG &&
-               pass->tokens > config->rotary_original;
-    if (far == pass->far)
-        return STATUS_OK;
-    pass->far = far;
-    return upload_table(pass, far ? far_rotation : near_rotation, (size_t)config->head_dim,
-                        pass->angles);
 }

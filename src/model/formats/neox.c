@@ -220,6 +220,7 @@ static mgk_status adjust_falcon(const mgk_checkpoint *checkpoint, mgk_config *co
     if (alibi) { /* scaled together with the scores */
         config->positions = MGK_POSITIONS_ALIBI;
         config->alibi_scale = config->head_dim > 0 ? 1 / sqrt(config->head_dim) : 1;
+        config->alibi_rounded = true;
     }
     return STATUS_OK;
 }
