@@ -78,6 +78,13 @@ def _files(x):
 
 def _arrays(x, about):
     """Arrays, by name or one without a name, as a list of mgk_array; None: x is none."""
+    if hasattr(x, "attentions"):
+        raise TypeError("expected matrices, not the outputs of a model: pass outputs.attentions")
+    if isinstance(x, (list, tuple)) and all(part is None for part in x):
+        raise TypeError(
+            "the list has no attention matrices: load the model with "
+            'attn_implementation="eager" and call it with output_attentions=True'
+        )
     if isinstance(x, dict) and x and all(is_array(part) for part in x.values()):
         return [matrices(part, name=str(name), **about) for name, part in x.items()]
     return [matrices(x, **about)] if is_array(x) else None

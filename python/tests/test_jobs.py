@@ -9,6 +9,7 @@ import tempfile
 import threading
 import time
 import unittest
+import warnings
 
 import mgk
 import numpy as np
@@ -97,6 +98,17 @@ class Progress(unittest.TestCase):
             mgk.diversity(attention_like(2, 1, 2, 5, 5), lengths=[3, 5])
         self.assertEqual(os.path.basename(caught.filename), os.path.basename(__file__))
 
+    def test_padding_without_lengths(self):
+        padded = np.zeros((2, 1, 2, 5, 5))
+        padded[..., :3] = attention_like(2, 1, 2, 5, 3)
+        for measure in (mgk.ranks, mgk.diversity):
+            with self.assertWarnsRegex(mgk.Warning, r"columns of 4 matrices are all 0 \(2 of 5"):
+                measure(padded)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            mgk.ranks(padded[..., :3, :3], lengths=[3, 2])
+        self.assertNotIn("columns", " ".join(str(one.message) for one in caught))
+
 
 class Errors(unittest.TestCase):
     def test_statuses(self):
@@ -114,6 +126,19 @@ class Errors(unittest.TestCase):
 
         error = pickle.loads(pickle.dumps(mgk.Error("text", mgk.Status.IO)))
         self.assertEqual((str(error), error.status), ("text", mgk.Status.IO))
+
+    def test_outputs_of_transformers(self):
+        class Outputs:
+            attentions = (attention_like(1, 2, 3, 3),)
+
+        for given, message in (
+            (Outputs(), r"pass outputs\.attentions"),
+            ((), 'attn_implementation="eager"'),
+            ((None, None), 'attn_implementation="eager"'),
+        ):
+            for measure in (mgk.ranks, mgk.diversity):
+                with self.assertRaisesRegex(TypeError, message):
+                    measure(given)
 
     def test_options(self):
         for how in ({"threshold": "1e-6"}, {"relative": "yes"}, {"matrices": 1.5}, {"output": 3}):

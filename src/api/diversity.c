@@ -382,8 +382,7 @@ static void tell_zero_keys(measuring *m, const mgk_source_input *input)
     char note[MGK_DIVERSITY_NOTE];
     if (!input->zero_keys)
         return;
-    mgk_zero_keys_explain(input->name, input->zero_keys->matrices, input->zero_keys->most,
-                          input->source.n_max, note, sizeof(note));
+    mgk_zero_keys_explain(input->name, input->zero_keys, input->source.n_max, note, sizeof(note));
     if (*note)
         warn(m, note);
 }

@@ -74,16 +74,3 @@ void mgk_array_axes_explain(const char *name, const int axes[MGK_LEADING_AXES], 
                  MGK_NOUN(layers, "layer", "layers"), heads, MGK_NOUN(heads, "head", "heads"),
                  others[count].what, others[count].axes, others[count].as_read);
 }
-
-void mgk_zero_keys_explain(const char *name, size_t matrices, size_t keys, size_t n, char *note,
-                           size_t size)
-{
-    *note = '\0';
-    if (matrices > 0)
-        snprintf(
-            note, size,
-            "%s: the first or last columns of %zu %s are all 0 (%zu of %zu columns at most), as "
-            "those of padding are: N, ranks and means count the padding, too; give the "
-            "attention_mask of the model by `mask`",
-            name, matrices, MGK_NOUN(matrices, "matrix", "matrices"), keys, n);
-}

@@ -12,11 +12,6 @@
  * are 0 for a store and a single matrix. */
 void mgk_array_axes(const mgk_store_description *description, int axes[MGK_LEADING_AXES]);
 
-/* Writes what zeros at the ends of rows may mean, of `keys` of the `n` columns at most; "" without
- * such matrices. */
-void mgk_zero_keys_explain(const char *name, size_t matrices, size_t keys, size_t n, char *note,
-                           size_t size);
-
 /*
  * Writes how the axes of an array named `name` were read, and what `axes` is for the other usual
  * order and for this one; "" if there are none. With a `*` in `dataset` there is an array for each

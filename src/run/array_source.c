@@ -13,7 +13,8 @@ typedef struct array_source {
     int32_t *layers;        /* positions in the array of the analysed layers, [layer_count] */
     size_t layer_count;
     mgk_selection selection;
-    bool single; /* entries are float */
+    bool single;             /* entries are float */
+    mgk_zero_keys zero_keys; /* only looked for if the array has no lengths */
 } array_source;
 
 static const char *name_of(const mgk_array *array)
@@ -98,7 +99,7 @@ static void copy_row(const char *from, ptrdiff_t stride, bool single, size_t n, 
 
 static mgk_status take_matrix(void *state, const mgk_group *group, size_t which, double *data)
 {
-    const array_source *s = state;
+    array_source *s = state;
     const mgk_array *a = s->array;
     const ptrdiff_t first = a->first ? a->first[group->sample] : 0;
     const char *at = a->layers[s->layers[group->layer]];
@@ -107,6 +108,8 @@ static mgk_status take_matrix(void *state, const mgk_group *group, size_t which,
     for (size_t i = 0; i < group->n; i++)
         copy_row(at + (ptrdiff_t)i * a->row_stride, a->column_stride, s->single, group->n,
                  data + i * group->n);
+    if (!a->lengths)
+        mgk_zero_keys_look(&s->zero_keys, data, group->n);
     return STATUS_OK;
 }
 
@@ -140,6 +143,7 @@ mgk_status mgk_open_array_source(const mgk_source_options *options, const mgk_ar
         .head_count = (size_t)array->heads,
         .mixtures = 1,
         .per_layer = s->selection.per_layer,
+        .zero_keys = array->lengths ? NULL : &s->zero_keys,
         .source = {.n_max = (size_t)array->tokens,
                    .count = s->layer_count * s->selection.per_layer,
                    .format = s->single ? MGK_FLOAT_F32 : MGK_FLOAT_F64,

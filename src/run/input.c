@@ -14,18 +14,12 @@ const char *mgk_input_given(const mgk_input *input)
         bool given;
         const char *name;
     } options[] = {
-        {input->text_count > 0, "`text`"},
-        {input->tokens != NULL, "`tokens`"},
-        {input->task != NULL, "`task`"},
-        {input->image_count > 0, "`images`"},
-        {input->audio_count > 0, "`audio`"},
-        {input->string_count > 0, "texts in memory"},
-        {input->data_count > 0, "`data`"},
-        {input->article_per_file, "`article_per_file`"},
-        {input->tokenizer != NULL, "`tokenizer`"},
-        {input->lines, "`lines`"},
-        {input->samples != 0, "`samples`"},
-        {input->length != 0, "`length`"},
+        {input->text_count > 0, "`text`"},         {input->tokens != NULL, "`tokens`"},
+        {input->task != NULL, "`task`"},           {input->image_count > 0, "`images`"},
+        {input->audio_count > 0, "`audio`"},       {input->string_count > 0, "texts in memory"},
+        {input->data_count > 0, "`data`"},         {input->article_per_file, "`article_per_file`"},
+        {input->tokenizer != NULL, "`tokenizer`"}, {input->lines, "`lines`"},
+        {input->samples != 0, "`samples`"},        {input->length != 0, "`length`"},
     };
     for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
         if (options[i].given)

@@ -11,6 +11,7 @@
 #include "base/file_identity.h"
 #include "base/sha256.h"
 #include "mgk.h"
+#include "run/zero_keys.h"
 
 /* What is analysed, and what of it. All pointers are borrowed. */
 typedef struct mgk_source_options {
@@ -44,12 +45,6 @@ typedef struct mgk_source_options {
     size_t memory;
 } mgk_source_options;
 
-/* Matrices whose first or last columns are all zeros, as those of padding are. */
-typedef struct mgk_zero_keys {
-    size_t matrices; /* their number */
-    size_t most;     /* the largest number of such columns in a matrix */
-} mgk_zero_keys;
-
 /* An input as a source of the chosen matrices. */
 typedef struct mgk_source_input {
     const char *name;                 /* path, borrowed */
@@ -68,7 +63,7 @@ typedef struct mgk_source_input {
     struct mgk_ablation *ablation;
     /* Counted while matrices are taken from an array of other software without a mask; NULL:
      * another input. */
-    const struct mgk_zero_keys *zero_keys;
+    const mgk_zero_keys *zero_keys;
     size_t held;                /* most bytes of matrices, vectors and importances in host memory */
     void (*close)(void *state); /* argument: source.state */
 } mgk_source_input;

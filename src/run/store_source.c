@@ -27,8 +27,8 @@ typedef struct store_source {
     double *vectors; /* [M, N, D], of one head; NULL: not wanted */
     int32_t *tokens; /* [N], of one sample; NULL: the store has none */
     bool counts_zero_keys;
-    pthread_mutex_t lock; /* held during reads, and for */
     mgk_zero_keys zero_keys;
+    pthread_mutex_t lock; /* held during reads */
 } store_source;
 
 static void close_store(void *state)
@@ -122,34 +122,6 @@ static void pack(double *matrix, size_t stride, size_t n)
         memmove(matrix + i * n, matrix + i * stride, n * sizeof(*matrix));
 }
 
-static bool is_zero_column(const double *matrix, size_t n, size_t column)
-{
-    /* From the last row on: with a causal mask it sees every key. */
-    for (size_t i = n; i-- > 0;)
-        if (matrix[i * n + column] != 0)
-            return false;
-    return true;
-}
-
-/* Counts the keys at both ends that no query sees. */
-static size_t count_zero_keys(const double *matrix, size_t n)
-{
-    size_t first = 0, last = 0;
-    while (first < n && is_zero_column(matrix, n, first))
-        first++;
-    while (first + last < n && is_zero_column(matrix, n, n - 1 - last))
-        last++;
-    return first < n ? first + last : 0;
-}
-
-static void note_zero_keys(store_source *s, size_t keys)
-{
-    pthread_mutex_lock(&s->lock);
-    s->zero_keys.matrices += keys > 0;
-    s->zero_keys.most = keys > s->zero_keys.most ? keys : s->zero_keys.most;
-    pthread_mutex_unlock(&s->lock);
-}
-
 static mgk_status take_stored(void *state, const mgk_group *group, size_t which, double *data)
 {
     store_source *s = state;
@@ -161,7 +133,7 @@ static mgk_status take_stored(void *state, const mgk_group *group, size_t which,
     TRY(status);
     pack(data, (size_t)s->description->tokens, group->n);
     if (s->counts_zero_keys)
-        note_zero_keys(s, count_zero_keys(data, group->n));
+        mgk_zero_keys_look(&s->zero_keys, data, group->n);
     return STATUS_OK;
 }
 

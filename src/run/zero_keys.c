@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/zero_keys.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/number.h"
+
+static bool is_zero_column(const double *matrix, size_t n, size_t column)
+{
+    /* From the last row on: with a causal mask it sees every key. */
+    for (size_t i = n; i-- > 0;)
+        if (matrix[i * n + column] != 0)
+            return false;
+    return true;
+}
+
+/* Counts the keys at both ends that no query sees. */
+static size_t count_zero_keys(const double *matrix, size_t n)
+{
+    size_t first = 0, last = 0;
+    while (first < n && is_zero_column(matrix, n, first))
+        first++;
+    while (first + last < n && is_zero_column(matrix, n, n - 1 - last))
+        last++;
+    return first < n ? first + last : 0;
+}
+
+void mgk_zero_keys_look(mgk_zero_keys *zero_keys, const double *matrix, size_t n)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    const size_t keys = count_zero_keys(matrix, n);
+    if (keys == 0)
+        return;
+    pthread_mutex_lock(&lock);
+    zero_keys->matrices++;
+    zero_keys->most = keys > zero_keys->most ? keys : zero_keys->most;
+    pthread_mutex_unlock(&lock);
+}
+
+void mgk_zero_keys_explain(const char *name, const mgk_zero_keys *zero_keys, size_t n, char *note,
+                           size_t size)
+{
+    *note = '\0';
+    if (zero_keys->matrices > 0)
+        snprintf(
+            note, size,
+            "%s: the first or last columns of %zu %s are all 0 (%zu of %zu columns at most), as "
+            "those of padding are: N, ranks and means count the padding, too; give the "
+            "attention_mask of the model by `mask`",
+            name, zero_keys->matrices, MGK_NOUN(zero_keys->matrices, "matrix", "matrices"),
+            zero_keys->most, n);
+}

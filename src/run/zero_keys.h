@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Matrices of other software whose first or last columns are all zeros, as those of padding are. */
+#ifndef MGK_RUN_ZERO_KEYS_H
+#define MGK_RUN_ZERO_KEYS_H
+
+#include <stddef.h>
+
+typedef struct mgk_zero_keys {
+    size_t matrices; /* their number */
+    size_t most;     /* the largest number of such columns in a matrix */
+} mgk_zero_keys;
+
+/* Looks at a matrix [n, n]. By several threads at once. */
+void mgk_zero_keys_look(mgk_zero_keys *zero_keys, const double *matrix, size_t n);
+
+/* Writes what zeros at the ends of rows may mean, in matrices of at most n tokens; "" without such
+ * matrices. */
+void mgk_zero_keys_explain(const char *name, const mgk_zero_keys *zero_keys, size_t n, char *note,
+                           size_t size);
+
+#endif
