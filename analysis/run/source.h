@@ -24,8 +24,10 @@ typedef struct mgk_group {
     size_t sample, layer;
     const int32_t *heads; /* [count], ascending; owned by the source */
     size_t count;         /* at least 1 */
-    size_t n;             /* valid tokens, may be 0; known after `prepare` */
-    size_t place;         /* for the source: the place of the prepared data */
+    /* Valid rows and columns of the matrices, may be 0; known after `prepare`. They are equal
+     * unless the source is `cross`. n is the larger of both. */
+    size_t queries, keys, n;
+    size_t place; /* for the source: the place of the prepared data */
 } mgk_group;
 
 /* The vectors that a layer's matrices are computed from, per head. */
@@ -55,6 +57,10 @@ typedef struct mgk_source {
     size_t ahead;            /* the most matrices of one `prepare`; 0: any number */
     mgk_float_format format; /* the coarsest format that entries are known to have had */
     bool causal;             /* entries of keys after the query are known to be 0 */
+    /* Queries and keys are of different sequences: there may be more of one than of the other, and
+     * their positions cannot be compared. Then no matrix is causal, `depth` is 0, and there are no
+     * vectors, tokens, outputs, importances or mixtures. */
+    bool cross;
     /* The model's numbers of the positions; NULL: equal to the positions. */
     const int32_t *samples, *layers, *heads;
     /*
@@ -71,14 +77,15 @@ typedef struct mgk_source {
      *
      * `next` names the next group, or sets *end and does not change the group. `most`, at least 1,
      * limits the heads of a group: a longer group is split. Groups are ordered by sample, then
-     * layer; heads ascend. Computes nothing, and sets group->n only if it is known without
-     * computing.
+     * layer; heads ascend. Computes nothing, and sets queries, keys and n of the group only if they
+     * are known without computing.
      */
     mgk_status (*next)(void *state, size_t most, mgk_group *group, bool *end);
 
     /*
      * Computes the data of these groups, in the order in which they were named (some may be
-     * omitted), with all threads of the source, and sets n of each. Together they have at most
+     * omitted), with all threads of the source, and sets queries, keys and n of each (a source that
+     * is not `cross` may set n alone; mgk_group_settle). Together they have at most
      * `ahead` matrices. Invalidates the groups of the previous call. After a failure the first
      * *prepared groups are usable.
      */
@@ -87,7 +94,8 @@ typedef struct mgk_source {
     /*
      * Copies matrix `which` of a prepared group to `data`, which has room for [n_max, n_max], or
      * [2, n_max, depth] with a depth. The matrix is [n, n], packed, rows are queries: entry (i, j)
-     * is data[i n + j]. With a depth it is [2, n, d], L followed by R of A = L Rᵀ, non-negative.
+     * is data[i n + j], and 0 unless i < queries and j < keys. With a depth it is [2, n, d], L
+     * followed by R of A = L Rᵀ, non-negative.
      * May be called by several threads concurrently, with a device by one.
      */
     mgk_status (*take)(void *state, const mgk_group *group, size_t which, double *data);
@@ -141,6 +149,16 @@ typedef struct mgk_source {
 
     void *state; /* first argument of the functions; owned by the creator of the source */
 } mgk_source;
+
+/* Completes the sizes of a prepared group: of a source that is not `cross`, queries and keys are
+ * its n; otherwise n is the larger of them. */
+static inline void mgk_group_settle(const mgk_source *source, mgk_group *group)
+{
+    if (!source->cross)
+        group->queries = group->keys = group->n;
+    else
+        group->n = group->queries > group->keys ? group->queries : group->keys;
+}
 
 /* The vectors of a head's projection. */
 static inline size_t mgk_source_projection(const mgk_source *source, mgk_projection which)

@@ -45,7 +45,7 @@ static mgk_status open_source(source *s)
     if (dataset || s->description->objects & MGK_STORE_BIT(s->object))
         return STATUS_OK;
     return mgk_fail(STATUS_FORMAT, "%s: the store has no \"%s\"", s->path,
-                    mgk_layout_of(s->object, false).name);
+                    mgk_object_name(s->object));
 }
 
 /* Says how the axes of an array were taken, unless the options name them. */

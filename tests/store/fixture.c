@@ -49,22 +49,43 @@ int32_t fixture_token(int sample, int32_t tokens, int32_t i)
     return i < fixture_length(sample, tokens) ? sample * 100 + i : -1;
 }
 
+int32_t fixture_key_length(int sample, int32_t keys)
+{
+    return fixture_length(2 - sample % 3, keys);
+}
+
+int32_t fixture_key_token(int sample, int32_t keys, int32_t i)
+{
+    return i < fixture_key_length(sample, keys) ? 5000 + sample * 100 + i : -1;
+}
+
+void fixture_cross(mgk_store_description *description, int32_t keys)
+{
+    description->cross = true;
+    description->part = "cross";
+    description->key_tokens = keys;
+    description->causal = false;
+}
+
 size_t fixture_count(const mgk_store_description *description, int object)
 {
     size_t n = (size_t)description->tokens, m = (size_t)description->mixtures;
+    size_t k = (size_t)mgk_store_keys(description);
     size_t d = (size_t)description->head_dim, c = (size_t)description->model_dim;
     switch (object) {
     case STORE_ATTENTION:
     case STORE_SCORES:
-        return n * n;
+        return n * k;
     case STORE_KEYS:
-        return m * n * d;
+        return m * k * d;
+    case STORE_VALUES:
+        return (description->cross ? k : n) * d;
     case STORE_KEY_WEIGHTS:
         return m * c * d;
     case STORE_KEY_BIAS:
         return m * d;
     case STORE_PRIORS:
-        return description->priors_per_key ? m * n : m;
+        return description->priors_per_key ? m * k : m;
     case STORE_VARIANCES:
         return m;
     default:
@@ -95,6 +116,12 @@ void fixture_fill(const mgk_store_description *description, mgk_store_real incom
     block->length = fixture_length(sample, description->tokens);
     for (int32_t i = 0; i < description->tokens; i++)
         block->tokens[i] = fixture_token(sample, description->tokens, i);
+    if (description->cross) {
+        const int32_t keys = mgk_store_keys(description);
+        block->key_length = fixture_key_length(sample, keys);
+        for (int32_t i = 0; i < keys; i++)
+            block->key_tokens[i] = fixture_key_token(sample, keys, i);
+    }
     for (int object = 0; object <= STORE_VALUES; object++)
         if (block->arrays[object])
             fill_heads(description, incoming, object, sample, layer, block->arrays[object]);

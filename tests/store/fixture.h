@@ -27,6 +27,13 @@ double fixture_value(int object, int sample, int layer, int head, size_t i);
 int32_t fixture_token(int sample, int32_t tokens, int32_t i);
 int32_t fixture_length(int sample, int32_t tokens);
 
+/* The same of the keys of a cross store: token i of `keys`, and their valid length. */
+int32_t fixture_key_token(int sample, int32_t keys, int32_t i);
+int32_t fixture_key_length(int sample, int32_t keys);
+
+/* Makes a description that of cross-attention to so many keys. */
+void fixture_cross(mgk_store_description *description, int32_t keys);
+
 /* Number of values in one head's part of an object. */
 size_t fixture_count(const mgk_store_description *description, int object);
 

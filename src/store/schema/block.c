@@ -15,7 +15,7 @@ typedef struct chunk_grid {
 
 static chunk_grid grid_of(const mgk_block_writer *writer, mgk_store_object object)
 {
-    chunk_grid grid = {.layout = mgk_layout_of(object, false), .matrices = 1};
+    chunk_grid grid = {.layout = mgk_layout_of(object, &writer->description), .matrices = 1};
     mgk_axis_sizes(&writer->description, grid.sizes);
     int rank = grid.layout.rank;
     for (int i = 2; i < rank - 2; i++)
@@ -98,38 +98,53 @@ static mgk_status write_object(const mgk_block_writer *writer, const mgk_block_e
     return STATUS_OK;
 }
 
-/* Writes the text of each token; the caller holds the lock of HDF5. */
-static mgk_status write_token_text(const mgk_block_writer *writer, const mgk_store_block *block,
-                                   const hsize_t *start, const hsize_t *count)
+/* Writes the text of each token of a side; the caller holds the lock of HDF5. */
+static mgk_status write_token_text(const mgk_block_writer *writer, mgk_store_side side,
+                                   const int32_t *tokens, const hsize_t *start,
+                                   const hsize_t *count)
 {
     const mgk_token_text *text = &writer->description.token_text;
     const char **texts;
     TRY(mgk_alloc(count[1], sizeof(*texts), &texts));
     for (hsize_t i = 0; i < count[1]; i++)
-        texts[i] = block->tokens[i] < 0 ? "" : text->of(text->context, block->tokens[i]);
+        texts[i] = tokens[i] < 0 ? "" : text->of(text->context, tokens[i]);
     hid_t type = mgk_h5_text_type();
-    mgk_status status = mgk_h5_write_box(&writer->file, "token_text", writer->datasets.token_text,
-                                         2, start, count, type, texts);
+    mgk_status status =
+        mgk_h5_write_box(&writer->file, mgk_side_layouts[side].text.name,
+                         writer->datasets.token_text[side], 2, start, count, type, texts);
     mgk_h5_close(type);
     mgk_free(texts);
     return status;
 }
 
-static mgk_status write_tokens(const mgk_block_writer *writer, const mgk_store_block *block)
+/* Writes tokens [all] of a side of a sample, of which `length` are valid. */
+static mgk_status write_side(const mgk_block_writer *writer, mgk_store_side side, int32_t sample,
+                             int32_t all, const int32_t *tokens, int32_t length)
 {
     mgk_status status = STATUS_OK;
-    hsize_t start[2] = {(hsize_t)block->sample, 0};
-    hsize_t count[2] = {1, (hsize_t)writer->description.tokens};
+    const mgk_side_layout *layout = &mgk_side_layouts[side];
+    const hsize_t start[2] = {(hsize_t)sample, 0}, count[2] = {1, (hsize_t)all};
     mgk_h5_enter();
-    CHECK(mgk_h5_write_box(&writer->file, "tokens", writer->datasets.tokens, 2, start, count,
-                           H5T_NATIVE_INT32, block->tokens));
-    CHECK(mgk_h5_write_box(&writer->file, "lengths", writer->datasets.lengths, 1, start, count,
-                           H5T_NATIVE_INT32, &block->length));
+    CHECK(mgk_h5_write_box(&writer->file, layout->tokens.name, writer->datasets.tokens[side], 2,
+                           start, count, H5T_NATIVE_INT32, tokens));
+    CHECK(mgk_h5_write_box(&writer->file, layout->lengths.name, writer->datasets.lengths[side], 1,
+                           start, count, H5T_NATIVE_INT32, &length));
     if (writer->description.token_text.of)
-        CHECK(write_token_text(writer, block, start, count));
+        CHECK(write_token_text(writer, side, tokens, start, count));
 out:
     mgk_h5_leave();
     return status;
+}
+
+static mgk_status write_tokens(const mgk_block_writer *writer, const mgk_store_block *block)
+{
+    const mgk_store_description *description = &writer->description;
+    TRY(write_side(writer, STORE_SIDE_QUERIES, block->sample, description->tokens, block->tokens,
+                   block->length));
+    return description->cross
+               ? write_side(writer, STORE_SIDE_KEYS, block->sample, mgk_store_keys(description),
+                            block->key_tokens, block->key_length)
+               : STATUS_OK;
 }
 
 mgk_status mgk_block_encoders_open(const mgk_block_writer *writer, int compress, int threads,

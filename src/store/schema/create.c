@@ -8,12 +8,15 @@
 static mgk_status put_root_attributes(const mgk_h5_file *file, mgk_store_description *description)
 {
     TRY(mgk_h5_put_string(file, file->id, "format", MGK_STORE_FORMAT));
-    TRY(mgk_h5_put_integer(file, file->id, "format_version", MGK_STORE_VERSION));
+    TRY(mgk_h5_put_integer(file, file->id, "format_version",
+                           description->cross ? MGK_STORE_CROSS_VERSION : MGK_STORE_VERSION));
     for (int i = 0; i < STORE_STRINGS; i++) {
         const mgk_store_string *string = &mgk_store_strings[i];
         TRY(mgk_h5_put_string(file, file->id, string->name,
                               *mgk_store_string_of(description, string)));
     }
+    if (description->part && *description->part)
+        TRY(mgk_h5_put_string(file, file->id, "part", description->part));
     if (description->training_step >= 0)
         TRY(mgk_h5_put_integer64(file, file->id, "training_step", description->training_step));
     return mgk_h5_put_integer(file, file->id, "causal", description->causal);
@@ -24,8 +27,10 @@ static bool axis_is_used(const mgk_store_description *description, mgk_store_axi
 {
     if (axis == AXIS_SAMPLE || axis == AXIS_LAYER || axis == AXIS_HEAD || axis == AXIS_QUERY)
         return true;
+    if (axis == AXIS_KEY && description->cross)
+        return true;
     for (int object = 0; object < STORE_OBJECTS; object++) {
-        mgk_object_layout layout = mgk_layout_of(object, description->priors_per_key);
+        mgk_object_layout layout = mgk_layout_of(object, description);
         for (int i = 0; i < layout.rank; i++)
             if (description->objects & MGK_STORE_BIT(object) && layout.axes[i] == axis)
                 return true;
@@ -100,7 +105,7 @@ static mgk_status create_object(const mgk_h5_file *file, const mgk_store_descrip
                                 const hid_t scales[STORE_AXES], mgk_store_datasets *out)
 {
     mgk_status status = STATUS_OK;
-    mgk_object_layout layout = mgk_layout_of(object, description->priors_per_key);
+    mgk_object_layout layout = mgk_layout_of(object, description);
     mgk_store_real real = mgk_is_parameter(object) ? parameter : description->storage;
     hid_t properties = H5P_DEFAULT;
     hid_t type = mgk_h5_real_type(real);
@@ -127,22 +132,34 @@ out:
 
 static mgk_status create_token_text(const mgk_h5_file *file,
                                     const mgk_store_description *description,
-                                    const hid_t scales[STORE_AXES], hid_t *out)
+                                    const mgk_object_layout *layout, const hid_t scales[STORE_AXES],
+                                    hid_t *out)
 {
-    static const mgk_object_layout layout = {"token_text", 2, {AXIS_SAMPLE, AXIS_QUERY}};
     hid_t type = mgk_h5_text_type();
-    mgk_status status =
-        create_with_axes(file, description, &layout, scales, type, H5P_DEFAULT, out);
+    mgk_status status = create_with_axes(file, description, layout, scales, type, H5P_DEFAULT, out);
     mgk_h5_close(type);
     TRY(status);
     return mgk_h5_put_string(file, *out, "subword", description->token_text.subword);
 }
 
+/* The tokens, lengths and text of one side of the matrices, with the token axis of this side. */
+static mgk_status create_side(const mgk_h5_file *file, const mgk_store_description *description,
+                              mgk_store_side side, const hid_t scales[STORE_AXES],
+                              mgk_store_datasets *out)
+{
+    const mgk_side_layout *layout = &mgk_side_layouts[side];
+    TRY(create_with_axes(file, description, &layout->tokens, scales, H5T_NATIVE_INT32, H5P_DEFAULT,
+                         &out->tokens[side]));
+    TRY(create_with_axes(file, description, &layout->lengths, scales, H5T_NATIVE_INT32, H5P_DEFAULT,
+                         &out->lengths[side]));
+    return description->token_text.of
+               ? create_token_text(file, description, &layout->text, scales, &out->token_text[side])
+               : STATUS_OK;
+}
+
 mgk_status mgk_store_fill_file(const mgk_h5_file *file, const mgk_store_description *description,
                                mgk_store_real parameter, int compress, mgk_store_datasets *out)
 {
-    static const mgk_object_layout tokens = {"tokens", 2, {AXIS_SAMPLE, AXIS_QUERY}};
-    static const mgk_object_layout lengths = {"lengths", 1, {AXIS_SAMPLE}};
     hid_t scales[STORE_AXES];
     char now[sizeof("2000-01-01T00:00:00Z") + 16];
     time_t seconds = time(NULL);
@@ -153,13 +170,8 @@ mgk_status mgk_store_fill_file(const mgk_h5_file *file, const mgk_store_descript
 
     TRY(put_root_attributes(file, &dated));
     TRY(create_scales(file, &dated, scales));
-    TRY(create_with_axes(file, &dated, &tokens, scales, H5T_NATIVE_INT32, H5P_DEFAULT,
-                         &out->tokens));
-    TRY(create_with_axes(file, &dated, &lengths, scales, H5T_NATIVE_INT32, H5P_DEFAULT,
-                         &out->lengths));
-    out->token_text = H5I_INVALID_HID;
-    if (dated.token_text.of)
-        TRY(create_token_text(file, &dated, scales, &out->token_text));
+    for (int side = STORE_SIDE_QUERIES; side <= (dated.cross ? STORE_SIDE_KEYS : 0); side++)
+        TRY(create_side(file, &dated, side, scales, out));
     for (int object = 0; object < STORE_OBJECTS; object++) {
         out->objects[object] = H5I_INVALID_HID;
         out->chunk_rows[object] = 0;

@@ -9,8 +9,8 @@
 /* The datasets of a store that is being written. Chunks of one object are [1, ..., 1, rows,
  * columns]. */
 typedef struct mgk_store_datasets {
-    hid_t tokens, lengths;
-    hid_t token_text;                 /* H5I_INVALID_HID: not stored */
+    /* Of the queries, and of the keys of a cross store; the text where it is stored. */
+    hid_t tokens[STORE_SIDES], lengths[STORE_SIDES], token_text[STORE_SIDES];
     hid_t objects[STORE_OBJECTS];     /* H5I_INVALID_HID: not stored */
     size_t chunk_rows[STORE_OBJECTS]; /* 0: not chunked */
 } mgk_store_datasets;

@@ -30,6 +30,15 @@ static const mgk_object_layout layouts[STORE_OBJECTS] = {
     [STORE_VARIANCES] = {"variances", 3, {AXIS_LAYER, AXIS_HEAD, AXIS_MIXTURE}},
 };
 
+const mgk_side_layout mgk_side_layouts[STORE_SIDES] = {
+    [STORE_SIDE_QUERIES] = {.tokens = {"tokens", 2, {AXIS_SAMPLE, AXIS_QUERY}},
+                            .lengths = {"lengths", 1, {AXIS_SAMPLE}},
+                            .text = {"token_text", 2, {AXIS_SAMPLE, AXIS_QUERY}}},
+    [STORE_SIDE_KEYS] = {.tokens = {"key_tokens", 2, {AXIS_SAMPLE, AXIS_KEY}},
+                         .lengths = {"key_lengths", 1, {AXIS_SAMPLE}},
+                         .text = {"key_token_text", 2, {AXIS_SAMPLE, AXIS_KEY}}},
+};
+
 #define FIELD(name)                                  \
     {                                                \
 #name, offsetof(mgk_store_description, name) \
@@ -40,11 +49,18 @@ const mgk_store_string mgk_store_strings[STORE_STRINGS] = {
     FIELD(command),  FIELD(created), FIELD(precision),    FIELD(device),
 };
 
-mgk_object_layout mgk_layout_of(mgk_store_object object, bool priors_per_key)
+const char *mgk_object_name(mgk_store_object object)
+{
+    return layouts[object].name;
+}
+
+mgk_object_layout mgk_layout_of(mgk_store_object object, const mgk_store_description *description)
 {
     mgk_object_layout layout = layouts[object];
-    if (object == STORE_PRIORS && !priors_per_key)
+    if (object == STORE_PRIORS && !description->priors_per_key)
         layout.rank--;
+    if (object == STORE_VALUES && description->cross)
+        layout.axes[3] = AXIS_KEY;
     return layout;
 }
 
@@ -59,7 +75,8 @@ void mgk_axis_sizes(const mgk_store_description *description, size_t sizes[STORE
     sizes[AXIS_LAYER] = (size_t)description->layers;
     sizes[AXIS_HEAD] = (size_t)description->heads;
     sizes[AXIS_MIXTURE] = (size_t)description->mixtures;
-    sizes[AXIS_QUERY] = sizes[AXIS_KEY] = (size_t)description->tokens;
+    sizes[AXIS_QUERY] = (size_t)description->tokens;
+    sizes[AXIS_KEY] = (size_t)mgk_store_keys(description);
     sizes[AXIS_DIM] = (size_t)description->head_dim;
     sizes[AXIS_MODEL_DIM] = (size_t)description->model_dim;
 }

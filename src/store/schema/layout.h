@@ -11,6 +11,8 @@ enum { STORE_MAX_RANK = 6 };
 
 #define MGK_STORE_FORMAT "mgk-attention"
 #define MGK_STORE_VERSION 1
+#define MGK_STORE_CROSS_VERSION 2 /* of stores of cross-attention */
+#define MGK_STORE_CROSS "cross"   /* the part of these */
 
 typedef enum mgk_store_axis {
     AXIS_SAMPLE,
@@ -35,11 +37,26 @@ typedef struct mgk_object_layout {
     mgk_store_axis axes[STORE_MAX_RANK];
 } mgk_object_layout;
 
+/* The two sides of matrices; only a cross store has datasets of its keys. */
+typedef enum mgk_store_side { STORE_SIDE_QUERIES, STORE_SIDE_KEYS, STORE_SIDES } mgk_store_side;
+
+/* The datasets of a side. */
+typedef struct mgk_side_layout {
+    mgk_object_layout tokens, lengths, text;
+} mgk_side_layout;
+
+/* Indexed by mgk_store_side. */
+extern const mgk_side_layout mgk_side_layouts[STORE_SIDES];
+
 /* Indexed by mgk_store_axis. */
 extern const mgk_axis_layout mgk_axis_layouts[STORE_AXES];
 
-/* The axes of an object; priors have no last axis if they do not depend on the key. */
-mgk_object_layout mgk_layout_of(mgk_store_object object, bool priors_per_key);
+/* The name of an object's dataset. */
+const char *mgk_object_name(mgk_store_object object);
+
+/* The axes of an object in such a store: priors have no last axis if they do not depend on the key,
+ * and values are those of the keys if the store is cross. */
+mgk_object_layout mgk_layout_of(mgk_store_object object, const mgk_store_description *description);
 
 /* Whether the object belongs to the model rather than to each sample. */
 bool mgk_is_parameter(mgk_store_object object);

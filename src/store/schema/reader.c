@@ -26,8 +26,7 @@ static mgk_status choose_matrices(mgk_store_reader *reader, const char *name)
     chosen += chosen[0] == '/';
     for (int object = STORE_ATTENTION; object <= STORE_SCORES; object++) {
         mgk_matrix_array *array;
-        if (strcmp(chosen, mgk_layout_of(object, false).name) != 0 ||
-            reader->objects[object].id < 0)
+        if (strcmp(chosen, mgk_object_name(object)) != 0 || reader->objects[object].id < 0)
             continue;
         TRY(mgk_add_matrices(&reader->matrices, chosen, &array));
         array->dataset = reader->objects[object];
@@ -45,6 +44,17 @@ static mgk_status open_hdf5(mgk_store_reader *reader, const char *dataset, bool 
         return STATUS_OK;
     TRY(mgk_open_native(reader));
     return choose_matrices(reader, dataset);
+}
+
+/* A string that the file lacks is "". */
+static mgk_status complete(const char **text)
+{
+    char *empty;
+    if (*text)
+        return STATUS_OK;
+    TRY(mgk_copy_string("", &empty));
+    *text = empty;
+    return STATUS_OK;
 }
 
 /* Opens the file in the format that its content indicates. */
@@ -68,15 +78,9 @@ static mgk_status open_file(mgk_store_reader *reader, const char *dataset, const
     if (!native)
         TRY(mgk_open_plain(reader->path, &reader->file, &reader->numpy, dataset, axes,
                            &reader->matrices, &reader->description));
-    for (int i = 0; i < STORE_STRINGS; i++) {
-        const char **text = mgk_store_string_of(&reader->description, &mgk_store_strings[i]);
-        char *empty;
-        if (*text)
-            continue;
-        TRY(mgk_copy_string("", &empty));
-        *text = empty;
-    }
-    return STATUS_OK;
+    for (int i = 0; i < STORE_STRINGS; i++)
+        TRY(complete(mgk_store_string_of(&reader->description, &mgk_store_strings[i])));
+    return complete(&reader->description.part);
 }
 
 mgk_status mgk_store_open(const char *path, const char *dataset, mgk_store_reader **out)
@@ -94,7 +98,8 @@ mgk_status mgk_store_open_as(const char *path, const char *dataset, const char *
     const mgk_stored_dataset none = {.id = H5I_INVALID_HID};
     reader->file.id = H5I_INVALID_HID;
     reader->description.training_step = -1;
-    reader->tokens = reader->lengths = reader->token_text = none;
+    for (int side = 0; side < STORE_SIDES; side++)
+        reader->tokens[side] = reader->lengths[side] = reader->token_text[side] = none;
     for (int object = 0; object < STORE_OBJECTS; object++)
         reader->objects[object] = none;
     CHECK(mgk_copy_string(path, &reader->path));
@@ -147,6 +152,7 @@ void mgk_store_close(mgk_store_reader *reader)
     mgk_h5_leave();
     for (int i = 0; i < STORE_STRINGS; i++)
         free_owned(*mgk_store_string_of(&reader->description, &mgk_store_strings[i]));
+    free_owned(reader->description.part);
     free_owned(reader->description.sample_index);
     free_owned(reader->description.layer_index);
     free_owned(reader->description.head_index);
@@ -196,27 +202,49 @@ static mgk_status read_under(mgk_store_reader *reader, const char *name,
     return status;
 }
 
-static mgk_status read_length(mgk_store_reader *reader, int32_t sample, int32_t *out)
+/* The padded length of a side. */
+static int32_t tokens_of(const mgk_store_reader *reader, mgk_store_side side)
+{
+    const mgk_store_description *description = &reader->description;
+    return side == STORE_SIDE_KEYS ? mgk_store_keys(description) : description->tokens;
+}
+
+/* Queries and keys of one sequence are the same tokens. */
+static mgk_store_side side_of_keys(const mgk_store_reader *reader)
+{
+    return reader->description.cross ? STORE_SIDE_KEYS : STORE_SIDE_QUERIES;
+}
+
+static mgk_status read_length(mgk_store_reader *reader, mgk_store_side side, int32_t sample,
+                              int32_t *out)
 {
     const hsize_t start = (hsize_t)sample, count = 1;
-    *out = reader->mask.length ? reader->mask.length[sample] : reader->description.tokens;
-    if (reader->lengths.id < 0)
+    const hid_t dataset = reader->lengths[side].id;
+    const char *name = mgk_side_layouts[side].lengths.name;
+    *out = reader->mask.length ? reader->mask.length[sample] : tokens_of(reader, side);
+    if (dataset < 0)
         return STATUS_OK;
     mgk_h5_enter();
-    mgk_status status = mgk_h5_read_box(&reader->file, "lengths", reader->lengths.id, 1, &start,
-                                        &count, H5T_NATIVE_INT32, out);
+    mgk_status status =
+        mgk_h5_read_box(&reader->file, name, dataset, 1, &start, &count, H5T_NATIVE_INT32, out);
     mgk_h5_leave();
     TRY(status);
-    if (*out < 0 || *out > reader->description.tokens)
-        return mgk_fail(STATUS_FORMAT, "%s: \"lengths\" of sample %d is %d, expected 0 to %d",
-                        reader->path, sample, *out, reader->description.tokens);
+    if (*out < 0 || *out > tokens_of(reader, side))
+        return mgk_fail(STATUS_FORMAT, "%s: \"%s\" of sample %d is %d, expected 0 to %d",
+                        reader->path, name, sample, *out, tokens_of(reader, side));
     return STATUS_OK;
 }
 
 mgk_status mgk_store_read_length(mgk_store_reader *reader, int32_t sample, int32_t *length)
 {
     TRY(check_position(reader, sample, 0, 0));
-    return read_length(reader, sample, length);
+    return read_length(reader, STORE_SIDE_QUERIES, sample, length);
+}
+
+mgk_status mgk_store_read_key_length(mgk_store_reader *reader, int32_t sample, int32_t *length)
+{
+    TRY(check_position(reader, sample, 0, 0));
+    return read_length(reader, side_of_keys(reader), sample, length);
 }
 
 mgk_status mgk_store_read_matrix(mgk_store_reader *reader, int32_t sample, int32_t layer,
@@ -237,7 +265,7 @@ mgk_status mgk_store_read_matrix(mgk_store_reader *reader, int32_t sample, int32
                                       : mgk_usual_axes(leading);
     for (int i = 0; i < leading; i++)
         coordinates[i] = positions[axes.at[i]];
-    TRY(read_length(reader, sample, &valid));
+    TRY(read_length(reader, STORE_SIDE_QUERIES, sample, &valid));
     if (length)
         *length = valid;
     TRY(reader->numpy.file
@@ -260,7 +288,7 @@ mgk_status mgk_store_read_heads(mgk_store_reader *reader, mgk_store_object objec
 {
     const hsize_t coordinates[] = {(hsize_t)sample, (hsize_t)layer, (hsize_t)head};
     const mgk_stored_dataset *dataset = &reader->objects[object];
-    const char *name = mgk_layout_of(object, false).name;
+    const char *name = mgk_object_name(object);
     bool parameter = mgk_is_parameter(object);
     if (dataset->id < 0)
         return mgk_fail(STATUS_USAGE, "%s: the store has no \"%s\"", reader->path, name);
@@ -272,21 +300,35 @@ mgk_status mgk_store_read_heads(mgk_store_reader *reader, mgk_store_object objec
 
 bool mgk_store_has_tokens(const mgk_store_reader *reader)
 {
-    return reader->tokens.id >= 0;
+    return reader->tokens[STORE_SIDE_QUERIES].id >= 0;
+}
+
+static mgk_status read_tokens(mgk_store_reader *reader, mgk_store_side side, int32_t sample,
+                              int32_t *tokens, int32_t *length)
+{
+    const hsize_t start[] = {(hsize_t)sample, 0};
+    const hsize_t count[] = {1, (hsize_t)tokens_of(reader, side)};
+    const char *name = mgk_side_layouts[side].tokens.name;
+    const hid_t dataset = reader->tokens[side].id;
+    TRY(check_position(reader, sample, 0, 0));
+    if (dataset < 0)
+        return mgk_fail(STATUS_USAGE, "%s: the file has no \"%s\"", reader->path, name);
+    mgk_h5_enter();
+    mgk_status status =
+        mgk_h5_read_box(&reader->file, name, dataset, 2, start, count, H5T_NATIVE_INT32, tokens);
+    mgk_h5_leave();
+    TRY(status);
+    return read_length(reader, side, sample, length);
 }
 
 mgk_status mgk_store_read_tokens(mgk_store_reader *reader, int32_t sample, int32_t *tokens,
                                  int32_t *length)
 {
-    hsize_t start[] = {(hsize_t)sample, 0};
-    hsize_t count[] = {1, (hsize_t)reader->description.tokens};
-    TRY(check_position(reader, sample, 0, 0));
-    if (reader->tokens.id < 0)
-        return mgk_fail(STATUS_USAGE, "%s: the file has no \"tokens\"", reader->path);
-    mgk_h5_enter();
-    mgk_status status = mgk_h5_read_box(&reader->file, "tokens", reader->tokens.id, 2, start, count,
-                                        H5T_NATIVE_INT32, tokens);
-    mgk_h5_leave();
-    TRY(status);
-    return read_length(reader, sample, length);
+    return read_tokens(reader, STORE_SIDE_QUERIES, sample, tokens, length);
+}
+
+mgk_status mgk_store_read_key_tokens(mgk_store_reader *reader, int32_t sample, int32_t *tokens,
+                                     int32_t *length)
+{
+    return read_tokens(reader, side_of_keys(reader), sample, tokens, length);
 }

@@ -55,10 +55,10 @@ void mgk_store_close(mgk_store_reader *reader);
 const mgk_store_description *mgk_store_describe(const mgk_store_reader *reader);
 
 /*
- * Reads one matrix into out [N, N] of `type` (STORE_F32 or STORE_F64), and the sample's valid
- * length, 0 to N, into *length (may be NULL). sample, layer and head are positions from 0, not the
- * model's numbers. Values are not checked: they may be NaN. STATUS_USAGE: no such position, or the
- * store has no matrices.
+ * Reads one matrix into out [N, K] of `type` (STORE_F32 or STORE_F64), and the sample's valid
+ * length, 0 to N, that of its queries, into *length (may be NULL). sample, layer and head are
+ * positions from 0, not the model's numbers. Values are not checked: they may be NaN. STATUS_USAGE:
+ * no such position, or the store has no matrices.
  */
 mgk_status mgk_store_read_matrix(mgk_store_reader *reader, int32_t sample, int32_t layer,
                                  int32_t head, mgk_store_real type, void *out, int32_t *length);
@@ -81,6 +81,9 @@ mgk_status mgk_store_read_heads(mgk_store_reader *reader, mgk_store_object objec
  * sample. */
 mgk_status mgk_store_read_length(mgk_store_reader *reader, int32_t sample, int32_t *length);
 
+/* The same of the keys, which are the queries' tokens unless the store is cross. */
+mgk_status mgk_store_read_key_length(mgk_store_reader *reader, int32_t sample, int32_t *length);
+
 /* Whether the file has tokens, as every store does. */
 bool mgk_store_has_tokens(const mgk_store_reader *reader);
 
@@ -88,6 +91,10 @@ bool mgk_store_has_tokens(const mgk_store_reader *reader);
  * tokens, or no such sample. */
 mgk_status mgk_store_read_tokens(mgk_store_reader *reader, int32_t sample, int32_t *tokens,
                                  int32_t *length);
+
+/* The same of the keys, tokens [K]. */
+mgk_status mgk_store_read_key_tokens(mgk_store_reader *reader, int32_t sample, int32_t *tokens,
+                                     int32_t *length);
 
 /*
  * Reads the text of the sample's tokens, out [N]: "" for padding; a longer text is cut to at most
@@ -97,5 +104,10 @@ mgk_status mgk_store_read_tokens(mgk_store_reader *reader, int32_t sample, int32
 enum { MGK_TOKEN_TEXT = 128 };
 mgk_status mgk_store_read_token_text(mgk_store_reader *reader, int32_t sample,
                                      char (*out)[MGK_TOKEN_TEXT]);
+
+/* The same of the keys, out [K]; STATUS_USAGE also if the file has the text of the queries alone.
+ */
+mgk_status mgk_store_read_key_token_text(mgk_store_reader *reader, int32_t sample,
+                                         char (*out)[MGK_TOKEN_TEXT]);
 
 #endif

@@ -67,57 +67,76 @@ static mgk_status match_shape(const mgk_store_reader *reader, const mgk_object_l
                     found, expected);
 }
 
-/* /tokens also gives the length of the samples, N. */
-static mgk_status open_tokens(mgk_store_reader *reader, size_t sizes[STORE_AXES])
+static mgk_status read_subword(mgk_store_reader *reader, mgk_store_side side, char **subword)
 {
-    static const mgk_object_layout tokens = {"tokens", 2, {AXIS_SAMPLE, AXIS_QUERY}};
-    static const mgk_object_layout lengths = {"lengths", 1, {AXIS_SAMPLE}};
-    TRY(open_one(reader, tokens.name, H5T_INTEGER, &reader->tokens));
-    TRY(match_shape(reader, &tokens, &reader->tokens, sizes));
-    TRY(open_one(reader, lengths.name, H5T_INTEGER, &reader->lengths));
-    TRY(match_shape(reader, &lengths, &reader->lengths, sizes));
-    sizes[AXIS_KEY] = sizes[AXIS_QUERY];
+    const char *name = mgk_side_layouts[side].text.name;
+    TRY(mgk_h5_get_string(&reader->file, reader->token_text[side].id, "subword", subword));
+    if (!*subword || (strcmp(*subword, "##") != 0 && strcmp(*subword, " ") != 0 && **subword))
+        return mgk_fail(STATUS_FORMAT,
+                        "%s: \"%s\" says nothing of words, expected its attribute \"subword\" as "
+                        "\"##\", \" \" or \"\"",
+                        reader->path, name);
     return STATUS_OK;
 }
 
-static mgk_status open_token_text(mgk_store_reader *reader, size_t sizes[STORE_AXES])
+/* The text of the queries' tokens says for both sides how tokens form words. */
+static mgk_status open_token_text(mgk_store_reader *reader, mgk_store_side side,
+                                  size_t sizes[STORE_AXES])
 {
-    static const mgk_object_layout layout = {"token_text", 2, {AXIS_SAMPLE, AXIS_QUERY}};
-    char *subword;
-    if (!mgk_h5_has_dataset(&reader->file, layout.name))
+    const mgk_object_layout *layout = &mgk_side_layouts[side].text;
+    mgk_stored_dataset *dataset = &reader->token_text[side];
+    char *subword = NULL;
+    if (!mgk_h5_has_dataset(&reader->file, layout->name))
         return STATUS_OK;
-    TRY(open_one(reader, layout.name, H5T_STRING, &reader->token_text));
-    TRY(match_shape(reader, &layout, &reader->token_text, sizes));
-    hid_t type = H5Dget_type(reader->token_text.id);
+    TRY(open_one(reader, layout->name, H5T_STRING, dataset));
+    TRY(match_shape(reader, layout, dataset, sizes));
+    hid_t type = H5Dget_type(dataset->id);
     bool variable = H5Tis_variable_str(type) > 0;
     mgk_h5_close(type);
     if (!variable)
-        return mgk_fail(STATUS_UNSUPPORTED, "%s: \"token_text\" holds strings of a fixed length",
-                        reader->path);
-    TRY(mgk_h5_get_string(&reader->file, reader->token_text.id, "subword", &subword));
-    reader->description.token_text.subword = subword;
-    if (!subword || (strcmp(subword, "##") != 0 && strcmp(subword, " ") != 0 && *subword))
-        return mgk_fail(STATUS_FORMAT,
-                        "%s: \"token_text\" says nothing of words, expected its attribute "
-                        "\"subword\" as \"##\", \" \" or \"\"",
-                        reader->path);
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: \"%s\" holds strings of a fixed length",
+                        reader->path, layout->name);
+    mgk_status status = read_subword(reader, side, &subword);
+    if (side == STORE_SIDE_QUERIES)
+        reader->description.token_text.subword = subword;
+    else
+        mgk_free(subword);
+    return status;
+}
+
+/* The tokens of a side also give the length of its axis, N or K. */
+static mgk_status open_side(mgk_store_reader *reader, mgk_store_side side, size_t sizes[STORE_AXES])
+{
+    const mgk_side_layout *layout = &mgk_side_layouts[side];
+    TRY(open_one(reader, layout->tokens.name, H5T_INTEGER, &reader->tokens[side]));
+    TRY(match_shape(reader, &layout->tokens, &reader->tokens[side], sizes));
+    TRY(open_one(reader, layout->lengths.name, H5T_INTEGER, &reader->lengths[side]));
+    TRY(match_shape(reader, &layout->lengths, &reader->lengths[side], sizes));
+    return open_token_text(reader, side, sizes);
+}
+
+static mgk_status open_sides(mgk_store_reader *reader, size_t sizes[STORE_AXES])
+{
+    TRY(open_side(reader, STORE_SIDE_QUERIES, sizes));
+    if (reader->description.cross)
+        return open_side(reader, STORE_SIDE_KEYS, sizes);
+    sizes[AXIS_KEY] = sizes[AXIS_QUERY];
     return STATUS_OK;
 }
 
 static mgk_status open_objects(mgk_store_reader *reader, size_t sizes[STORE_AXES])
 {
     mgk_store_description *description = &reader->description;
+    const mgk_store_description per_key = {.priors_per_key = true};
     bool storage_known = false;
     for (int object = 0; object < STORE_OBJECTS; object++) {
         mgk_stored_dataset *dataset = &reader->objects[object];
-        mgk_object_layout layout = mgk_layout_of(object, true);
-        if (!mgk_h5_has_dataset(&reader->file, layout.name))
+        if (!mgk_h5_has_dataset(&reader->file, mgk_object_name(object)))
             continue;
-        TRY(open_one(reader, layout.name, H5T_FLOAT, dataset));
-        if (object == STORE_PRIORS) {
-            description->priors_per_key = dataset->rank == layout.rank;
-            layout = mgk_layout_of(object, description->priors_per_key);
-        }
+        TRY(open_one(reader, mgk_object_name(object), H5T_FLOAT, dataset));
+        if (object == STORE_PRIORS)
+            description->priors_per_key = dataset->rank == mgk_layout_of(object, &per_key).rank;
+        const mgk_object_layout layout = mgk_layout_of(object, description);
         TRY(match_shape(reader, &layout, dataset, sizes));
         description->objects |= MGK_STORE_BIT(object);
         if (!mgk_is_parameter(object) && !storage_known) {
@@ -128,15 +147,31 @@ static mgk_status open_objects(mgk_store_reader *reader, size_t sizes[STORE_AXES
     return STATUS_OK;
 }
 
+/* Which attention the store has, which its format_version says, too. */
+static mgk_status read_part(mgk_store_reader *reader)
+{
+    mgk_store_description *description = &reader->description;
+    const mgk_h5_file *file = &reader->file;
+    int32_t version;
+    char *part;
+    TRY(mgk_h5_get_integer(file, file->id, "format_version", 0, &version));
+    if (version != MGK_STORE_VERSION && version != MGK_STORE_CROSS_VERSION)
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: format_version is %d, expected %d or %d",
+                        reader->path, version, MGK_STORE_VERSION, MGK_STORE_CROSS_VERSION);
+    TRY(mgk_h5_get_string(file, file->id, "part", &part));
+    description->part = part;
+    description->cross = part && strcmp(part, MGK_STORE_CROSS) == 0;
+    if (description->cross != (version == MGK_STORE_CROSS_VERSION))
+        return mgk_fail(STATUS_FORMAT, "%s: format_version %d of the part \"%.60s\"", reader->path,
+                        version, part ? part : "");
+    return STATUS_OK;
+}
+
 static mgk_status read_attributes(mgk_store_reader *reader)
 {
     mgk_store_description *description = &reader->description;
     const mgk_h5_file *file = &reader->file;
-    int32_t version, causal, normalized = 0;
-    TRY(mgk_h5_get_integer(file, file->id, "format_version", 0, &version));
-    if (version != MGK_STORE_VERSION)
-        return mgk_fail(STATUS_UNSUPPORTED, "%s: format_version is %d, expected %d", reader->path,
-                        version, MGK_STORE_VERSION);
+    int32_t causal, normalized = 0;
     for (int i = 0; i < STORE_STRINGS; i++) {
         char *text;
         TRY(mgk_h5_get_string(file, file->id, mgk_store_strings[i].name, &text));
@@ -147,6 +182,8 @@ static mgk_status read_attributes(mgk_store_reader *reader)
     if (reader->objects[STORE_ATTENTION].id >= 0)
         TRY(mgk_h5_get_integer(file, reader->objects[STORE_ATTENTION].id, "row_normalized", 0,
                                &normalized));
+    if (description->cross && causal != 0)
+        return mgk_fail(STATUS_FORMAT, "%s: cross-attention with a causal mask", reader->path);
     description->causal = causal != 0;
     description->row_normalized = normalized != 0;
     return STATUS_OK;
@@ -156,17 +193,18 @@ mgk_status mgk_open_native(mgk_store_reader *reader)
 {
     mgk_store_description *description = &reader->description;
     size_t sizes[STORE_AXES] = {0};
+    TRY(read_part(reader));
     TRY(read_index(reader, AXIS_SAMPLE, sizes, &description->sample_index));
     TRY(read_index(reader, AXIS_LAYER, sizes, &description->layer_index));
     TRY(read_index(reader, AXIS_HEAD, sizes, &description->head_index));
-    TRY(open_tokens(reader, sizes));
-    TRY(open_token_text(reader, sizes));
+    TRY(open_sides(reader, sizes));
     TRY(open_objects(reader, sizes));
     TRY(read_attributes(reader));
     description->samples = (int32_t)sizes[AXIS_SAMPLE];
     description->layers = (int32_t)sizes[AXIS_LAYER];
     description->heads = (int32_t)sizes[AXIS_HEAD];
     description->tokens = (int32_t)sizes[AXIS_QUERY];
+    description->key_tokens = description->cross ? (int32_t)sizes[AXIS_KEY] : 0;
     description->mixtures = sizes[AXIS_MIXTURE] ? (int32_t)sizes[AXIS_MIXTURE] : 1;
     description->head_dim = (int32_t)sizes[AXIS_DIM];
     description->model_dim = (int32_t)sizes[AXIS_MODEL_DIM];

@@ -13,7 +13,7 @@ struct mgk_store_reader {
     mgk_h5_file file;
     char *path;
     mgk_store_description description; /* arrays and strings are owned by the reader */
-    mgk_stored_dataset tokens, lengths, token_text;
+    mgk_stored_dataset tokens[STORE_SIDES], lengths[STORE_SIDES], token_text[STORE_SIDES];
     mgk_stored_dataset objects[STORE_OBJECTS];
     mgk_matrix_arrays matrices; /* the arrays that mgk_store_read_matrix reads */
     mgk_numpy_matrices numpy;   /* open if the file is a NumPy file */

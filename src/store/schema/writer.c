@@ -130,6 +130,10 @@ static mgk_status check_block(const mgk_store_writer *writer, const mgk_store_bl
         block->length > description->tokens)
         return mgk_fail(STATUS_USAGE, "%s: no block for sample %d, layer %d, length %d",
                         writer->output.path, block->sample, block->layer, block->length);
+    if (description->cross &&
+        (block->key_length < 0 || block->key_length > mgk_store_keys(description)))
+        return mgk_fail(STATUS_USAGE, "%s: no block for %d valid keys", writer->output.path,
+                        block->key_length);
     return STATUS_OK;
 }
 
@@ -153,7 +157,7 @@ mgk_status mgk_store_write_parameter(mgk_store_writer *writer, mgk_store_object 
                                      const void *data)
 {
     const mgk_block_writer *out = &writer->blocks_out;
-    const char *name = mgk_layout_of(object, false).name;
+    const char *name = mgk_object_name(object);
     if (!mgk_is_parameter(object) || !(out->description.objects & MGK_STORE_BIT(object)))
         return mgk_fail(STATUS_USAGE, "%s: \"%s\" is not among the model's objects of this store",
                         writer->output.path, name);
@@ -178,7 +182,7 @@ static mgk_status check_complete(const mgk_store_writer *writer)
     for (int object = STORE_KEY_WEIGHTS; object < STORE_OBJECTS; object++)
         if (description->objects & ~writer->parameters_written & MGK_STORE_BIT(object))
             return mgk_fail(STATUS_USAGE, "%s: \"%s\" was not written", writer->output.path,
-                            mgk_layout_of(object, false).name);
+                            mgk_object_name(object));
     return STATUS_OK;
 }
 
@@ -214,6 +218,7 @@ void mgk_store_discard(mgk_store_writer *writer)
     mgk_free(writer->encoders);
     for (int i = 0; i < writer->block_count; i++) {
         mgk_free(writer->blocks[i].tokens);
+        mgk_free(writer->blocks[i].key_tokens);
         for (int object = 0; object <= STORE_VALUES; object++)
             if (!(writer->brought & MGK_STORE_BIT(object)))
                 mgk_free(writer->blocks[i].arrays[object]);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes an attention store, format version 1: an HDF5 file (readable by HDF5 1.8
+ * Writes an attention store, format version 1 or 2: an HDF5 file (readable by HDF5 1.8
  * and later, hence by h5py, xarray, MATLAB, Julia, R).
  *
  * Root attributes
  *   format "mgk-attention", format_version 1, software, model, model_sha256,
  *   attention, config, command, created, precision, device: variable-length UTF-8
  *   strings (format_version: int32); causal: int32, 0 or 1; if it is known,
- *   training_step: int64, of the model.
+ *   training_step: int64, of the model; of an encoder-decoder model part: "encoder", "decoder" or
+ *   "cross".
  *
  * Objects; "real" is f16, f32 or f64
  *   /attention    real  [sample, layer, head, query, key]   attribute row_normalized (0 or 1)
@@ -25,6 +26,15 @@
  *   /variances    f32 or f64 [layer, head, mixture]
  *   All but /tokens and /lengths are optional. Outside the valid block
  *   (length x length) matrices are 0. Parameters keep their precision.
+ *
+ * Cross-attention (part "cross"): queries are tokens of the decoder, keys those of the encoder, so
+ * that the axes query and key differ in length. format_version is 2, because a reader of version 1
+ * would take the keys for the queries' own. In addition
+ *   /key_tokens     int32 [sample, key]                   padding is -1
+ *   /key_lengths    int32 [sample]                        valid tokens
+ *   /key_token_text variable-length UTF-8 [sample, key]   where there is /token_text
+ *   and /values are those of the keys: [sample, layer, head, key, dim]. The valid block is
+ *   (length x key length), and causal is 0.
  *
  * Axes: every axis has its label, as above, and a dimension scale (int32) of this name, from which
  * xarray takes the names of dimensions:
@@ -67,15 +77,18 @@ typedef struct mgk_store_block {
     int32_t sample, layer;          /* positions in the store, from 0 */
     int32_t length;                 /* valid tokens of the sample; read with layer 0 */
     int32_t *tokens;                /* [N], padding -1; read with layer 0 */
-    void *arrays[STORE_VALUES + 1]; /* real, by object: attention and scores [H, N, N],
-                                       queries and values [H, N, D], keys [H, M, N, D] */
+    int32_t key_length;             /* valid keys, and their tokens [K], of a cross store; read */
+    int32_t *key_tokens;            /* with layer 0; otherwise not read, and NULL */
+    void *arrays[STORE_VALUES + 1]; /* real, by object: attention and scores [H, N, K],
+                                       queries [H, N, D], values [H, K, D], keys [H, M, K, D] */
 } mgk_store_block;
 
 /*
  * Creates the store under a temporary name next to `path`, and starts its thread, if any.
  * Everything the description points to is copied or written before the call returns; `created` is
  * ignored and the present time written. STATUS_EXISTS: `path` exists and force is false.
- * STATUS_USAGE: a size, index array, string or option is missing or out of range. STATUS_IO: the
+ * STATUS_USAGE: a size, index array, string or option is missing or out of range, or the store is
+ * cross without being of this part, or the reverse. STATUS_IO: the
  * folder cannot be written.
  */
 mgk_status mgk_store_create(const char *path, const mgk_store_description *description,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Creates an attention store and allocates its blocks. */
+#include <string.h>
+
 #include "base/memory.h"
 #include "store/schema/convert.h"
 #include "store/schema/writer_private.h"
@@ -19,7 +21,7 @@ static mgk_status check_sizes(const char *path, const mgk_store_description *des
         blocks > INT64_MAX)
         return mgk_fail(STATUS_USAGE, "%s: too many samples and layers", path);
     for (int object = 0; object < STORE_OBJECTS; object++) {
-        mgk_object_layout layout = mgk_layout_of(object, description->priors_per_key);
+        mgk_object_layout layout = mgk_layout_of(object, description);
         bool stored = description->objects & MGK_STORE_BIT(object);
         for (int i = 0; i < layout.rank; i++) {
             /* Sizes are int32: a negative one converts to a huge size_t. */
@@ -28,6 +30,21 @@ static mgk_status check_sizes(const char *path, const mgk_store_description *des
                                 mgk_axis_layouts[layout.axes[i]].label, layout.name);
         }
     }
+    return STATUS_OK;
+}
+
+/* Only a store of the part "cross" has keys of another sequence. */
+static mgk_status check_part(const char *path, const mgk_store_description *description)
+{
+    const bool named = description->part && strcmp(description->part, MGK_STORE_CROSS) == 0;
+    if (description->cross != named)
+        return mgk_fail(STATUS_USAGE, "%s: a store of part \"%s\" that %s cross-attention", path,
+                        description->part ? description->part : "",
+                        description->cross ? "is" : "is not");
+    if (description->key_tokens < 0 || (!named && description->key_tokens > 0))
+        return mgk_fail(STATUS_USAGE, "%s: %d tokens of keys", path, description->key_tokens);
+    if (named && description->causal)
+        return mgk_fail(STATUS_USAGE, "%s: cross-attention has no causal mask", path);
     return STATUS_OK;
 }
 
@@ -53,6 +70,7 @@ static mgk_status check_arguments(const char *path, mgk_store_description *descr
         if (!*mgk_store_string_of(description, &mgk_store_strings[i]))
             return mgk_fail(STATUS_USAGE, "%s: attribute \"%s\" is missing", path,
                             mgk_store_strings[i].name);
+    TRY(check_part(path, description));
     return check_sizes(path, description);
 }
 
@@ -78,7 +96,7 @@ static int callers_of(const mgk_store_options *options)
 static mgk_status block_values(const mgk_block_writer *out, mgk_store_object object, size_t *values)
 {
     size_t sizes[STORE_AXES];
-    mgk_object_layout layout = mgk_layout_of(object, false);
+    mgk_object_layout layout = mgk_layout_of(object, &out->description);
     mgk_axis_sizes(&out->description, sizes);
     *values = out->description.objects & MGK_STORE_BIT(object) ? 1 : 0;
     for (int i = 2; i < layout.rank; i++)
@@ -107,7 +125,11 @@ static mgk_status choose_block_count(const mgk_block_writer *out, const mgk_stor
 static mgk_status allocate_block(const mgk_store_writer *writer, mgk_store_block *block)
 {
     const mgk_block_writer *out = &writer->blocks_out;
-    TRY(mgk_alloc((size_t)out->description.tokens, sizeof(*block->tokens), &block->tokens));
+    const mgk_store_description *description = &out->description;
+    TRY(mgk_alloc((size_t)description->tokens, sizeof(*block->tokens), &block->tokens));
+    if (description->cross)
+        TRY(mgk_alloc((size_t)mgk_store_keys(description), sizeof(*block->key_tokens),
+                      &block->key_tokens));
     for (int object = 0; object <= STORE_VALUES; object++) {
         size_t values;
         TRY(block_values(out, object, &values));
