@@ -104,8 +104,8 @@ typedef struct mgk_watcher {
 
 typedef struct mgk_job {
     const char *device; /* "auto" (default), "cpu", "cuda", "cuda:N" */
-    int threads;        /* CPU threads, at most 4096; 0 (default): OMP_NUM_THREADS; without it all cores that the
-                           affinity and the control groups of the process allow */
+    int threads;   /* CPU threads, at most 4096; 0 (default): OMP_NUM_THREADS; without it all cores
+                      that the   affinity and the control groups of the process allow */
     bool tf32;     /* matrix products may round factors to TF32: only single precision on a GPU */
     uint64_t seed; /* default 0 */
     bool force;    /* overwrite outputs */
@@ -141,9 +141,9 @@ typedef struct mgk_input {
     /*
      * With text: the tokenizer, a file or folder of Hugging Face (tokenizer.json, vocab.txt, or
      * vocab.json with merges.txt), a model of SentencePiece, llama2.c's tokenizer.bin or a list of
-     * words; NULL: bytes, if the model has 256 tokens, else the tokenizer in the model's folder. With
-     * tokens: the tokenizer that gives their text; NULL: the one in the model's folder, if it is
-     * readable and fits.
+     * words; NULL: bytes, if the model has 256 tokens, else the tokenizer in the model's folder.
+     * With tokens: the tokenizer that gives their text; NULL: the one in the model's folder, if it
+     * is readable and fits.
      */
     const char *tokenizer;
     bool lines; /* text: each non-blank line is a sample, cut to N; false: samples are windows of
@@ -439,7 +439,12 @@ typedef struct mgk_array {
     /* The valid tokens of each sample, [S]: `lengths` of them, from number `first` on; NULL: the
      * first is 0, the last N - 1. Other rows and columns are not looked at. */
     const int32_t *first, *lengths;
-    void *reserved[4];
+    /* Attention of one sequence, of N tokens, to another one (cross-attention): the matrices are
+     * [N, keys], and `first` and `lengths` are of their rows alone; those of the columns are
+     * `first_key` and `key_lengths`, as above. keys 0: the matrices are square, of one sequence. */
+    const int32_t *first_key, *key_lengths;
+    int keys;
+    void *reserved[1];
 } mgk_array;
 
 /* ---- ranks -------------------------------------------------------------------------------- */

@@ -275,7 +275,7 @@ mgk_status mgk_engine_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_
     const size_t n = row->n;
     ladder->matrices++;
     if (can_square(row->frobenius) && mgk_reduce_single_entries(n, matrix, sigma)) {
-        finish_spectrum(task, ladder, 0, sigma, row, counts);
+        finish_spectrum(task, ladder, task->moved, sigma, row, counts);
         return STATUS_OK;
     }
     size_t order = n;
@@ -286,7 +286,7 @@ mgk_status mgk_engine_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_
     if (task->count_only || order > MGK_SPECTRUM_LARGEST_KEPT)
         matrix = changeable(task, n, matrix);
     /* Merged rows are multiplied by a rounded square root. */
-    double moved = order < n ? 2 * MGK_ROUNDOFF * row->frobenius : 0;
+    double moved = task->moved + (order < n ? 2 * MGK_ROUNDOFF * row->frobenius : 0);
     if (can_count(task, row, order) &&
         (count_low_rank(engine, task, ladder, order, matrix, moved, row, counts) ||
          count(engine, task, ladder, order, matrix, &moved, row, counts))) {

@@ -34,6 +34,7 @@ typedef struct mgk_engine_task {
     const double *thresholds; /* [threshold_count], each above 0 */
     bool relative;            /* they are multiples of sigma_1 */
     bool count_only;          /* only ranks, where they need no singular values */
+    double moved;             /* how far the singular values of the matrix have moved at most */
     double *copy; /* [n, n], to which a matrix is copied before it is changed; NULL: the matrix
                      itself may be changed */
 } mgk_engine_task;

@@ -62,13 +62,14 @@ mgk_status mgk_scaled_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_
     TRY(mgk_alloc(task->threshold_count, sizeof(*thresholds), &thresholds));
     scale_thresholds(task, -exponent, thresholds);
     scaled.thresholds = thresholds;
+    scaled.moved = ldexp(task->moved, -exponent);
     if (task->copy) {
         memcpy(task->copy, matrix, entries * sizeof(*matrix));
         matrix = task->copy;
     }
     scale(entries, matrix, -exponent);
     row->frobenius = mgk_blas.dnrm2((blasint)entries, matrix, 1);
-    row->noise_floor = mgk_rank_noise_floor(row->n, row->frobenius, row->format);
+    row->noise_floor = mgk_rank_noise_floor(row->n, row->n, row->frobenius, row->format);
     mgk_status status = mgk_engine_rank(engine, &scaled, ladder, matrix, row, counts, sigma);
     if (status == STATUS_OK)
         status = scale_results(task, exponent, row, counts, sigma);

@@ -42,19 +42,19 @@ const mgk_measure mgk_measure_cross_layer_cosine = {
     .source = "Zhou et al. 2021",
     .depth = cross_layer_cosine};
 
-const mgk_measure mgk_measure_rollout_rank = {.name = "rollout_rank",
-                                              .level = MGK_MEASURE_LAYER,
-                                              .needs =
-                                                  MGK_NEEDS_ROLLOUT | MGK_NEEDS_ROLLOUT_SPECTRUM,
-                                              .unit = "singular values",
-                                              .range = "0 to N",
-                                              .formula = "rank of the " ROLLOUT,
-                                              .source = "Abnar & Zuidema 2020",
-                                              .depth = rollout_rank};
+const mgk_measure mgk_measure_rollout_rank = {
+    .name = "rollout_rank",
+    .level = MGK_MEASURE_LAYER,
+    .needs = MGK_NEEDS_ROLLOUT | MGK_NEEDS_ROLLOUT_SPECTRUM | MGK_NEEDS_POSITIONS,
+    .unit = "singular values",
+    .range = "0 to N",
+    .formula = "rank of the " ROLLOUT,
+    .source = "Abnar & Zuidema 2020",
+    .depth = rollout_rank};
 
 const mgk_measure mgk_measure_rollout_entropy = {.name = "rollout_entropy",
                                                  .level = MGK_MEASURE_LAYER,
-                                                 .needs = MGK_NEEDS_ROLLOUT,
+                                                 .needs = MGK_NEEDS_ROLLOUT | MGK_NEEDS_POSITIONS,
                                                  .unit = "nats",
                                                  .range = "0 to ln N",
                                                  .formula = "entropy of the " ROLLOUT,

@@ -12,6 +12,7 @@ static void distance(const mgk_rows *rows, double *values)
 
 const mgk_measure mgk_measure_distance = {.name = "distance",
                                           .level = MGK_MEASURE_HEAD,
+                                          .needs = MGK_NEEDS_POSITIONS,
                                           .unit = "tokens",
                                           .range = "0 to N - 1",
                                           .formula = "mean_i sum_j a_ij |i - j|",

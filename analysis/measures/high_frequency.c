@@ -12,8 +12,8 @@ static double squared_distance(const mgk_matrix_view *matrix, const double *mean
 {
     const size_t n = matrix->n;
     double sum = 0, earlier = 0;
-    for (size_t i = 0; i < n; i++) {
-        const size_t keys = matrix->causal ? i + 1 : n;
+    for (size_t i = 0; i < matrix->queries; i++) {
+        const size_t keys = matrix->causal ? i + 1 : matrix->keys;
         if (matrix->causal)
             sum += earlier * means[i] * means[i];
         if (matrix->zero_rows[i])
@@ -29,9 +29,9 @@ static double high_frequency(const mgk_matrix_view *matrix)
     const double square = matrix->frobenius * matrix->frobenius;
     double *means = matrix->scratch;
     size_t rows = 0;
-    for (size_t i = 0; i < matrix->n; i++)
+    for (size_t i = 0; i < matrix->queries; i++)
         rows += !matrix->zero_rows[i];
-    for (size_t j = 0; j < matrix->n; j++)
+    for (size_t j = 0; j < matrix->keys; j++)
         means[j] = matrix->column_sums[j] / (double)rows;
     return square > 0 ? sqrt(squared_distance(matrix, means) / square) : NAN;
 }

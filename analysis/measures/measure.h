@@ -51,7 +51,8 @@ enum {
     MGK_NEEDS_MIXTURE = 1 << 16,     /* several Gaussian keys per position */
     MGK_NEEDS_KEY_WEIGHTS = 1 << 17, /* several key projections of a head */
     MGK_NEEDS_IMPORTANCE = 1 << 18,  /* runs of the model without heads, or its gradient */
-    MGK_NEEDS_PROJECTIONS = 1 << 19  /* all projections of a head */
+    MGK_NEEDS_PROJECTIONS = 1 << 19, /* all projections of a head */
+    MGK_NEEDS_POSITIONS = 1 << 20    /* queries and keys are tokens of one sequence */
 };
 
 /* Up to MGK_ROWS_MOST consecutive rows of a matrix. */
@@ -59,10 +60,11 @@ enum { MGK_ROWS_MOST = MGK_SORT_ROWS };
 
 typedef struct mgk_rows {
     const mgk_row_kernels *kernels;
-    size_t n;                /* order of the matrix */
+    size_t n;                /* distance of rows; order of the matrix if it is square */
+    size_t keys;             /* columns of the matrix, at most n; entries beyond them are 0 */
     size_t first, count;     /* the rows: first … first + count − 1 */
     const double *a;         /* [count, n] */
-    bool causal;             /* query i sees the keys 0 … i; otherwise all n */
+    bool causal;             /* query i sees the keys 0 … i; otherwise all of them */
     const double *sums;      /* [count], of the rows */
     const double *entropies; /* [count], -sum_j a_ij ln a_ij */
     /* [longest, MGK_ROWS_MOST]: column r is row r, ascending; keys that its query does not see, but
@@ -86,7 +88,7 @@ static inline size_t mgk_row_query(const mgk_rows *rows, size_t r)
 
 static inline size_t mgk_row_keys(const mgk_rows *rows, size_t r)
 {
-    return rows->causal ? rows->first + r + 1 : rows->n;
+    return rows->causal ? rows->first + r + 1 : rows->keys;
 }
 
 /* A token of a sample and where it stands. */
@@ -97,19 +99,20 @@ typedef struct mgk_place {
 /* One attention matrix A. */
 typedef struct mgk_matrix_view {
     const mgk_row_kernels *kernels;
-    size_t n;
-    const double *a;                      /* [n, n] */
-    bool causal;                          /* as in mgk_rows */
-    const double *row_sums, *column_sums; /* [n] */
-    double frobenius;                     /* the norm */
-    const bool *zero_rows;                /* [n], rows that are all zeros */
-    const mgk_place *places; /* [n], with MGK_NEEDS_TOKENS: sorted by token, then by position */
-    double *scratch;         /* [n] */
+    size_t queries, keys, n;   /* n: the larger of both, which are equal in a square matrix */
+    const double *a;           /* [n, n], 0 beyond the queries and keys */
+    bool causal;               /* as in mgk_rows */
+    const double *row_sums;    /* [queries] */
+    const double *column_sums; /* [keys] */
+    double frobenius;          /* the norm */
+    const bool *zero_rows;     /* [queries], rows that are all zeros */
+    const mgk_place *places;   /* [n], with MGK_NEEDS_TOKENS: sorted by token, then by position */
+    double *scratch;           /* [n] */
 } mgk_matrix_view;
 
 /* The spectrum of one matrix. */
 typedef struct mgk_spectrum_view {
-    size_t n;
+    size_t n;                    /* their number: the order of a square matrix */
     const double *sigma;         /* [n], descending */
     const mgk_rank_row *row;     /* its measures */
     const mgk_rank_count *count; /* its rank at the threshold of the run */

@@ -36,19 +36,21 @@ static void first(const mgk_rows *rows, double *values)
         values[r] = mgk_row(rows, r)[0];
 }
 
-#define POSITION(function)                                                                   \
-    .level = MGK_MEASURE_HEAD, .unit = "", .range = "0 to 1", .source = "Clark et al. 2019", \
-    .rows = (function)
+#define POSITION(function, what)                                               \
+    .level = MGK_MEASURE_HEAD, .needs = (what), .unit = "", .range = "0 to 1", \
+    .source = "Clark et al. 2019", .rows = (function)
 
 const mgk_measure mgk_measure_diagonal = {
-    .name = "diagonal", .formula = "mean_i a_ii", POSITION(diagonal)};
+    .name = "diagonal", .formula = "mean_i a_ii", POSITION(diagonal, MGK_NEEDS_POSITIONS)};
 
-const mgk_measure mgk_measure_previous = {
-    .name = "previous", .formula = "mean over i > 0 of a_i,i-1", POSITION(previous)};
+const mgk_measure mgk_measure_previous = {.name = "previous",
+                                          .formula = "mean over i > 0 of a_i,i-1",
+                                          POSITION(previous, MGK_NEEDS_POSITIONS)};
 
 const mgk_measure mgk_measure_next = {
     .name = "next",
     .formula = "mean over i < N - 1 of a_i,i+1; empty with a causal mask",
-    POSITION(next)};
+    POSITION(next, MGK_NEEDS_POSITIONS)};
 
-const mgk_measure mgk_measure_first = {.name = "first", .formula = "mean_i a_i0", POSITION(first)};
+const mgk_measure mgk_measure_first = {
+    .name = "first", .formula = "mean_i a_i0", POSITION(first, 0)};

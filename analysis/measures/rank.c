@@ -7,9 +7,12 @@
 
 const size_t mgk_energy_counts[MGK_ENERGIES] = {1, 4, 16, 64};
 
-double mgk_rank_noise_floor(size_t n, double frobenius, mgk_float_format format)
+double mgk_rank_noise_floor(size_t rows, size_t columns, double frobenius, mgk_float_format format)
 {
-    return 0.82 * mgk_float_format_roundoff(format) * frobenius / sqrt((double)n);
+    /* The n of 2 / √n = 1/√rows + 1/√columns; exactly n if both are n. */
+    const double m = (double)rows, k = (double)columns;
+    const double n = 4 * m * k / (m + k + 2 * sqrt(m * k));
+    return 0.82 * mgk_float_format_roundoff(format) * frobenius / sqrt(n);
 }
 
 double mgk_rank_solver_error(double sigma_1, size_t order)
@@ -48,14 +51,14 @@ static double norm_of(size_t count, const double *a, double squares)
     return safe ? sqrt(squares) : mgk_blas.dnrm2((blasint)count, a, 1);
 }
 
-bool mgk_rank_describe_entries(size_t n, const mgk_entries *entries, mgk_float_format stored,
-                               mgk_rank_row *row)
+static bool describe(size_t rows, size_t columns, const mgk_entries *entries,
+                     mgk_float_format stored, mgk_rank_row *row)
 {
-    row->n = n;
+    row->n = rows;
     row->format = stored;
     row->row_sum_error = row->column_sum_max = row->frobenius = row->noise_floor = NAN;
     row->zero_rows = 0;
-    if (n == 0)
+    if (rows == 0 || columns == 0)
         return true;
     mgk_float_format seen = mgk_float_format_of_bits(entries->bits);
     row->format = seen > stored ? seen : stored;
@@ -63,8 +66,14 @@ bool mgk_rank_describe_entries(size_t n, const mgk_entries *entries, mgk_float_f
     row->zero_rows = entries->zero_rows;
     row->column_sum_max = entries->column_sum_max;
     row->frobenius = entries->norm;
-    row->noise_floor = mgk_rank_noise_floor(n, row->frobenius, row->format);
+    row->noise_floor = mgk_rank_noise_floor(rows, columns, row->frobenius, row->format);
     return isfinite(entries->row_sum_error) && isfinite(entries->norm);
+}
+
+bool mgk_rank_describe_entries(size_t n, const mgk_entries *entries, mgk_float_format stored,
+                               mgk_rank_row *row)
+{
+    return describe(n, n, entries, stored, row);
 }
 
 bool mgk_rank_is_zero_row(size_t n, const double *row)
@@ -75,35 +84,43 @@ bool mgk_rank_is_zero_row(size_t n, const double *row)
     return j == n;
 }
 
-mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_float_format stored,
-                                    double *row_sums, double *column_sums, mgk_rank_row *row)
+mgk_status mgk_rank_measure_rectangle(size_t rows, size_t columns, size_t pitch, const double *a,
+                                      mgk_float_format stored, double *row_sums,
+                                      double *column_sums, mgk_rank_row *row)
 {
     double squares = 0;
-    mgk_entries seen = {.column_sum_max = -INFINITY, .bits = mgk_float_format_bits(n * n, a)};
-    if (n > 0) /* an empty matrix may have none */
-        memset(column_sums, 0, n * sizeof(*column_sums));
-    for (size_t i = 0; i < n; i++) {
-        const double *entries = a + i * n;
+    mgk_entries seen = {.column_sum_max = -INFINITY,
+                        .bits = mgk_float_format_bits(rows * pitch, a)};
+    if (columns > 0) /* an empty matrix may have none */
+        memset(column_sums, 0, columns * sizeof(*column_sums));
+    for (size_t i = 0; i < rows; i++) {
+        const double *entries = a + i * pitch;
         double sum = 0;
-        for (size_t j = 0; j < n; j++) {
+        for (size_t j = 0; j < columns; j++) {
             sum += entries[j];
             squares += entries[j] * entries[j];
             column_sums[j] += entries[j];
         }
         if (!isfinite(sum))
-            return fail_row(i, n, entries);
+            return fail_row(i, columns, entries);
         if (row_sums)
             row_sums[i] = sum;
-        if (mgk_rank_is_zero_row(n, entries))
+        if (mgk_rank_is_zero_row(columns, entries))
             seen.zero_rows++;
         else
             seen.row_sum_error = fmax(seen.row_sum_error, fabs(sum - 1));
     }
-    for (size_t j = 0; j < n; j++)
+    for (size_t j = 0; j < columns; j++)
         seen.column_sum_max = fmax(seen.column_sum_max, column_sums[j]);
-    seen.norm = norm_of(n * n, a, squares);
-    mgk_rank_describe_entries(n, &seen, stored, row);
+    seen.norm = norm_of(rows * pitch, a, squares);
+    describe(rows, columns, &seen, stored, row);
     return STATUS_OK;
+}
+
+mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_float_format stored,
+                                    double *row_sums, double *column_sums, mgk_rank_row *row)
+{
+    return mgk_rank_measure_rectangle(n, n, n, a, stored, row_sums, column_sums, row);
 }
 
 mgk_status mgk_rank_fail_zero_row(size_t i)
@@ -114,10 +131,10 @@ mgk_status mgk_rank_fail_zero_row(size_t i)
                     i);
 }
 
-size_t mgk_rank_zero_row(size_t n, const double *a)
+size_t mgk_rank_zero_row(size_t rows, size_t columns, const double *a)
 {
     size_t i = 0;
-    while (i < n && !mgk_rank_is_zero_row(n, a + i * n))
+    while (i < rows && !mgk_rank_is_zero_row(columns, a + i * columns))
         i++;
     return i;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Measures of one attention matrix A [n, n]: numerical rank, with the range that rounding leaves
- * open, effective and stable rank, and the distance of A from a row-stochastic matrix. Values that
- * are not defined (n = 0, A = 0) or were not computed are NaN.
+ * Measures of one attention matrix A [queries, keys]: numerical rank, with the range that rounding
+ * leaves open, effective and stable rank, and the distance of A from a row-stochastic matrix.
+ * Values that are not defined (n = 0, A = 0) or were not computed are NaN.
  */
 #ifndef MGK_ANALYSIS_RANK_H
 #define MGK_ANALYSIS_RANK_H
@@ -41,7 +41,9 @@ typedef struct mgk_rank_row {
     size_t input;    /* number of the input, from 0 */
     size_t sample;   /* number of the sample in the input */
     size_t position; /* position in the store, or in the run of a model */
-    size_t layer, head, n;
+    size_t layer, head;
+    size_t n; /* order of the matrix; its rows if it is not square. While it is counted, the order
+                 of the square matrix with its singular values, see mgk_rectangle_rank */
     double sigma_max, sigma_min;
     double
         effective_rank; /* exp(-sum p_i ln p_i), p_i = sigma_i / sum sigma; Roy & Vetterli 2007 */
@@ -81,26 +83,32 @@ typedef struct mgk_rank_count {
 } mgk_rank_count;
 
 /*
- * Measures the entries of `a` [n, n], stored in a format at least as coarse as `stored`; sets
- * format, row_sum_error, zero_rows, column_sum_max, frobenius, noise_floor and n of *row, and the
- * sums of rows [n], unless NULL, and of columns [n]. STATUS_NUMERIC: an entry is not finite; the
- * message names it.
+ * Measures the entries of `a` [rows, pitch], which are 0 beyond the first `columns` of each row,
+ * stored in a format at least as coarse as `stored`; sets format, row_sum_error, zero_rows,
+ * column_sum_max, frobenius, noise_floor and n, the rows, of *row, and the sums of rows [rows],
+ * unless NULL, and of columns [columns]. STATUS_NUMERIC: an entry is not finite; the message names
+ * it.
  */
+mgk_status mgk_rank_measure_rectangle(size_t rows, size_t columns, size_t pitch, const double *a,
+                                      mgk_float_format stored, double *row_sums,
+                                      double *column_sums, mgk_rank_row *row);
+
+/* The same of a square matrix [n, n]. */
 mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_float_format stored,
                                     double *row_sums, double *column_sums, mgk_rank_row *row);
 
 /* Whether all entries of a row [n] are 0. */
 bool mgk_rank_is_zero_row(size_t n, const double *row);
 
-/* The first zero row of `a` [n, n], n if there is none. */
-size_t mgk_rank_zero_row(size_t n, const double *a);
+/* The first zero row of `a` [rows, columns], `rows` if there is none. */
+size_t mgk_rank_zero_row(size_t rows, size_t columns, const double *a);
 
 /* STATUS_UNSUPPORTED: row i is all zeros, which the options do not allow. */
 mgk_status mgk_rank_fail_zero_row(size_t i);
 
 /*
- * The same from a device's statistics of the entries; false if the host must measure them: a row
- * sum is not finite, or the norm is unknown.
+ * The same from a device's statistics of the entries of a square matrix; false if the host must
+ * measure them: a row sum is not finite, or the norm is unknown.
  */
 bool mgk_rank_describe_entries(size_t n, const mgk_entries *entries, mgk_float_format stored,
                                mgk_rank_row *row);
@@ -125,9 +133,10 @@ void mgk_rank_set_largest(mgk_rank_row *row, double largest);
  * relative errors uniform in about [-u, u] within a binade, so |E|_F = 0.41 u |A|_F. Noise without
  * direction spreads evenly over the spectrum, |E|_2 = 2 |E|_F / sqrt(n). The floor is that
  * estimate, 0.82 u |A|_F / sqrt(n); the guaranteed bound u |A|_F is sqrt(n) times larger and is
- * almost never reached.
+ * almost never reached. Of a matrix with m rows and k columns |E|_2 = (1/sqrt(m) + 1/sqrt(k))
+ * |E|_F.
  */
-double mgk_rank_noise_floor(size_t n, double frobenius, mgk_float_format format);
+double mgk_rank_noise_floor(size_t rows, size_t columns, double frobenius, mgk_float_format format);
 
 /* The number of singular values sigma [n], descending, that are at least `tau`. */
 size_t mgk_rank_count_from(size_t n, const double *sigma, double tau);

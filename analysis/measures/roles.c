@@ -63,9 +63,9 @@ static double previous_token(const mgk_matrix_view *matrix)
 }
 
 /* Shares are of distributions. */
-#define ROLE(function, more)                                                         \
-    .level = MGK_MEASURE_HEAD, .needs = MGK_NEEDS_DISTRIBUTION | (more), .unit = "", \
-    .range = "0 to 1", .source = "Olsson et al. 2022", .matrix = (function)
+#define ROLE(function, more)                                                                   \
+    .level = MGK_MEASURE_HEAD, .needs = MGK_NEEDS_DISTRIBUTION | MGK_NEEDS_POSITIONS | (more), \
+    .unit = "", .range = "0 to 1", .source = "Olsson et al. 2022", .matrix = (function)
 
 const mgk_measure mgk_measure_duplicate_token = {
     .name = "duplicate_token",

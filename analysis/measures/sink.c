@@ -35,6 +35,7 @@ static double sink(const mgk_matrix_view *matrix)
 
 const mgk_measure mgk_measure_sink = {.name = "sink",
                                       .level = MGK_MEASURE_HEAD,
+                                      .needs = MGK_NEEDS_POSITIONS,
                                       .unit = "",
                                       .range = "1/N to 1",
                                       .formula = "max_k mean over i >= k of a_ik",

@@ -73,6 +73,12 @@ static void report(rank_batch *batch, size_t i, mgk_status status)
     omp_unset_lock(&batch->work->lock);
 }
 
+/* A device counts square matrices alone. */
+static mgk_extent square(size_t n)
+{
+    return (mgk_extent){.rows = n, .columns = n, .n = n};
+}
+
 /* Fetches a matrix; measures it if it is on the host. */
 static mgk_status fetch(rank_batch *batch, const mgk_round_matrix *matrix, size_t i)
 {
@@ -80,7 +86,8 @@ static mgk_status fetch(rank_batch *batch, const mgk_round_matrix *matrix, size_
     TRY(mgk_rank_work_take(batch->work, matrix, place));
     if (!batch->host)
         return STATUS_OK;
-    return mgk_rank_work_measure(batch->work, batch->orders[i], place, scratch, &batch->rows[i]);
+    const mgk_extent extent = square(batch->orders[i]);
+    return mgk_rank_work_measure(batch->work, &extent, place, scratch, &batch->rows[i]);
 }
 
 /* One thread: processes matrices until the round ends. */
@@ -104,12 +111,13 @@ static mgk_status look_closer(const rank_batch *batch, size_t i)
 {
     mgk_device *device = batch->work->options->device;
     const size_t n = batch->orders[i], entries = batch->n_max * batch->n_max;
+    const mgk_extent extent = square(n);
     double *copy;
     TRY(mgk_alloc(n * n, sizeof(*copy), &copy));
     mgk_status status =
         device->op->download(device, copy, batch->matrices + i * entries, n * n * sizeof(*copy));
     if (status == STATUS_OK)
-        status = mgk_rank_work_measure(batch->work, n, copy, batch->sigma, &batch->rows[i]);
+        status = mgk_rank_work_measure(batch->work, &extent, copy, batch->sigma, &batch->rows[i]);
     mgk_free(copy);
     return status;
 }

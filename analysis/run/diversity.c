@@ -217,6 +217,8 @@ static mgk_status measure_round(mgk_diversity_work *work)
         size_t prepared;
         end = find_end(work, first);
         TRY(source->prepare(source->state, work->named + first, end - first, &prepared));
+        for (size_t g = first; g < end; g++)
+            mgk_group_settle(source, &work->named[g]);
         TRY(measure_groups(&(prepared_groups){work, first, end}));
     }
     if (mgk_diversity_wants(work, MGK_NEEDS_LAYERS))

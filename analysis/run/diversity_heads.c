@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/counting/scaled.h"
 #include "analysis/run/diversity_work.h"
 #include "kernels/blas.h"
 
@@ -12,11 +11,13 @@ typedef struct head_matrix {
     const mgk_diversity_work *work;
     const mgk_diversity_group *group;
     mgk_diversity_worker *worker;
-    size_t which, n; /* its place in the group; its order */
-    double *a;       /* [n, n] */
+    size_t which; /* its place in the group */
+    size_t queries, keys,
+        n;     /* its rows and columns; the larger of both, its order if it is square */
+    double *a; /* [n, n] */
     double *row_sums;
     bool *zero_rows;
-    double *entropies;  /* [n], of the rows; NULL: not needed */
+    double *entropies;  /* [queries], of the rows; NULL: not needed */
     bool negative;      /* an entry is below 0 */
     mgk_rank_row row;   /* of the spectrum */
     double *record;     /* of the sample */
@@ -35,14 +36,14 @@ static void store(const head_matrix *m, size_t measure, double value)
 
 static void find_zero_rows(const head_matrix *m)
 {
-    for (size_t i = 0; i < m->n; i++)
+    for (size_t i = 0; i < m->queries; i++)
         m->zero_rows[i] = m->row_sums[i] == 0 && mgk_rank_is_zero_row(m->n, m->a + i * m->n);
 }
 
-/* Whether a query attends to a later key. */
+/* Whether a query attends to a later key of its sequence. */
 static bool attends_later(const head_matrix *m)
 {
-    for (size_t i = 0; i < m->n; i++) {
+    for (size_t i = 0; i < m->n && !m->work->source->cross; i++) {
         const double *later = m->a + i * m->n + i + 1;
         const size_t count = m->n - i - 1;
         if (m->work->kernels->largest(count, later) > 0 ||
@@ -55,15 +56,15 @@ static bool attends_later(const head_matrix *m)
 static mgk_status refuse_zero_row(const head_matrix *m)
 {
     size_t i = 0;
-    while (i < m->n && !m->zero_rows[i])
+    while (i < m->queries && !m->zero_rows[i])
         i++;
     return mgk_rank_fail_zero_row(i);
 }
 
 static mgk_status describe_entries(head_matrix *m)
 {
-    TRY(mgk_rank_measure_entries(m->n, m->a, m->work->source->format, m->row_sums,
-                                 m->worker->column_sums, &m->row));
+    TRY(mgk_rank_measure_rectangle(m->queries, m->keys, m->n, m->a, m->work->source->format,
+                                   m->row_sums, m->worker->column_sums, &m->row));
     find_zero_rows(m);
     if (m->row.zero_rows > 0 && !m->work->options->allow_zero_rows)
         return refuse_zero_row(m);
@@ -71,7 +72,7 @@ static mgk_status describe_entries(head_matrix *m)
     m->work->norms[m->group->slot + m->which] = m->row.frobenius;
     m->negative = lowest < 0;
     double *facts = mgk_record_facts(m->work->layout, m->record, m->layer, m->head);
-    facts[MGK_FACT_ROWS] = (double)m->n;
+    facts[MGK_FACT_ROWS] = (double)m->queries;
     facts[MGK_FACT_ZERO_ROWS] = (double)m->row.zero_rows;
     facts[MGK_FACT_ROW_SUM_ERROR] = m->row.row_sum_error;
     facts[MGK_FACT_LOWEST] = lowest;
@@ -81,6 +82,12 @@ static mgk_status describe_entries(head_matrix *m)
         return mgk_fail(STATUS_UNSUPPORTED, "entries right of the diagonal are not 0, but the "
                                             "attention is said to have a causal mask");
     return STATUS_OK;
+}
+
+/* Whether the matrix can have the measure: positions of two sequences cannot be compared. */
+static bool is_defined(const head_matrix *m, const mgk_measure *measure)
+{
+    return !m->work->source->cross || !(measure->needs & MGK_NEEDS_POSITIONS);
 }
 
 /* ---- measures of rows ------------------------------------------------------------------------ */
@@ -115,9 +122,10 @@ static const double *find_distances(const head_matrix *m)
 
 static mgk_rows take_rows(const head_matrix *m, size_t first)
 {
-    const size_t left = m->n - first;
+    const size_t left = m->queries - first;
     mgk_rows rows = {.kernels = m->work->kernels,
                      .n = m->n,
+                     .keys = m->keys,
                      .first = first,
                      .count = left < MGK_ROWS_MOST ? left : MGK_ROWS_MOST,
                      .a = m->a + first * m->n,
@@ -153,10 +161,10 @@ static void measure_rows(const head_matrix *m)
 {
     const mgk_record_layout *layout = m->work->layout;
     row_mean means[MGK_MEASURES_MOST] = {{0, 0}};
-    for (size_t first = 0; first < m->n; first += MGK_ROWS_MOST) {
+    for (size_t first = 0; first < m->queries; first += MGK_ROWS_MOST) {
         const mgk_rows rows = take_rows(m, first);
         for (size_t k = 0; k < layout->measure_count; k++)
-            if (layout->measures[k]->rows)
+            if (layout->measures[k]->rows && is_defined(m, layout->measures[k]))
                 add_rows(m, &rows, layout->measures[k], &means[k]);
     }
     for (size_t k = 0; k < layout->measure_count; k++)
@@ -170,6 +178,8 @@ static void measure_matrix(const head_matrix *m)
 {
     const mgk_record_layout *layout = m->work->layout;
     const mgk_matrix_view view = {.kernels = m->work->kernels,
+                                  .queries = m->queries,
+                                  .keys = m->keys,
                                   .n = m->n,
                                   .a = m->a,
                                   .causal = m->work->source->causal,
@@ -182,7 +192,7 @@ static void measure_matrix(const head_matrix *m)
     for (size_t k = 0; k < layout->measure_count; k++) {
         const mgk_measure *measure = layout->measures[k];
         const bool known = view.places || !(measure->needs & MGK_NEEDS_TOKENS);
-        if (measure->matrix && known && m->n > 0)
+        if (measure->matrix && known && is_defined(m, measure) && m->queries > 0 && m->keys > 0)
             store(m, k, measure->matrix(&view));
     }
 }
@@ -197,10 +207,13 @@ static mgk_status measure_spectrum(head_matrix *m)
                                   .copy = m->worker->copy};
     mgk_ladder ladder = {0};
     mgk_rank_count count;
-    TRY(mgk_scaled_rank(m->worker->engine, &task, &ladder, m->a, &m->row, &count,
-                        m->worker->sigma));
-    const mgk_spectrum_view view = {
-        .n = m->n, .sigma = m->worker->sigma, .row = &m->row, .count = &count};
+    const mgk_extent extent = {.rows = m->queries, .columns = m->keys, .n = m->n};
+    TRY(mgk_rectangle_rank(m->worker->engine, &task, &ladder, &extent, m->a, m->worker->reflections,
+                           &m->row, &count, m->worker->sigma));
+    const mgk_spectrum_view view = {.n = mgk_extent_values(&extent),
+                                    .sigma = m->worker->sigma,
+                                    .row = &m->row,
+                                    .count = &count};
     for (size_t k = 0; k < layout->measure_count; k++)
         if (layout->measures[k]->spectrum)
             store(m, k, layout->measures[k]->spectrum(&view));
@@ -330,7 +343,8 @@ static mgk_status measure_head(head_matrix *m)
         measure_mixture(m);
     if (m->work->outputs)
         compute_output(m);
-    const bool spectrum = mgk_diversity_wants(m->work, MGK_NEEDS_SPECTRUM) && m->n > 0;
+    const bool spectrum =
+        mgk_diversity_wants(m->work, MGK_NEEDS_SPECTRUM) && m->queries > 0 && m->keys > 0;
     return spectrum ? measure_spectrum(m) : STATUS_OK;
 }
 
@@ -363,6 +377,8 @@ void mgk_diversity_head(mgk_diversity_work *work, size_t g, size_t slot)
                      .group = group,
                      .worker = &work->workers[omp_get_thread_num()],
                      .which = which,
+                     .queries = group->group->queries,
+                     .keys = group->group->keys,
                      .n = group->group->n,
                      .row_sums = work->row_sums + slot * work->source->n_max,
                      .zero_rows = work->zero_rows + slot * work->source->n_max,

@@ -97,9 +97,12 @@ static mgk_status check_order(const mgk_diversity_work *work, size_t g)
     if (group->n > work->source->n_max)
         return mgk_fail(STATUS_SHAPE, "a matrix of %zu rows, expected at most %zu", group->n,
                         work->source->n_max);
-    if (g % work->span_groups > 0 && group->n != work->groups[g - 1].group->n)
-        return mgk_fail(STATUS_SHAPE, "layers of %zu and %zu rows in a sample",
-                        work->groups[g - 1].group->n, group->n);
+    if (g % work->span_groups == 0)
+        return STATUS_OK;
+    const mgk_group *before = work->groups[g - 1].group;
+    if (group->queries != before->queries || group->keys != before->keys)
+        return mgk_fail(STATUS_SHAPE, "layers of %zu x %zu and %zu x %zu entries in a sample",
+                        before->queries, before->keys, group->queries, group->keys);
     return STATUS_OK;
 }
 

@@ -232,7 +232,7 @@ void mgk_diversity_layer(mgk_diversity_work *work, size_t g)
 
 void mgk_diversity_end_layers(mgk_diversity_work *work)
 {
-    if (work->rollouts)
+    if (work->rollouts && !work->source->cross)
         measure_rollouts(work);
     keep_last(work);
 }

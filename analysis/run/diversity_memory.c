@@ -150,6 +150,8 @@ static mgk_status open_worker(const mgk_diversity_work *work, mgk_diversity_work
     if (mgk_diversity_wants(work, MGK_NEEDS_SPECTRUM | MGK_NEEDS_ROLLOUT_SPECTRUM)) {
         TRY(mgk_engine_open(n, false, &worker->engine));
         TRY(mgk_alloc(entries, sizeof(double), &worker->copy));
+        if (work->source->cross)
+            TRY(mgk_alloc(mgk_rectangle_work(n), sizeof(double), &worker->reflections));
     }
     if (mgk_diversity_wants(work, MGK_NEEDS_SORTED))
         TRY(mgk_alloc(n, MGK_ROWS_MOST * sizeof(double), &worker->sorted));
@@ -172,6 +174,7 @@ static void close_worker(mgk_diversity_worker *worker)
 {
     mgk_engine_close(worker->engine);
     mgk_free(worker->copy);
+    mgk_free(worker->reflections);
     mgk_free(worker->sigma);
     mgk_free(worker->sorted);
     mgk_free(worker->distances);

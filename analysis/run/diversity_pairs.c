@@ -87,14 +87,20 @@ static void count_queries(const row_sums *r, const row_facts *facts)
             queries[h * heads + g] += facts->given[h] * facts->given[g];
 }
 
+/* The keys that query i sees. */
+static size_t keys_of(const row_sums *r, size_t i)
+{
+    return r->work->source->causal ? i + 1 : r->span->keys;
+}
+
 /* Asks for row i of all heads before it is read: each lies on a page of its own, so that the
  * processor does not foresee it. */
 static void prefetch_row(const row_sums *r, size_t i)
 {
     enum { LINE = 64 / sizeof(double) };
     const mgk_diversity_work *work = r->work;
-    const size_t n = r->span->n, keys = work->source->causal ? i + 1 : n;
-    for (size_t h = 0; h < r->heads && i < n; h++) {
+    const size_t n = r->span->n, keys = keys_of(r, i);
+    for (size_t h = 0; h < r->heads && i < r->span->queries; h++) {
         const double *row = mgk_diversity_matrix(work, r->span->groups->slot + h) + i * n;
         for (size_t j = 0; j < keys; j += LINE)
             __builtin_prefetch(row + j);
@@ -107,7 +113,7 @@ static void add_row(const row_sums *r, size_t i)
     const mgk_diversity_work *work = r->work;
     const mgk_row_kernels *kernels = work->kernels;
     const size_t heads = r->heads, n = r->span->n;
-    const size_t keys = work->source->causal ? i + 1 : n;
+    const size_t keys = keys_of(r, i);
     const double *rows = mgk_diversity_matrix(work, r->span->groups->slot) + i * n;
     double *roots = r->worker->roots, *values = r->worker->pairs;
     const row_facts facts = collect_facts(r, i, values + heads * heads);
@@ -133,8 +139,12 @@ static void add_row(const row_sums *r, size_t i)
 static mgk_diversity_span span_of(const mgk_diversity_work *work, size_t number)
 {
     const mgk_diversity_group *groups = &work->groups[number * work->span_groups];
-    return (mgk_diversity_span){
-        .groups = groups, .number = number, .heads = work->span_heads, .n = groups->group->n};
+    return (mgk_diversity_span){.groups = groups,
+                                .number = number,
+                                .heads = work->span_heads,
+                                .n = groups->group->n,
+                                .queries = groups->group->queries,
+                                .keys = groups->group->keys};
 }
 
 /* The sums [MGK_PAIR_SUMS, P, P] of a block of rows of a span. */
@@ -148,7 +158,7 @@ static double *sums_of_span(const mgk_diversity_work *work, const mgk_diversity_
 void mgk_diversity_sum(mgk_diversity_work *work, size_t number, size_t block)
 {
     const mgk_diversity_span span = span_of(work, number);
-    const size_t heads = span.heads, n = span.n;
+    const size_t heads = span.heads, n = span.queries;
     const row_sums r = {.work = work,
                         .span = &span,
                         .worker = &work->workers[omp_get_thread_num()],

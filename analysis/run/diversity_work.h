@@ -6,7 +6,7 @@
 #ifndef MGK_ANALYSIS_DIVERSITY_WORK_H
 #define MGK_ANALYSIS_DIVERSITY_WORK_H
 
-#include "analysis/counting/engine.h"
+#include "analysis/counting/rectangle.h"
 #include "analysis/run/diversity.h"
 #include "analysis/run/failure.h"
 
@@ -25,15 +25,17 @@ typedef struct mgk_diversity_group {
  * all layers, head h of layer l as number l H + h.
  */
 typedef struct mgk_diversity_span {
-    const mgk_diversity_group *groups; /* of one sample, so all of the same order n */
+    const mgk_diversity_group *groups; /* of one sample, so all of the same queries and keys */
     size_t number;                     /* of the span in the round */
-    size_t heads, n;
+    size_t heads, n;                   /* n, queries, keys: as in the groups */
+    size_t queries, keys;
 } mgk_diversity_span;
 
 /* The workspace of one thread. Members that no measure needs are NULL. */
 typedef struct mgk_diversity_worker {
     mgk_engine *engine;
     double *copy;         /* [n_max, n_max], see mgk_engine_task */
+    double *reflections;  /* [mgk_rectangle_work(n_max)] */
     double *sigma;        /* [n_max] */
     double *sorted;       /* [n_max, MGK_ROWS_MOST] */
     double *distances;    /* [2 n − 1], see mgk_rows, for the order n of the last matrix */

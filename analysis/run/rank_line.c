@@ -30,9 +30,10 @@ static void write_values(FILE *file, const mgk_table *rows, size_t t)
     fputc(']', file);
 }
 
+/* The singular values end with the first NaN: a matrix that is not square has fewer than rows. */
 static void write_spectrum(FILE *file, size_t n, const double *sigma)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !isnan(sigma[i]); i++) {
         fputs(i > 0 ? "," : "", file);
         write_real(file, sigma[i]);
     }
@@ -110,9 +111,14 @@ static mgk_status parse_rows(const cJSON *array, const mgk_source *source, mgk_t
     return STATUS_OK;
 }
 
-/* Parses singular values [n], followed by NaN. */
-static mgk_status parse_spectrum(const cJSON *array, size_t n, size_t room, double *sigma)
+/* Parses the singular values of a matrix of n rows, followed by NaN; of cross-attention there may
+ * be fewer than rows. */
+static mgk_status parse_spectrum(const cJSON *array, const mgk_source *source, size_t n,
+                                 size_t room, double *sigma)
 {
+    const size_t found = cJSON_IsArray(array) ? (size_t)cJSON_GetArraySize(array) : n;
+    if (source->cross && found < n)
+        n = found;
     TRY(check_array(array, "sigma", room > 0 ? n : 0));
     const cJSON *item = array->child;
     for (size_t i = 0; i < room; i++) {
@@ -137,8 +143,8 @@ static mgk_status parse_matrix(const cJSON *object, const mgk_source *source, si
     mgk_table_free(&rows);
     TRY(status);
     double *sigma = table->spectra ? table->spectra + r * table->n_max : NULL;
-    return parse_spectrum(cJSON_GetObjectItemCaseSensitive(object, "sigma"), table->rows[r].n,
-                          table->n_max, sigma);
+    return parse_spectrum(cJSON_GetObjectItemCaseSensitive(object, "sigma"), source,
+                          table->rows[r].n, table->n_max, sigma);
 }
 
 static mgk_status parse_object(const cJSON *object, size_t input, const mgk_source *source,

@@ -14,12 +14,13 @@
 
 /* Facts about a matrix, from which a run warns of unusual input. */
 enum {
-    MGK_FACT_ROWS,          /* N, the valid tokens */
+    MGK_FACT_ROWS,          /* N, the valid tokens, those of the queries */
     MGK_FACT_ZERO_ROWS,     /* rows that are all zeros */
     MGK_FACT_ROW_SUM_ERROR, /* max_i |sum_j a_ij − 1| over the other rows */
     MGK_FACT_LOWEST,        /* the lowest entry, at most 0 */
-    MGK_FACT_LATER,         /* 1 if an entry right of the diagonal is not 0, else 0 */
-    MGK_FACT_TOKENS,        /* a hash of the sample's tokens, below 2^52 */
+    MGK_FACT_LATER,  /* 1 if an entry right of the diagonal is not 0, else 0; 0 if queries and
+                      keys are of two sequences */
+    MGK_FACT_TOKENS, /* a hash of the sample's tokens, below 2^52 */
     MGK_FACTS
 };
 

@@ -50,7 +50,7 @@ static void compute(mgk_rank_work *work)
 {
     const mgk_device *device = work->options->device;
     const bool factors = work->source->depth > 0; /* cheaper on the host than the transfer */
-    const bool batches = device && device->accelerator && !factors;
+    const bool batches = device && device->accelerator && !factors && !work->source->cross;
     int blas_threads = mgk_blas.get_num_threads();
     mgk_blas.set_num_threads(1);
     omp_init_lock(&work->lock);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analysis/counting/factors.h"
-#include "analysis/counting/scaled.h"
+#include "analysis/counting/rectangle.h"
 #include "analysis/run/work.h"
 #include "base/memory.h"
 #include "kernels/blas.h"
@@ -20,6 +20,7 @@ typedef struct rank_worker {
     mgk_rank_count *counts; /* [thresholds] */
     mgk_engine *engine;     /* for entries; NULL: factors */
     mgk_factors *factors;
+    double *reflections;       /* [mgk_rectangle_work(n_max)]; NULL: all matrices are square */
     mgk_ladder before, ladder; /* copies of the head's, before and after the matrix */
 } rank_worker;
 
@@ -95,9 +96,11 @@ static mgk_status measure(const mgk_rank_work *work, rank_worker *worker, mgk_ra
     TRY(mgk_rank_work_take(work, worker->matrix, worker->data));
     if (worker->factors)
         return measure_factors(work, worker, row);
-    TRY(mgk_rank_work_measure(work, worker->matrix->group->n, worker->data, worker->sigma, row));
-    mgk_status status = mgk_scaled_rank(worker->engine, &work->task, &worker->ladder, worker->data,
-                                        row, worker->counts, worker->sigma);
+    const mgk_extent extent = mgk_rank_work_extent(worker->matrix->group);
+    TRY(mgk_rank_work_measure(work, &extent, worker->data, worker->sigma, row));
+    mgk_status status =
+        mgk_rectangle_rank(worker->engine, &work->task, &worker->ladder, &extent, worker->data,
+                           worker->reflections, row, worker->counts, worker->sigma);
     return status == STATUS_OK ? STATUS_OK : mgk_rank_work_fail(status, row);
 }
 
@@ -110,6 +113,8 @@ static mgk_status open_worker(const mgk_rank_work *work, rank_worker *worker)
     else
         TRY(mgk_engine_open(n_max, work->task.count_only, &worker->engine));
     TRY(mgk_alloc(n_max, sizeof(double), &worker->sigma));
+    if (work->source->cross)
+        TRY(mgk_alloc(mgk_rectangle_work(n_max), sizeof(double), &worker->reflections));
     TRY(mgk_alloc(work->task.threshold_count, sizeof(*worker->counts), &worker->counts));
     return mgk_alloc(entries, sizeof(double), &worker->data);
 }
@@ -119,6 +124,7 @@ static void close_worker(rank_worker *worker)
     mgk_engine_close(worker->engine);
     mgk_factors_close(worker->factors);
     mgk_free(worker->sigma);
+    mgk_free(worker->reflections);
     mgk_free(worker->counts);
     mgk_free(worker->data);
 }

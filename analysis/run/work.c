@@ -84,7 +84,7 @@ static mgk_status pass_known(mgk_rank_work *work, const mgk_group *group)
         const mgk_round_matrix matrix = {.group = group, .which = which};
         const mgk_rank_row named = mgk_rank_work_row(work, &matrix);
         if (named.sample != row->sample || named.layer != row->layer || named.head != row->head ||
-            group->n != row->n)
+            (work->source->cross ? group->queries : group->n) != row->n)
             return fail_other(work);
         table->row_count++;
         work->done++;
@@ -109,7 +109,8 @@ static mgk_status name_groups(mgk_rank_work *work, size_t most)
     while (most > 0) {
         const bool known = is_known(work, work->table->row_count);
         mgk_group *group = &work->groups[work->group_count];
-        *group = (mgk_group){.n = known ? work->table->rows[work->table->row_count].n : 0};
+        const size_t n = known ? work->table->rows[work->table->row_count].n : 0;
+        *group = (mgk_group){.queries = n, .n = n}; /* unless the source knows them already */
         TRY(check_cancel(work));
         TRY(source->next(source->state, count_alike(work, most), group, &work->end));
         if (work->end)
@@ -123,7 +124,8 @@ static mgk_status name_groups(mgk_rank_work *work, size_t most)
 /* Lists the matrices of a prepared group. */
 static mgk_status list_matrices(mgk_rank_work *work, size_t g)
 {
-    const mgk_group *group = &work->groups[g];
+    mgk_group *group = &work->groups[g];
+    mgk_group_settle(work->source, group);
     if (group->n > work->source->n_max)
         return mgk_fail(STATUS_SHAPE, "a matrix of %zu rows, expected at most %zu", group->n,
                         work->source->n_max);
@@ -208,21 +210,27 @@ mgk_rank_row mgk_rank_work_row(const mgk_rank_work *work, const mgk_round_matrix
         .head = mgk_source_number(source->heads, (size_t)group->heads[matrix->which])};
 }
 
-mgk_status mgk_rank_work_check_rows(const mgk_rank_work *work, const mgk_rank_row *row, size_t n,
+mgk_status mgk_rank_work_check_rows(const mgk_rank_work *work, const mgk_rank_row *row, size_t rows,
                                     size_t zero_row)
 {
-    if (zero_row == n || work->options->allow_zero_rows)
+    if (zero_row == rows || work->options->allow_zero_rows)
         return STATUS_OK;
     mgk_rank_fail_zero_row(zero_row);
     return mgk_rank_work_fail(STATUS_UNSUPPORTED, row);
 }
 
-mgk_status mgk_rank_work_measure(const mgk_rank_work *work, size_t n, const double *entries,
-                                 double *scratch, mgk_rank_row *row)
+mgk_extent mgk_rank_work_extent(const mgk_group *group)
 {
-    TRY(mgk_rank_work_check_rows(work, row, n, mgk_rank_zero_row(n, entries)));
-    mgk_status status =
-        mgk_rank_measure_entries(n, entries, work->source->format, NULL, scratch, row);
+    return (mgk_extent){.rows = group->queries, .columns = group->keys, .n = group->n};
+}
+
+mgk_status mgk_rank_work_measure(const mgk_rank_work *work, const mgk_extent *extent,
+                                 const double *entries, double *scratch, mgk_rank_row *row)
+{
+    const size_t rows = extent->rows;
+    TRY(mgk_rank_work_check_rows(work, row, rows, mgk_rank_zero_row(rows, extent->n, entries)));
+    mgk_status status = mgk_rank_measure_rectangle(rows, extent->columns, extent->n, entries,
+                                                   work->source->format, NULL, scratch, row);
     return status == STATUS_OK ? STATUS_OK : mgk_rank_work_fail(status, row);
 }
 

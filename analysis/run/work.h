@@ -10,7 +10,7 @@
 
 #include <omp.h>
 
-#include "analysis/counting/engine.h"
+#include "analysis/counting/rectangle.h"
 #include "analysis/run/run.h"
 
 /* The ladder of a head. */
@@ -77,17 +77,20 @@ mgk_status mgk_rank_work_take(const mgk_rank_work *work, const mgk_round_matrix 
 mgk_rank_row mgk_rank_work_row(const mgk_rank_work *work, const mgk_round_matrix *matrix);
 
 /* Measures the entries of a matrix [n, n] into *row, which identifies it; scratch [n]. */
-mgk_status mgk_rank_work_measure(const mgk_rank_work *work, size_t n, const double *entries,
-                                 double *scratch, mgk_rank_row *row);
+mgk_status mgk_rank_work_measure(const mgk_rank_work *work, const mgk_extent *extent,
+                                 const double *entries, double *scratch, mgk_rank_row *row);
+
+/* The extent of a group's matrices. */
+mgk_extent mgk_rank_work_extent(const mgk_group *group);
 
 /* Adds the matrix's identity to this thread's message; returns `status`. */
 mgk_status mgk_rank_work_fail(mgk_status status, const mgk_rank_row *row);
 
 /*
- * STATUS_UNSUPPORTED if `zero_row`, the first zero row of the matrix, n if there is none, is not
- * allowed. *row identifies the matrix.
+ * STATUS_UNSUPPORTED if `zero_row`, the first zero row of the matrix, `rows` if there is none, is
+ * not allowed. *row identifies the matrix.
  */
-mgk_status mgk_rank_work_check_rows(const mgk_rank_work *work, const mgk_rank_row *row, size_t n,
+mgk_status mgk_rank_work_check_rows(const mgk_rank_work *work, const mgk_rank_row *row, size_t rows,
                                     size_t zero_row);
 
 /*

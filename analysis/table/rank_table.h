@@ -41,7 +41,7 @@ typedef struct mgk_rank_table {
     mgk_rank_row *rows;     /* [R] */
     mgk_rank_count *counts; /* [R, T] */
     size_t n_max;           /* columns of spectra; 0: no spectra */
-    double *spectra;        /* [R, n_max], descending, NaN beyond each matrix's n; or NULL */
+    double *spectra; /* [R, n_max], descending, NaN beyond each matrix's singular values; or NULL */
 } mgk_rank_table;
 
 /*

@@ -372,7 +372,8 @@ static mgk_status receive(void *state, size_t sample, double *record)
 static void tell_notes(measuring *m, size_t i)
 {
     mgk_diversity_notes notes;
-    mgk_diversity_explain(m->inputs[i].name, &m->facts[i], m->inputs[i].source.causal, &notes);
+    const mgk_source *source = &m->inputs[i].source;
+    mgk_diversity_explain(m->inputs[i].name, &m->facts[i], source->causal || source->cross, &notes);
     for (size_t n = 0; n < notes.count; n++)
         warn(m, notes.lines[n]);
 }
@@ -382,7 +383,7 @@ static void tell_zero_keys(measuring *m, const mgk_source_input *input)
     char note[MGK_DIVERSITY_NOTE];
     if (!input->zero_keys)
         return;
-    mgk_zero_keys_explain(input->name, input->zero_keys, input->source.n_max, note, sizeof(note));
+    mgk_zero_keys_explain(input->name, input->zero_keys, input->keys, note, sizeof(note));
     if (*note)
         warn(m, note);
 }

@@ -160,7 +160,7 @@ static void tell_zero_keys(ranking *r, const mgk_source_input *input)
     char note[512];
     if (!input->zero_keys)
         return;
-    mgk_zero_keys_explain(input->name, input->zero_keys, input->source.n_max, note, sizeof(note));
+    mgk_zero_keys_explain(input->name, input->zero_keys, input->keys, note, sizeof(note));
     warn(r, note);
 }
 

@@ -156,10 +156,24 @@ const char *mgk_measure_needs_text(const mgk_measure *measure)
                                                                       : "";
 }
 
+/* Whether positions of queries and keys must be of one sequence, and are not. */
+static bool compares_positions(const mgk_source *source, const mgk_measure *measure)
+{
+    return source->cross && (mgk_measures_needs(&measure, 1) & MGK_NEEDS_POSITIONS) != 0;
+}
+
+/* What a measure needs that the source lacks. */
+static const char *missing_text(const mgk_source *source, const mgk_measure *measure)
+{
+    return compares_positions(source, measure) ? "queries and keys of one sequence"
+                                               : mgk_measure_needs_text(measure);
+}
+
 static bool is_allowed(const mgk_source *source, const mgk_measure *measure)
 {
     const unsigned needs = mgk_measures_needs(&measure, 1);
-    return (source->tokens || !(needs & MGK_NEEDS_TOKENS)) &&
+    return !compares_positions(source, measure) &&
+           (source->tokens || !(needs & MGK_NEEDS_TOKENS)) &&
            (mgk_measures_vectors(needs) & ~source->kinds) == 0 &&
            (source->gaussian || !(needs & MGK_NEEDS_MIXTURE)) &&
            (source->components > 1 || !(needs & MGK_NEEDS_KEY_WEIGHTS)) &&
@@ -177,14 +191,14 @@ static bool is_news(const mgk_diversity_options *o, const mgk_measure *measure)
 }
 
 /* Adds the name of a measure to the note; `before` is the one that was added before, or NULL. */
-static void add_name(const char *path, const mgk_measure *measure, const mgk_measure *before,
-                     char *note, size_t size)
+static void add_name(const mgk_source_input *input, const mgk_measure *measure,
+                     const mgk_measure *before, char *note, size_t size)
 {
     const size_t used = strlen(note);
-    const char *needs = mgk_measure_needs_text(measure);
+    const char *needs = missing_text(&input->source, measure);
     if (!before)
-        snprintf(note, size, "%s: without %s no %s", path, needs, measure->name);
-    else if (strcmp(needs, mgk_measure_needs_text(before)) == 0)
+        snprintf(note, size, "%s: without %s no %s", input->name, needs, measure->name);
+    else if (strcmp(needs, missing_text(&input->source, before)) == 0)
         snprintf(note + used, size - used, ", %s", measure->name);
     else
         snprintf(note + used, size - used, "; without %s no %s", needs, measure->name);
@@ -205,9 +219,9 @@ mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
         else if (is_named(options, chosen[m]))
             status =
                 mgk_fail(STATUS_UNSUPPORTED, "%s: measure \"%s\" needs %s, which this input lacks",
-                         input->name, chosen[m]->name, mgk_measure_needs_text(chosen[m]));
+                         input->name, chosen[m]->name, missing_text(&input->source, chosen[m]));
         else if (is_news(options, chosen[m])) {
-            add_name(input->name, chosen[m], left_out, note, size);
+            add_name(input, chosen[m], left_out, note, size);
             left_out = chosen[m];
         }
     }

@@ -8,13 +8,43 @@
 #include "run/arguments.h"
 #include "run/sources.h"
 
+/* One side of the matrices: its tokens, and the valid ones of each sample. */
+typedef struct array_side {
+    const char *token; /* "token", of its messages */
+    int32_t tokens;
+    const int32_t *first, *lengths; /* [S], or NULL */
+} array_side;
+
+static array_side queries_of(const mgk_array *a)
+{
+    return (array_side){"token", a->tokens, a->first, a->lengths};
+}
+
+/* Keys are the queries' tokens unless they are of another sequence. */
+static array_side keys_of(const mgk_array *a)
+{
+    return a->keys > 0 ? (array_side){"key", a->keys, a->first_key, a->key_lengths} : queries_of(a);
+}
+
+static size_t first_of(const array_side *side, size_t sample)
+{
+    return side->first ? (size_t)side->first[sample] : 0;
+}
+
+static size_t length_of(const array_side *side, size_t sample)
+{
+    return side->lengths ? (size_t)side->lengths[sample]
+                         : (size_t)side->tokens - first_of(side, sample);
+}
+
 typedef struct array_source {
     const mgk_array *array; /* borrowed */
     int32_t *layers;        /* positions in the array of the analysed layers, [layer_count] */
     size_t layer_count;
     mgk_selection selection;
+    array_side queries, keys;
     bool single;             /* entries are float */
-    mgk_zero_keys zero_keys; /* only looked for if the array has no lengths */
+    mgk_zero_keys zero_keys; /* only looked for if the array has no lengths of keys */
 } array_source;
 
 static const char *name_of(const mgk_array *array)
@@ -31,18 +61,28 @@ static mgk_status check_places(const mgk_array *a)
     return STATUS_OK;
 }
 
-static mgk_status check_lengths(const mgk_array *a)
+static mgk_status check_lengths(const mgk_array *a, const array_side *side)
 {
     for (int s = 0; s < a->samples; s++) {
-        const int32_t first = a->first ? a->first[s] : 0;
-        if (first < 0 || first > a->tokens)
-            return mgk_fail(STATUS_USAGE, "%s: sample %d begins at token %d of %d", name_of(a), s,
-                            first, a->tokens);
-        if (a->lengths && (a->lengths[s] < 0 || a->lengths[s] > a->tokens - first))
-            return mgk_fail(STATUS_USAGE, "%s: sample %d has %d valid tokens from token %d of %d",
-                            name_of(a), s, a->lengths[s], first, a->tokens);
+        const int32_t first = side->first ? side->first[s] : 0;
+        if (first < 0 || first > side->tokens)
+            return mgk_fail(STATUS_USAGE, "%s: sample %d begins at %s %d of %d", name_of(a), s,
+                            side->token, first, side->tokens);
+        if (side->lengths && (side->lengths[s] < 0 || side->lengths[s] > side->tokens - first))
+            return mgk_fail(STATUS_USAGE, "%s: sample %d has %d valid %ss from %s %d of %d",
+                            name_of(a), s, side->lengths[s], side->token, side->token, first,
+                            side->tokens);
     }
     return STATUS_OK;
+}
+
+/* The keys of another sequence, where there are any. */
+static mgk_status check_keys(const mgk_array *a)
+{
+    const array_side keys = keys_of(a);
+    if (a->keys < 0 || (a->keys == 0 && (a->first_key || a->key_lengths)))
+        return mgk_fail(STATUS_USAGE, "%s: %d keys", name_of(a), a->keys);
+    return check_lengths(a, &keys);
 }
 
 mgk_status mgk_array_check(const mgk_array *a)
@@ -56,21 +96,20 @@ mgk_status mgk_array_check(const mgk_array *a)
         return mgk_fail(STATUS_USAGE, "%s: no matrices: %d x %zu x %d of %d tokens", name_of(a),
                         a->samples, a->layer_count, a->heads, a->tokens);
     TRY(check_places(a));
-    return check_lengths(a);
-}
-
-static size_t length_of(const mgk_array *a, size_t sample)
-{
-    const int32_t first = a->first ? a->first[sample] : 0;
-    return (size_t)(a->lengths ? a->lengths[sample] : a->tokens - first);
+    const array_side queries = queries_of(a);
+    TRY(check_lengths(a, &queries));
+    return check_keys(a);
 }
 
 static mgk_status next_group(void *state, size_t most, mgk_group *group, bool *end)
 {
     array_source *s = state;
     *end = !mgk_selection_next(&s->selection, most, group);
-    if (!*end)
-        group->n = length_of(s->array, group->sample);
+    if (*end)
+        return STATUS_OK;
+    group->queries = length_of(&s->queries, group->sample);
+    group->keys = length_of(&s->keys, group->sample);
+    group->n = group->queries > group->keys ? group->queries : group->keys;
     return STATUS_OK;
 }
 
@@ -101,15 +140,20 @@ static mgk_status take_matrix(void *state, const mgk_group *group, size_t which,
 {
     array_source *s = state;
     const mgk_array *a = s->array;
-    const ptrdiff_t first = a->first ? a->first[group->sample] : 0;
+    const ptrdiff_t first = (ptrdiff_t)first_of(&s->queries, group->sample);
+    const ptrdiff_t first_key = (ptrdiff_t)first_of(&s->keys, group->sample);
+    const size_t n = group->n, keys = group->keys;
     const char *at = a->layers[s->layers[group->layer]];
     at += (ptrdiff_t)group->sample * a->sample_stride + group->heads[which] * a->head_stride;
-    at += first * (a->row_stride + a->column_stride);
-    for (size_t i = 0; i < group->n; i++)
-        copy_row(at + (ptrdiff_t)i * a->row_stride, a->column_stride, s->single, group->n,
-                 data + i * group->n);
-    if (!a->lengths)
-        mgk_zero_keys_look(&s->zero_keys, data, group->n);
+    at += first * a->row_stride + first_key * a->column_stride;
+    for (size_t i = 0; i < group->queries; i++) {
+        copy_row(at + (ptrdiff_t)i * a->row_stride, a->column_stride, s->single, keys,
+                 data + i * n);
+        memset(data + i * n + keys, 0, (n - keys) * sizeof(*data));
+    }
+    memset(data + group->queries * n, 0, (n - group->queries) * n * sizeof(*data));
+    if (!s->keys.lengths)
+        mgk_zero_keys_look(&s->zero_keys, data, group->queries, keys, n);
     return STATUS_OK;
 }
 
@@ -128,7 +172,10 @@ mgk_status mgk_open_array_source(const mgk_source_options *options, const mgk_ar
     array_source *s;
     TRY(mgk_alloc(1, sizeof(*s), &s));
     s->array = array;
+    s->queries = queries_of(array);
+    s->keys = keys_of(array);
     s->single = strcmp(array->dtype, "f32") == 0;
+    CHECK(mgk_source_check_causal(options, name_of(array), array->keys > 0));
     status = mgk_choose_numbers("layer", options->layers, options->layer_count,
                                 (int)array->layer_count, &s->layers, &s->layer_count);
     if (status != STATUS_OK)
@@ -143,11 +190,14 @@ mgk_status mgk_open_array_source(const mgk_source_options *options, const mgk_ar
         .head_count = (size_t)array->heads,
         .mixtures = 1,
         .per_layer = s->selection.per_layer,
-        .zero_keys = array->lengths ? NULL : &s->zero_keys,
-        .source = {.n_max = (size_t)array->tokens,
+        .zero_keys = s->keys.lengths ? NULL : &s->zero_keys,
+        .keys = (size_t)s->keys.tokens,
+        .source = {.n_max =
+                       (size_t)(array->tokens > s->keys.tokens ? array->tokens : s->keys.tokens),
                    .count = s->layer_count * s->selection.per_layer,
                    .format = s->single ? MGK_FLOAT_F32 : MGK_FLOAT_F64,
                    .causal = options->causal,
+                   .cross = array->keys > 0,
                    .layers = s->layers,
                    .next = next_group,
                    .prepare = prepare_groups,

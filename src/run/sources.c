@@ -68,6 +68,16 @@ mgk_status mgk_sources_claim(const mgk_source_options *options, mgk_claims *clai
     return mgk_files_input(claims, options->input);
 }
 
+mgk_status mgk_source_check_causal(const mgk_source_options *options, const char *name, bool cross)
+{
+    return options->causal && cross
+               ? mgk_fail(STATUS_USAGE,
+                          "%s: its matrices are attention of one sequence to another, which has no "
+                          "causal mask (`causal`)",
+                          name)
+               : STATUS_OK;
+}
+
 mgk_status mgk_source_open(const mgk_source_options *options, size_t i, mgk_source_input *out)
 {
     if (options->model)
@@ -140,6 +150,7 @@ mgk_status mgk_source_describe(const mgk_source_input *opened, mgk_source_input 
                                .count = source->count,
                                .depth = source->depth,
                                .causal = source->causal,
+                               .cross = source->cross,
                                .state = numbers};
     out->source.samples = copy_numbers(source->samples, opened->sample_count, &room);
     out->source.layers = copy_numbers(source->layers, opened->layer_count, &room);
@@ -169,7 +180,7 @@ mgk_status mgk_source_check_same(const mgk_source_input *described, const mgk_so
         described->sample_count == opened->sample_count &&
         described->layer_count == opened->layer_count &&
         described->head_count == opened->head_count && described->mixtures == opened->mixtures &&
-        a->n_max == b->n_max && a->causal == b->causal &&
+        a->n_max == b->n_max && a->causal == b->causal && a->cross == b->cross &&
         are_same(a->samples, b->samples, opened->sample_count) &&
         are_same(a->layers, b->layers, opened->layer_count) &&
         are_same(a->heads, b->heads, opened->head_count))

@@ -64,6 +64,7 @@ typedef struct mgk_source_input {
     /* Counted while matrices are taken from an array of other software without a mask; NULL:
      * another input. */
     const mgk_zero_keys *zero_keys;
+    size_t keys;                /* the most keys of a matrix of a file or an array */
     size_t held;                /* most bytes of matrices, vectors and importances in host memory */
     void (*close)(void *state); /* argument: source.state */
 } mgk_source_input;
@@ -110,6 +111,9 @@ mgk_status mgk_source_check_same(const mgk_source_input *described, const mgk_so
  */
 mgk_status mgk_open_store_source(const mgk_source_options *options, const char *path,
                                  mgk_source_input *out);
+
+/* STATUS_USAGE: the options say that attention of one sequence to another has a causal mask. */
+mgk_status mgk_source_check_causal(const mgk_source_options *options, const char *name, bool cross);
 
 /* Checks the fields of an array in memory. STATUS_USAGE. */
 mgk_status mgk_array_check(const mgk_array *array);

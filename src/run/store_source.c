@@ -97,12 +97,15 @@ static mgk_status check_store(const mgk_source_options *options, const char *pat
 static mgk_status next_stored(void *state, size_t most, mgk_group *group, bool *end)
 {
     store_source *s = state;
-    int32_t length;
+    int32_t queries, keys;
     *end = !mgk_selection_next(&s->selection, most, group);
     if (*end)
         return STATUS_OK;
-    TRY(mgk_store_read_length(s->reader, (int32_t)group->sample, &length));
-    group->n = (size_t)length;
+    TRY(mgk_store_read_length(s->reader, (int32_t)group->sample, &queries));
+    TRY(mgk_store_read_key_length(s->reader, (int32_t)group->sample, &keys));
+    group->queries = (size_t)queries;
+    group->keys = (size_t)keys;
+    group->n = group->queries > group->keys ? group->queries : group->keys;
     return STATUS_OK;
 }
 
@@ -115,11 +118,24 @@ static mgk_status prepare_stored(void *state, mgk_group *groups, size_t count, s
     return STATUS_OK;
 }
 
-/* Moves the valid block [n, n] of a matrix [stride, stride] to the front, in place. */
-static void pack(double *matrix, size_t stride, size_t n)
+/* Moves a row of keys from its place in rows of `stride` to that in rows of n, with zeros after it.
+ */
+static void move_row(double *matrix, size_t i, size_t stride, size_t keys, size_t n)
 {
-    for (size_t i = 1; i < n && n < stride; i++)
-        memmove(matrix + i * n, matrix + i * stride, n * sizeof(*matrix));
+    memmove(matrix + i * n, matrix + i * stride, keys * sizeof(*matrix));
+    memset(matrix + i * n + keys, 0, (n - keys) * sizeof(*matrix));
+}
+
+/* Makes of the valid block of a matrix, whose rows are `stride` apart, the matrix [n, n] of the
+ * group, in place. Rows that move away from the front move in the order from the last one. */
+static void pack(double *matrix, size_t stride, const mgk_group *group)
+{
+    const size_t rows = group->queries, n = group->n;
+    for (size_t i = 0; i < rows && n <= stride; i++)
+        move_row(matrix, i, stride, group->keys, n);
+    for (size_t i = rows; i-- > 0 && n > stride;)
+        move_row(matrix, i, stride, group->keys, n);
+    memset(matrix + rows * n, 0, (n - rows) * n * sizeof(*matrix));
 }
 
 static mgk_status take_stored(void *state, const mgk_group *group, size_t which, double *data)
@@ -131,9 +147,9 @@ static mgk_status take_stored(void *state, const mgk_group *group, size_t which,
                               group->heads[which], STORE_F64, data, NULL);
     pthread_mutex_unlock(&s->lock);
     TRY(status);
-    pack(data, (size_t)s->description->tokens, group->n);
+    pack(data, (size_t)mgk_store_keys(s->description), group);
     if (s->counts_zero_keys)
-        mgk_zero_keys_look(&s->zero_keys, data, group->n);
+        mgk_zero_keys_look(&s->zero_keys, data, group->queries, group->keys, group->n);
     return STATUS_OK;
 }
 
@@ -183,7 +199,7 @@ static mgk_status open_vectors(store_source *s, unsigned wanted, mgk_source *sou
 {
     const mgk_store_description *d = s->description;
     size_t numbers;
-    source->kinds = find_vectors(d, wanted);
+    source->kinds = d->cross ? 0 : find_vectors(d, wanted);
     if (source->kinds == 0)
         return STATUS_OK;
     source->dim = (size_t)d->head_dim;
@@ -230,6 +246,8 @@ static mgk_status open_parameters(store_source *s, mgk_source *source)
 {
     const mgk_store_description *d = s->description;
     size_t numbers;
+    if (d->cross)
+        return STATUS_OK;
     if ((d->objects & MGK_STORE_BIT(STORE_VARIANCES)) && d->mixtures > 1) {
         source->gaussian = true;
         source->mixture = give_mixture;
@@ -263,7 +281,7 @@ static mgk_status give_tokens(void *state, const mgk_group *group, int32_t *ids)
 static mgk_status open_tokens(store_source *s, const mgk_config *config, mgk_source *source)
 {
     const mgk_store_description *d = s->description;
-    if (!mgk_store_has_tokens(s->reader) || !mgk_config_reads_tokens(config))
+    if (d->cross || !mgk_store_has_tokens(s->reader) || !mgk_config_reads_tokens(config))
         return STATUS_OK;
     source->tokens = give_tokens;
     return mgk_alloc((size_t)d->tokens, sizeof(*s->tokens), &s->tokens);
@@ -298,6 +316,7 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
     CHECK(mgk_store_open_as(path, options->dataset, options->axes, &s->reader));
     const mgk_store_description *d = s->description = mgk_store_describe(s->reader);
     CHECK(check_store(options, path, d));
+    CHECK(mgk_source_check_causal(options, path, d->cross));
     if (options->mask)
         CHECK(mgk_store_mask(s->reader, options->mask));
     s->counts_zero_keys = !options->mask && !mgk_store_has_tokens(s->reader);
@@ -305,10 +324,12 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
     mgk_selection *selection = &s->selection;
     CHECK(mgk_selection_make(options->job->seed, (size_t)d->samples, s->layer_count, s->numbers,
                              (size_t)d->heads, (size_t)options->matrices, selection));
-    mgk_source source = {.n_max = (size_t)d->tokens,
+    const int32_t keys = mgk_store_keys(d);
+    mgk_source source = {.n_max = (size_t)(d->tokens > keys ? d->tokens : keys),
                          .count = s->layer_count * selection->per_layer,
                          .format = grids[d->storage],
                          .causal = d->causal || options->causal,
+                         .cross = d->cross,
                          .samples = d->sample_index,
                          .layers = s->numbers,
                          .heads = d->head_index,
@@ -328,6 +349,7 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
                               .mixtures = d->mixtures > 1 ? (size_t)d->mixtures : 1,
                               .per_layer = selection->per_layer,
                               .zero_keys = s->counts_zero_keys ? &s->zero_keys : NULL,
+                              .keys = (size_t)keys,
                               .source = source,
                               .close = close_store};
     mgk_array_axes(d, out->axes);

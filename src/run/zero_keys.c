@@ -7,35 +7,36 @@
 
 #include "base/number.h"
 
-static bool is_zero_column(const double *matrix, size_t n, size_t column)
+static bool is_zero_column(const double *matrix, size_t queries, size_t n, size_t column)
 {
     /* From the last row on: with a causal mask it sees every key. */
-    for (size_t i = n; i-- > 0;)
+    for (size_t i = queries; i-- > 0;)
         if (matrix[i * n + column] != 0)
             return false;
     return true;
 }
 
 /* Counts the keys at both ends that no query sees. */
-static size_t count_zero_keys(const double *matrix, size_t n)
+static size_t count_zero_keys(const double *matrix, size_t queries, size_t keys, size_t n)
 {
     size_t first = 0, last = 0;
-    while (first < n && is_zero_column(matrix, n, first))
+    while (first < keys && is_zero_column(matrix, queries, n, first))
         first++;
-    while (first + last < n && is_zero_column(matrix, n, n - 1 - last))
+    while (first + last < keys && is_zero_column(matrix, queries, n, keys - 1 - last))
         last++;
-    return first < n ? first + last : 0;
+    return first < keys ? first + last : 0;
 }
 
-void mgk_zero_keys_look(mgk_zero_keys *zero_keys, const double *matrix, size_t n)
+void mgk_zero_keys_look(mgk_zero_keys *zero_keys, const double *matrix, size_t queries, size_t keys,
+                        size_t n)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    const size_t keys = count_zero_keys(matrix, n);
-    if (keys == 0)
+    const size_t zeros = count_zero_keys(matrix, queries, keys, n);
+    if (zeros == 0)
         return;
     pthread_mutex_lock(&lock);
     zero_keys->matrices++;
-    zero_keys->most = keys > zero_keys->most ? keys : zero_keys->most;
+    zero_keys->most = zeros > zero_keys->most ? zeros : zero_keys->most;
     pthread_mutex_unlock(&lock);
 }
 

@@ -10,10 +10,11 @@ typedef struct mgk_zero_keys {
     size_t most;     /* the largest number of such columns in a matrix */
 } mgk_zero_keys;
 
-/* Looks at a matrix [n, n]. By several threads at once. */
-void mgk_zero_keys_look(mgk_zero_keys *zero_keys, const double *matrix, size_t n);
+/* Looks at the first queries and keys of a matrix [n, n]. By several threads at once. */
+void mgk_zero_keys_look(mgk_zero_keys *zero_keys, const double *matrix, size_t queries, size_t keys,
+                        size_t n);
 
-/* Writes what zeros at the ends of rows may mean, in matrices of at most n tokens; "" without such
+/* Writes what zeros at the ends of rows may mean, in matrices of at most n keys; "" without such
  * matrices. */
 void mgk_zero_keys_explain(const char *name, const mgk_zero_keys *zero_keys, size_t n, char *note,
                            size_t size);

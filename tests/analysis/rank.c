@@ -133,7 +133,7 @@ static void norms_do_not_overflow(void **state)
         mgk_rank_row row = {0};
         assert_ok(mgk_rank_measure_entries(2, a, MGK_FLOAT_F64, NULL, scratch, &row));
         assert_close(row.frobenius, sqrt(50) * sizes[i], 0, 1e-14);
-        assert_true(row.noise_floor == mgk_rank_noise_floor(2, row.frobenius, row.format));
+        assert_true(row.noise_floor == mgk_rank_noise_floor(2, 2, row.frobenius, row.format));
     }
 }
 
@@ -141,12 +141,12 @@ static void rows_of_zeros_are_found(void **state)
 {
     (void)state;
     double a[] = {0, 1, 0, 1, -1, 0, 0, -0.0, 0};
-    assert_int_equal(mgk_rank_zero_row(0, NULL), 0);
-    assert_int_equal(mgk_rank_zero_row(3, a), 2);
+    assert_int_equal(mgk_rank_zero_row(0, 0, NULL), 0);
+    assert_int_equal(mgk_rank_zero_row(3, 3, a), 2);
     a[8] = (double)NAN;
-    assert_int_equal(mgk_rank_zero_row(3, a), 3);
+    assert_int_equal(mgk_rank_zero_row(3, 3, a), 3);
     a[1] = 0;
-    assert_int_equal(mgk_rank_zero_row(3, a), 0);
+    assert_int_equal(mgk_rank_zero_row(3, 3, a), 0);
 }
 
 static void not_finite_is_named(void **state)

@@ -222,15 +222,28 @@ void mgk_mask_free(mgk_mask *mask)
     *mask = (mgk_mask){0};
 }
 
-void mgk_mask_apply(const mgk_mask *mask, int32_t sample, size_t size, void *matrix)
+/* Moves the valid columns of rows first … first + valid − 1 of a matrix [rows, N] to the front. */
+static void move(const mgk_mask *mask, int32_t sample, size_t size, size_t rows, size_t first,
+                 size_t valid, unsigned char *row)
 {
-    const size_t tokens = (size_t)mask->tokens, first = (size_t)mask->first[sample],
-                 length = (size_t)mask->length[sample];
-    unsigned char *row = matrix;
-    for (size_t i = 0; i < tokens; i++, row += tokens * size) {
-        if (i < length)
-            memmove(row, row + (first * tokens + first) * size, length * size);
-        const size_t kept = i < length ? length : 0;
+    const size_t tokens = (size_t)mask->tokens, length = (size_t)mask->length[sample];
+    const size_t from = first * tokens + (size_t)mask->first[sample];
+    for (size_t i = 0; i < rows; i++, row += tokens * size) {
+        if (i < valid)
+            memmove(row, row + from * size, length * size);
+        const size_t kept = i < valid ? length : 0;
         memset(row + kept * size, 0, (tokens - kept) * size);
     }
+}
+
+void mgk_mask_apply(const mgk_mask *mask, int32_t sample, size_t size, void *matrix)
+{
+    move(mask, sample, size, (size_t)mask->tokens, (size_t)mask->first[sample],
+         (size_t)mask->length[sample], matrix);
+}
+
+void mgk_mask_apply_keys(const mgk_mask *mask, int32_t sample, size_t size, size_t rows,
+                         void *matrix)
+{
+    move(mask, sample, size, rows, 0, rows, matrix);
 }

@@ -29,4 +29,8 @@ void mgk_mask_free(mgk_mask *mask);
  * elements, of `size` bytes, become 0. */
 void mgk_mask_apply(const mgk_mask *mask, int32_t sample, size_t size, void *matrix);
 
+/* The same of a mask of the keys alone: all rows of a matrix [rows, N] are valid. */
+void mgk_mask_apply_keys(const mgk_mask *mask, int32_t sample, size_t size, size_t rows,
+                         void *matrix);
+
 #endif

@@ -15,6 +15,7 @@ enum { MOST_AXES = 5, LISTED = 6, TEXT_SIZE = 400, NAMES_MAX = 4096 };
 /* The arrays that the name may mean. */
 typedef struct candidates {
     const char *pattern; /* NULL: every array of matrices */
+    bool square;         /* without a pattern: these alone */
     char **names;        /* [count] */
     size_t count, capacity;
     char text[TEXT_SIZE]; /* the first ones with their shapes, for messages */
@@ -40,10 +41,14 @@ static mgk_status add_name(candidates *c, const char *name)
     return STATUS_OK;
 }
 
-static bool holds_matrices(const mgk_store_entry *entry)
+/* Whether an array that nobody named holds matrices: square ones, or, if the file has none of
+ * these, several others, of attention of one sequence to another. */
+static bool holds_matrices(const mgk_store_entry *entry, bool square)
 {
-    return strncmp(entry->type, "float", 5) == 0 && entry->rank >= 2 && entry->rank <= MOST_AXES &&
-           entry->shape[entry->rank - 1] == entry->shape[entry->rank - 2];
+    const bool known = strncmp(entry->type, "float", 5) == 0 && entry->rank <= MOST_AXES;
+    return known && (square ? entry->rank >= 2 &&
+                                  entry->shape[entry->rank - 1] == entry->shape[entry->rank - 2]
+                            : entry->rank >= 3);
 }
 
 static mgk_status visit(void *context, const mgk_store_entry *entry)
@@ -51,9 +56,9 @@ static mgk_status visit(void *context, const mgk_store_entry *entry)
     candidates *c = context;
     /* HDF5 paths begin with a slash, which users do not write. */
     const char *name = entry->object + (entry->object[0] == '/');
-    if (c->arrays++ == 0)
+    if (c->arrays++ == 0 && !c->only)
         TRY(mgk_copy_string(name, &c->only));
-    if (c->pattern ? fnmatch(c->pattern, name, 0) != 0 : !holds_matrices(entry))
+    if (c->pattern ? fnmatch(c->pattern, name, 0) != 0 : !holds_matrices(entry, c->square))
         return STATUS_OK;
     if (c->count < LISTED) {
         char shape[100];
@@ -76,7 +81,13 @@ static mgk_status choose(const char *path, const char *name, candidates *c)
     if (name && !strchr(name, '*'))
         return add_name(c, name);
     c->pattern = name ? name + (name[0] == '/') : NULL;
+    c->square = true;
     TRY(mgk_store_list_arrays(path, visit, c));
+    if (!name && c->count == 0 && c->arrays > 1) {
+        c->square = false;
+        c->arrays = 0;
+        TRY(mgk_store_list_arrays(path, visit, c));
+    }
     if (name && c->count == 0)
         return mgk_fail(STATUS_FORMAT, "%s: no array \"%s\"", path, name);
     if (!name && c->arrays == 1 && c->count == 0)
@@ -85,8 +96,7 @@ static mgk_status choose(const char *path, const char *name, candidates *c)
         qsort(c->names, c->count, sizeof(*c->names), natural);
     else if (c->count == 0)
         return mgk_fail(STATUS_FORMAT,
-                        "%s: not an attention store, and no array of square matrices is in it",
-                        path);
+                        "%s: not an attention store, and no array of matrices is in it", path);
     else if (c->count > 1)
         return mgk_fail(STATUS_FORMAT,
                         "%s: not an attention store; name the array that holds the matrices by "
@@ -134,11 +144,6 @@ static mgk_status check_shape(const char *path, const mgk_matrix_array *array, i
         if (dataset->shape[i] < 1 || dataset->shape[i] > INT32_MAX)
             return mgk_fail(STATUS_SHAPE, "%s: \"%s\" is %s, which holds no matrices", path, name,
                             text);
-    if (dataset->shape[rank - 1] != dataset->shape[rank - 2])
-        return mgk_fail(STATUS_SHAPE,
-                        "%s: \"%s\" is %s: its matrices are not square; attention of one sequence "
-                        "to another is not read",
-                        path, name, text);
     return STATUS_OK;
 }
 
@@ -199,6 +204,8 @@ static mgk_status describe(const mgk_matrix_arrays *arrays, mgk_store_descriptio
     description->layers = sizes[MGK_LEADING_LAYER];
     description->heads = sizes[MGK_LEADING_HEAD];
     description->tokens = (int32_t)first->shape[axes->count];
+    description->cross = first->shape[axes->count] != first->shape[axes->count + 1];
+    description->key_tokens = description->cross ? (int32_t)first->shape[axes->count + 1] : 0;
     description->mixtures = 1;
     description->objects = MGK_STORE_BIT(STORE_ATTENTION);
     TRY(count_up(description->samples, &description->sample_index));

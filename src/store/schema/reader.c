@@ -122,13 +122,13 @@ mgk_status mgk_store_mask(mgk_store_reader *reader, const char *path)
             "other software",
             reader->path);
     TRY(mgk_mask_read(path, &mask));
-    if (mask.samples != d->samples || mask.tokens != d->tokens) {
+    if (mask.samples != d->samples || mask.tokens != mgk_store_keys(d)) {
         const mgk_status status = mgk_fail(
             STATUS_SHAPE,
-            "%s: a mask of %d x %d tokens, but %s was read as %d %s of %d (`axes` says which "
+            "%s: a mask of %d x %d tokens, but %s was read as %d %s of %d%s (`axes` says which "
             "axis is that of samples)",
             path, mask.samples, mask.tokens, reader->path, d->samples,
-            MGK_NOUN(d->samples, "sample", "samples"), d->tokens);
+            MGK_NOUN(d->samples, "sample", "samples"), mgk_store_keys(d), d->cross ? " keys" : "");
         mgk_mask_free(&mask);
         return status;
     }
@@ -221,7 +221,8 @@ static mgk_status read_length(mgk_store_reader *reader, mgk_store_side side, int
     const hsize_t start = (hsize_t)sample, count = 1;
     const hid_t dataset = reader->lengths[side].id;
     const char *name = mgk_side_layouts[side].lengths.name;
-    *out = reader->mask.length ? reader->mask.length[sample] : tokens_of(reader, side);
+    const bool masked = reader->mask.length && side == side_of_keys(reader);
+    *out = masked ? reader->mask.length[sample] : tokens_of(reader, side);
     if (dataset < 0)
         return STATUS_OK;
     mgk_h5_enter();
@@ -271,7 +272,10 @@ mgk_status mgk_store_read_matrix(mgk_store_reader *reader, int32_t sample, int32
     TRY(reader->numpy.file
             ? mgk_numpy_matrices_read(&reader->numpy, array->member, coordinates, type, out)
             : read_under(reader, array->name, &array->dataset, leading, coordinates, 1, type, out));
-    if (reader->mask.length)
+    if (reader->mask.length && reader->description.cross)
+        mgk_mask_apply_keys(&reader->mask, sample, mgk_real_size(type),
+                            (size_t)reader->description.tokens, out);
+    else if (reader->mask.length)
         mgk_mask_apply(&reader->mask, sample, mgk_real_size(type), out);
     return STATUS_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads an attention store (for its schema see store/schema/writer.h), or the matrices of any HDF5
- * or NumPy file (.npy, .npz) with arrays [..., N, N]. Files are not trusted: rank, shape, type and
+ * or NumPy file (.npy, .npz) with arrays [..., N, K]. Files are not trusted: rank, shape, type and
  * stored size of every array are checked before use.
  */
 #ifndef MGK_STORE_READER_H
@@ -16,12 +16,13 @@ typedef struct mgk_store_reader mgk_store_reader;
 
 /*
  * Opens a file, recognised by its content. `dataset` names the array that mgk_store_read_matrix
- * reads. NULL: "attention" of a store, the only array of square matrices of any other file; the
- * array of a .npy file needs no name.
+ * reads. NULL: "attention" of a store, of any other file the only array of square matrices, or else
+ * the only one of three axes or more; the array of a file with one needs no name.
  *
- * Outside a store an array is [N, N], [sample, N, N], [sample, head, N, N] or
- * [sample, layer, head, N, N], unless `axes` names the axes in front of its matrices ("layer,head",
- * see mgk_axes_parse; NULL: these); the description then contains only these sizes, and
+ * Outside a store an array is [N, K], [sample, N, K], [sample, head, N, K] or
+ * [sample, layer, head, N, K], unless `axes` names the axes in front of its matrices ("layer,head",
+ * see mgk_axes_parse; NULL: these); it is cross-attention of N queries to K keys unless N = K. The
+ * description then contains only these sizes, and
  * STORE_ATTENTION as an object, which only mgk_store_read_matrix reads. A name with a star
  * ("layer_*") stands for one array per layer, all of the same shape and without a layer axis, in
  * natural order ("layer_2" before "layer_10").
@@ -29,8 +30,8 @@ typedef struct mgk_store_reader mgk_store_reader;
  * STATUS_IO: no such file. STATUS_USAGE: axes of a store, or axes that mgk_axes_parse refuses.
  * STATUS_FORMAT: neither HDF5 nor NumPy, several candidates, or an array
  * that is missing or of another type. STATUS_UNSUPPORTED: NumPy arrays of other types, or in
- * Fortran order within an archive. STATUS_SHAPE: shapes that contradict each other or are not
- * square, or other axes than the array has.
+ * Fortran order within an archive. STATUS_SHAPE: shapes that contradict each other, or other axes
+ * than the array has.
  */
 mgk_status mgk_store_open_as(const char *path, const char *dataset, const char *axes,
                              mgk_store_reader **out);
@@ -41,7 +42,9 @@ mgk_status mgk_store_open(const char *path, const char *dataset, mgk_store_reade
 /*
  * Says which tokens of an array of other software are valid, by the mask in a file (see
  * store/foreign/mask.h): a matrix is then read as its block of valid rows and columns, first in the
- * matrix, with zeros around it, and the length of its sample is that of the block. STATUS_USAGE: an
+ * matrix, with zeros around it, and the length of its sample is that of the block. Where N and K
+ * differ the mask is of the keys, [S, K], as the attention_mask of an encoder is, and all rows are
+ * valid. STATUS_USAGE: an
  * attention store, which says so itself; STATUS_SHAPE: a mask of other samples or tokens; or an
  * error of mgk_mask_read.
  */
