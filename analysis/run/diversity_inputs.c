@@ -100,9 +100,12 @@ static mgk_status check_order(const mgk_diversity_work *work, size_t g)
     if (g % work->span_groups == 0)
         return STATUS_OK;
     const mgk_group *before = work->groups[g - 1].group;
-    if (group->queries != before->queries || group->keys != before->keys)
-        return mgk_fail(STATUS_SHAPE, "layers of %zu x %zu and %zu x %zu entries in a sample",
-                        before->queries, before->keys, group->queries, group->keys);
+    if (group->queries != before->queries)
+        return mgk_fail(STATUS_SHAPE, "layers of %zu and %zu rows in a sample", before->queries,
+                        group->queries);
+    if (group->keys != before->keys)
+        return mgk_fail(STATUS_SHAPE, "layers of %zu and %zu keys in a sample", before->keys,
+                        group->keys);
     return STATUS_OK;
 }
 

@@ -13,17 +13,17 @@ typedef long double real;
 
 static const double *matrix_of(const test_sample *s, size_t layer, size_t head)
 {
-    return s->a + (layer * s->heads + head) * s->n * s->n;
+    return s->a + (layer * s->heads + head) * s->n * s->columns;
 }
 
 static const double *row_of(const test_sample *s, size_t layer, size_t head, size_t i)
 {
-    return matrix_of(s, layer, head) + i * s->n;
+    return matrix_of(s, layer, head) + i * s->columns;
 }
 
 static size_t seen(const test_sample *s, size_t i)
 {
-    return s->causal ? i + 1 : s->n;
+    return s->causal ? i + 1 : s->columns;
 }
 
 static real sum_of(size_t count, const double *x)
@@ -37,7 +37,7 @@ static real sum_of(size_t count, const double *x)
 static bool is_zero(const test_sample *s, size_t layer, size_t head, size_t i)
 {
     const double *row = row_of(s, layer, head, i);
-    for (size_t j = 0; j < s->n; j++)
+    for (size_t j = 0; j < s->columns; j++)
         if (row[j] != 0)
             return false;
     return true;
@@ -46,7 +46,7 @@ static bool is_zero(const test_sample *s, size_t layer, size_t head, size_t i)
 static bool has_negative(const test_sample *s, size_t layer, size_t head)
 {
     const double *a = matrix_of(s, layer, head);
-    for (size_t k = 0; k < s->n * s->n; k++)
+    for (size_t k = 0; k < s->n * s->columns; k++)
         if (a[k] < 0)
             return true;
     return false;
@@ -239,7 +239,7 @@ static real high_frequency(const test_sample *s, size_t layer, size_t head)
     real high = 0, all = 0, rows = 0;
     for (size_t i = 0; i < s->n; i++)
         rows += !is_zero(s, layer, head, i);
-    for (size_t j = 0; j < s->n; j++) {
+    for (size_t j = 0; j < s->columns; j++) {
         real mean = 0;
         for (size_t i = 0; i < s->n; i++)
             mean += (real)row_of(s, layer, head, i)[j] / rows;
@@ -256,7 +256,7 @@ static real high_frequency(const test_sample *s, size_t layer, size_t head)
 
 static const double *sigma_of(const test_sample *s, size_t layer, size_t head)
 {
-    return s->sigma + (layer * s->heads + head) * s->n;
+    return s->sigma + (layer * s->heads + head) * s->sigmas;
 }
 
 static bool no_spectrum(const test_sample *s, size_t layer, size_t head)
@@ -274,14 +274,15 @@ static real count_above(size_t n, const double *sigma, double threshold, bool re
 
 static real rank(const test_sample *s, size_t layer, size_t head)
 {
-    return s->n > 0 ? count_above(s->n, sigma_of(s, layer, head), s->threshold, s->relative) : NAN;
+    return s->n > 0 ? count_above(s->sigmas, sigma_of(s, layer, head), s->threshold, s->relative)
+                    : NAN;
 }
 
 /* Sum of powers of the singular values. */
 static real powers(const test_sample *s, size_t layer, size_t head, int power)
 {
     real sum = 0;
-    for (size_t i = 0; i < s->n; i++)
+    for (size_t i = 0; i < s->sigmas; i++)
         sum += powl((real)sigma_of(s, layer, head)[i], power);
     return sum;
 }
@@ -292,7 +293,7 @@ static real effective_rank(const test_sample *s, size_t layer, size_t head)
     real entropy = 0;
     if (no_spectrum(s, layer, head))
         return (real)NAN;
-    for (size_t i = 0; i < s->n; i++)
+    for (size_t i = 0; i < s->sigmas; i++)
         entropy -= plogp((real)sigma_of(s, layer, head)[i] / sum);
     return expl(entropy);
 }
@@ -313,7 +314,7 @@ static real participation_ratio(const test_sample *s, size_t layer, size_t head)
 
 static real sigma_ratio(const test_sample *s, size_t layer, size_t head)
 {
-    if (no_spectrum(s, layer, head) || s->n < 2)
+    if (no_spectrum(s, layer, head) || s->sigmas < 2)
         return (real)NAN;
     return (real)sigma_of(s, layer, head)[1] / (real)sigma_of(s, layer, head)[0];
 }
@@ -325,7 +326,7 @@ static real components(const test_sample *s, size_t layer, size_t head, real sha
     size_t k = 0;
     if (no_spectrum(s, layer, head))
         return (real)NAN;
-    while (k < s->n && sum < share * all)
+    while (k < s->sigmas && sum < share * all)
         sum += powl((real)sigma_of(s, layer, head)[k++], 2);
     return (real)k;
 }
@@ -357,7 +358,7 @@ static real mean_query(const test_sample *s, size_t layer, size_t h, size_t g, r
     real sum = 0, count = 0;
     for (size_t i = 0; i < s->n; i++)
         if (!is_zero(s, layer, h, i) && !is_zero(s, layer, g, i)) {
-            sum += value(s->n, row_of(s, layer, h, i), row_of(s, layer, g, i));
+            sum += value(s->columns, row_of(s, layer, h, i), row_of(s, layer, g, i));
             count++;
         }
     return count > 0 ? sum / count : (real)NAN;
@@ -432,7 +433,7 @@ static real cosine_of(size_t n, const double *a, const double *b)
 
 static real cosine(const test_sample *s, size_t layer, size_t h, size_t g)
 {
-    return cosine_of(s->n * s->n, matrix_of(s, layer, h), matrix_of(s, layer, g));
+    return cosine_of(s->n * s->columns, matrix_of(s, layer, h), matrix_of(s, layer, g));
 }
 
 /* ---- outputs --------------------------------------------------------------------------------- */
@@ -896,7 +897,7 @@ static real cross_layer_cosine(const test_sample *s, size_t layer)
     if (layer + 1 == s->layers || number_of(s, layer + 1) != number_of(s, layer) + 1)
         return (real)NAN;
     for (size_t h = 0; h < s->heads; h++)
-        sum += cosine_of(s->n * s->n, matrix_of(s, layer, h), matrix_of(s, layer + 1, h));
+        sum += cosine_of(s->n * s->columns, matrix_of(s, layer, h), matrix_of(s, layer + 1, h));
     return sum / (real)s->heads;
 }
 

@@ -13,11 +13,12 @@ enum { TEST_IMPORTANCES = 4 }; /* ablation, gradient, divergence, hidden */
 /* One sample of a model; the arrays are owned by whoever made it. */
 typedef struct test_sample {
     size_t layers, heads, n, dim, model_dim, mixtures, width, n_max;
-    bool causal;
+    size_t columns, sigmas; /* keys of another sequence, or n; the smaller of both */
+    bool causal, cross;     /* cross: they are of another sequence */
     double threshold;       /* of ranks */
     bool relative;          /* it is a multiple of sigma_1 */
-    double *a;              /* [L, H, n, n] */
-    double *sigma;          /* [L, H, n], singular values, descending */
+    double *a;              /* [L, H, n, columns] */
+    double *sigma;          /* [L, H, sigmas], singular values, descending */
     double *values;         /* [L, H, n, D] */
     double *outputs;        /* [L, n, C] */
     double *queries;        /* [L, H, n, D] */

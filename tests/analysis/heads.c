@@ -22,6 +22,33 @@ static size_t order_of(const void *context, size_t i)
     return m->kind == TEST_PADDED ? lengths[sample_of(m, i) % 4] : m->n;
 }
 
+static bool is_cross(const test_model *m)
+{
+    return m->kind == TEST_WIDE || m->kind == TEST_TALL;
+}
+
+static void sides_of(const void *context, size_t i, size_t *queries, size_t *keys)
+{
+    const test_model *m = context;
+    const bool odd = sample_of(m, i) % 2 == 1;
+    const size_t third = (m->n + 2) / 3, half = (m->n + 1) / 2;
+    *queries = (m->kind == TEST_TALL) == odd ? third : m->n;
+    *keys = m->kind == TEST_TALL && !odd ? half : m->n;
+}
+
+/* [n, n], zeros around the queries and keys. */
+static void fill_cross(const test_model *m, size_t i, size_t n, double *a)
+{
+    size_t queries, keys;
+    sides_of(m, i, &queries, &keys);
+    double *packed = calloc(queries * keys, sizeof(double));
+    test_rectangle_softmax(i, queries, keys, 2, packed);
+    memset(a, 0, n * n * sizeof(*a));
+    for (size_t k = 0; k < queries; k++)
+        memcpy(a + k * n, packed + k * keys, keys * sizeof(*a));
+    free(packed);
+}
+
 static void one_hot(uint64_t seed, size_t n, double *a)
 {
     memset(a, 0, n * n * sizeof(*a));
@@ -77,6 +104,10 @@ static void fill(const void *context, size_t i, size_t n, double *a)
         return;
     case TEST_RANK_ONE:
         same_rows(i, n, a);
+        return;
+    case TEST_WIDE:
+    case TEST_TALL:
+        fill_cross(m, i, n, a);
         return;
     case TEST_DISJOINT:
         share_keys(i, n, head, m->heads, a);
@@ -171,25 +202,27 @@ static void fill_tokens(const void *context, size_t i, size_t n, int32_t *ids)
 
 test_source test_source_of_model(const test_model *model)
 {
+    const bool cross = is_cross(model);
     return (test_source){.count = model->samples * model->layers * model->heads,
                          .heads = model->heads,
                          .layers = model->layers,
                          .n_max = model->n,
                          .order = order_of,
+                         .sides = cross ? sides_of : NULL,
                          .fill = fill,
-                         .values = model->without_values ? NULL : fill_values,
-                         .tokens = model->without_tokens ? NULL : fill_tokens,
+                         .values = model->without_values || cross ? NULL : fill_values,
+                         .tokens = model->without_tokens || cross ? NULL : fill_tokens,
                          .dim = model->dim,
-                         .output = model->without_outputs ? NULL : fill_output,
+                         .output = model->without_outputs || cross ? NULL : fill_output,
                          .model_dim = MODEL_DIM,
-                         .mixtures = model->without_mixtures ? 0 : TEST_MIXTURES,
+                         .mixtures = model->without_mixtures || cross ? 0 : TEST_MIXTURES,
                          .width = TEST_WIDTH,
                          .queries = fill_queries,
                          .keys = fill_keys,
                          .mixture = fill_mixture,
                          .key_weight = fill_weights,
-                         .importance = model->without_importance ? NULL : importance_of,
-                         .projection = model->without_outputs ? NULL : fill_projection,
+                         .importance = model->without_importance || cross ? NULL : importance_of,
+                         .projection = model->without_outputs || cross ? NULL : fill_projection,
                          .causal = model->kind == TEST_CAUSAL,
                          .context = model,
                          .layer_numbers = model->layer_numbers,
@@ -201,9 +234,14 @@ test_source test_source_of_model(const test_model *model)
 test_sample test_sample_of_model(const test_model *model, size_t sample)
 {
     const size_t matrices = model->layers * model->heads, first = sample * matrices;
-    const size_t n = order_of(model, first), dim = model->dim;
-    double *a = calloc(matrices * n * n + 1, sizeof(double));
-    double *sigma = calloc(matrices * n + 1, sizeof(double));
+    size_t n = order_of(model, first), columns = n;
+    const size_t dim = model->dim;
+    if (is_cross(model))
+        sides_of(model, first, &n, &columns);
+    const size_t order = n > columns ? n : columns, sigmas = n < columns ? n : columns;
+    double *a = calloc(matrices * n * columns + 1, sizeof(double));
+    double *whole = calloc(order * order + 1, sizeof(double));
+    double *sigma = calloc(matrices * sigmas + 1, sizeof(double));
     double *values = calloc(matrices * n * dim + 1, sizeof(double));
     double *queries = calloc(matrices * n * dim + 1, sizeof(double));
     double *keys = calloc(matrices * TEST_MIXTURES * n * dim + 1, sizeof(double));
@@ -216,7 +254,9 @@ test_sample test_sample_of_model(const test_model *model, size_t sample)
     double *importances = calloc(matrices * TEST_IMPORTANCES, sizeof(double));
     int32_t *tokens = calloc(n + 1, sizeof(int32_t));
     for (size_t i = 0; i < matrices; i++) {
-        fill(model, first + i, n, a + i * n * n);
+        fill(model, first + i, order, whole);
+        for (size_t k = 0; k < n; k++)
+            memcpy(a + (i * n + k) * columns, whole + k * order, columns * sizeof(*a));
         fill_values(model, first + i, n, values + i * n * dim);
         fill_queries(model, first + i, n, queries + i * n * dim);
         fill_keys(model, first + i, n, keys + i * TEST_MIXTURES * n * dim);
@@ -228,7 +268,7 @@ test_sample test_sample_of_model(const test_model *model, size_t sample)
             importances[i * TEST_IMPORTANCES + (size_t)which] =
                 importance_of(model, first + i, which);
         if (n > 0)
-            test_reference_spectrum(n, a + i * n * n, sigma + i * n);
+            test_rectangle_spectrum(n, columns, a + i * n * columns, sigma + i * sigmas);
     }
     for (size_t i = 0; i < MGK_PROJECTIONS * matrices; i++)
         fill_projection(model, i % matrices, (mgk_projection)(i / matrices),
@@ -236,9 +276,13 @@ test_sample test_sample_of_model(const test_model *model, size_t sample)
     for (size_t l = 0; l < model->layers; l++)
         fill_output(model, first + l * model->heads, n, outputs + l * n * MODEL_DIM);
     fill_tokens(model, first, n, tokens);
+    free(whole);
     return (test_sample){.layers = model->layers,
                          .heads = model->heads,
                          .n = n,
+                         .columns = columns,
+                         .sigmas = sigmas,
+                         .cross = is_cross(model),
                          .dim = dim,
                          .causal = model->kind == TEST_CAUSAL,
                          .threshold = 1e-6,

@@ -18,6 +18,8 @@ typedef enum test_kind {
     TEST_DISJOINT,  /* no key is seen by two heads */
     TEST_ZERO_ROWS, /* every third query of a head sees nothing, of head 1 none sees anything */
     TEST_NEGATIVE,  /* some entries are negative, none in head 0 */
+    TEST_WIDE,      /* cross-attention of n / 3 queries to n keys, and of n to n, by turns */
+    TEST_TALL,      /* of n queries to n / 2 keys, and of n / 3 to n */
     TEST_KINDS
 } test_kind;
 

@@ -51,12 +51,27 @@ void test_matrix_softmax(uint64_t seed, size_t n, double scale, int causal, doub
     }
 }
 
+void test_rectangle_softmax(uint64_t seed, size_t queries, size_t keys, double scale, double *a)
+{
+    for (size_t i = 0; i < queries; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < keys; j++)
+            sum += a[i * keys + j] = exp(scale * mgk_random_normal(seed, 2, i * keys + j));
+        for (size_t j = 0; j < keys; j++)
+            a[i * keys + j] /= sum;
+    }
+}
+
+void test_rectangle_spectrum(size_t rows, size_t columns, const double *a, double *sigma)
+{
+    double *copy = calloc(rows * columns, sizeof(double));
+    memcpy(copy, a, rows * columns * sizeof(double));
+    LAPACKE_dgesdd(LAPACK_ROW_MAJOR, 'N', (int)rows, (int)columns, copy, (int)columns, sigma, NULL,
+                   (int)rows, NULL, (int)columns);
+    free(copy);
+}
+
 void test_reference_spectrum(size_t n, const double *a, double *sigma)
 {
-    double *copy = calloc(n * n, sizeof(double));
-    int order = (int)n;
-    memcpy(copy, a, n * n * sizeof(double));
-    LAPACKE_dgesdd(LAPACK_ROW_MAJOR, 'N', order, order, copy, order, sigma, NULL, order, NULL,
-                   order);
-    free(copy);
+    test_rectangle_spectrum(n, n, a, sigma);
 }

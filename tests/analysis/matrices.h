@@ -12,7 +12,13 @@ void test_matrix_with_spectrum(uint64_t seed, size_t n, const double *sigma, dou
 /* Row-wise softmax of normal logits of the given scale [n, n]; causal: j <= i only. */
 void test_matrix_softmax(uint64_t seed, size_t n, double scale, int causal, double *a);
 
+/* The same of queries and keys of two sequences [queries, keys]. */
+void test_rectangle_softmax(uint64_t seed, size_t queries, size_t keys, double scale, double *a);
+
 /* Singular values [n], descending, by dgesdd, from a copy of `a` [n, n]. */
 void test_reference_spectrum(size_t n, const double *a, double *sigma);
+
+/* The same of `a` [rows, columns]: min(rows, columns) of them. */
+void test_rectangle_spectrum(size_t rows, size_t columns, const double *a, double *sigma);
 
 #endif

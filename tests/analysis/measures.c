@@ -90,13 +90,53 @@ static void compare_pairs(const test_model *model, const test_sample *s, size_t 
         }
 }
 
+/* What cross-attention without tokens, values and weights has: no measure compares the position of
+ * a query with that of a key. */
+static const char *const of_cross[] = {"rank",
+                                       "effective_rank",
+                                       "stable_rank",
+                                       "participation_ratio",
+                                       "components_90",
+                                       "components_95",
+                                       "components_99",
+                                       "sigma_ratio",
+                                       "entropy",
+                                       "normalized_entropy",
+                                       "confidence",
+                                       "first",
+                                       "gini",
+                                       "top_8_mass",
+                                       "high_frequency",
+                                       "js",
+                                       "hellinger",
+                                       "affinity",
+                                       "cosine",
+                                       "position_overlap",
+                                       "effective_heads",
+                                       "disagreement_position",
+                                       "mean_js",
+                                       "cross_layer_cosine"};
+
+static bool has_measure(const test_sample *s, const char *name)
+{
+    bool found = !s->cross;
+    for (size_t i = 0; i < sizeof(of_cross) / sizeof(*of_cross); i++)
+        found |= strcmp(of_cross[i], name) == 0;
+    return found;
+}
+
+static bool is_empty(const measured *m, const char *name, size_t sample, size_t layer);
+
 static void compare_layer(const test_model *model, const test_sample *s, size_t layer,
                           const measured *m, size_t sample)
 {
     for (size_t k = 0; k < mgk_measure_count; k++) {
         const test_formula *formula = test_formula_find(mgk_measures[k]->name);
         const double *values = test_values(&m->records, mgk_measures[k]->name, sample, layer);
-        if (formula->head)
+        if (!has_measure(s, formula->name)) {
+            if (!is_empty(m, formula->name, sample, layer))
+                fail_msg("%s of cross-attention is not empty", formula->name);
+        } else if (formula->head)
             compare_heads(model, s, layer, formula, values);
         else if (formula->component)
             compare_components(model, s, layer, formula, values);
@@ -192,7 +232,8 @@ static void compare_across(const test_model *model)
         for (size_t l = 0; l < model->layers; l++)
             compare_layer(model, &s, l, &m, i);
         for (size_t k = 0; k < mgk_measure_count; k++)
-            if (mgk_measures[k]->level == MGK_MEASURE_PAIR)
+            if (mgk_measures[k]->level == MGK_MEASURE_PAIR &&
+                has_measure(&s, mgk_measures[k]->name))
                 compare_pairs(model, &flat, 0, test_formula_find(mgk_measures[k]->name),
                               m.records.values + i * mgk_record_size(&m.layout) +
                                   mgk_record_across(&m.layout, k));

@@ -36,7 +36,7 @@ static mgk_status next(void *state, size_t most, mgk_group *group, bool *end)
     group->layer = first / s->heads % s->layers;
     group->heads = heads + first % s->heads;
     group->count = last - first;
-    group->n = s->order(s->context, first);
+    group->n = s->sides ? 0 : s->order(s->context, first);
     s->next = last;
     s->groups++;
     s->longest = group->count > s->longest ? group->count : s->longest;
@@ -57,6 +57,8 @@ static mgk_status prepare(void *state, mgk_group *groups, size_t count, size_t *
                 return fail(i);
             s->prepared[i] = true;
         }
+        if (s->sides)
+            s->sides(s->context, number_of(s, group, 0), &group->queries, &group->keys);
         group->place = matrices;
         matrices += group->count;
     }
@@ -203,6 +205,7 @@ mgk_source test_source_of(test_source *s)
                         .importance = s->importance ? importance : NULL,
                         .projections = s->projection ? projections : NULL,
                         .causal = s->causal,
+                        .cross = s->sides != NULL,
                         .samples = s->sample_numbers,
                         .layers = s->layer_numbers,
                         .heads = s->head_numbers,
