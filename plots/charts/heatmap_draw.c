@@ -111,11 +111,12 @@ static void draw_margins(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_
     double left = x + group->x, step = plan->row_height + plan->gap;
     double last = y + plan->top + (double)(panels->layers - 1) * step;
     double bottom = last + group->cell_height, labels = group->labels.space;
+    const double below = group->col_labels.space;
     double line = mgk_line_height(style->small);
     const size_t first = mgk_heatmap_first(plan, panels);
     /* Labels replace the numbers. */
     extent lower = {left,
-                    bottom + labels + style->small.size * 1.05,
+                    bottom + below + style->small.size * 1.05,
                     group->cell_width,
                     2 * (group->title_x - group->x),
                     false,
@@ -125,7 +126,7 @@ static void draw_margins(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_
                     panels->labels ? 0 : panels->cols};
     draw_extent(canvas, &lower, plan->grid->col_name, style->small);
     for (size_t c = 0; c < panels->heads * panels->keys; c++)
-        mgk_labels_draw_below(canvas, &group->labels, left + (double)c * column_step(plan, g),
+        mgk_labels_draw_below(canvas, &group->col_labels, left + (double)c * column_step(plan, g),
                               bottom);
     if (!group->left_axis)
         return;

@@ -41,8 +41,9 @@ typedef struct mgk_panels {
     size_t matrix_stride; /* elements between matrices; 0: rows * row_stride */
     /* The model's zero-based numbers of the layers [L] and heads [H]; NULL: 0, 1, 2, ... */
     const int32_t *layer_numbers, *head_numbers;
-    /* For square matrices: labels of rows and columns [rows]; NULL: numbers from `first`. */
-    const char *const *labels;
+    /* Labels of the rows [rows]; NULL: numbers from `first`, which is also that of the columns. The
+     * labels of the columns [cols]; NULL: those of the rows, of a square matrix. */
+    const char *const *labels, *const *col_labels;
     size_t first;
     bool causal; /* for square matrices: zeros right of the diagonal are masked entries */
     size_t padding_first, padding_last; /* so many columns at the ends are masked: padding */
@@ -67,7 +68,7 @@ typedef struct mgk_heatmap_group {
     bool left_axis;               /* draws row labels and the row axis */
     bool short_heads, short_keys; /* only numbers: the words do not fit */
     bool row_apart, col_apart;    /* names of axes are on a separate line, outside the numbers */
-    mgk_labels labels;
+    mgk_labels labels, col_labels;
 } mgk_heatmap_group;
 
 /* A measured grid. Borrows the grid and the options; owns the scales. */

@@ -92,7 +92,8 @@ static size_t panel_size(const mgk_heatmap_plan *plan, const mgk_panels *panels)
     if (!panels->labels || columns == 0 || page / columns <= usual)
         return usual;
     size_t most = page / columns;
-    size_t wanted = panels->rows < most ? panels->rows * MGK_LABEL_PITCH : most;
+    size_t longest = panels->rows > panels->cols ? panels->rows : panels->cols;
+    size_t wanted = longest < most ? longest * MGK_LABEL_PITCH : most;
     return wanted > most ? most : wanted < usual ? usual : wanted;
 }
 
@@ -255,7 +256,10 @@ static void measure_labels(mgk_heatmap_plan *plan)
         mgk_heatmap_group *group = &plan->groups[g];
         group->labels = mgk_labels_measure(panels->labels, panels->rows,
                                            group->cell_height / (double)panels->rows, plan->style);
-        plan->label_height = fmax(plan->label_height, group->labels.space);
+        group->col_labels =
+            mgk_labels_measure(panels->col_labels ? panels->col_labels : panels->labels,
+                               panels->cols, group->cell_width / (double)panels->cols, plan->style);
+        plan->label_height = fmax(plan->label_height, group->col_labels.space);
     }
 }
 

@@ -7,6 +7,18 @@
 #include "plots/figures/figures.h"
 #include "run/recognise.h"
 
+/* The published figures show attention of a sequence to itself. */
+static mgk_status check_square(const mgk_plot_matrices *matrices, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (matrices[i].cross)
+            return mgk_fail(STATUS_UNSUPPORTED,
+                            "%s: attention of one sequence to another, which the published figures "
+                            "do not show (mgk-plot attention draws it)",
+                            matrices[i].path);
+    return STATUS_OK;
+}
+
 /* Reads and draws figures that consist of matrices only. */
 static mgk_status draw_matrices(mgk_plot *plot)
 {
@@ -20,6 +32,7 @@ static mgk_status draw_matrices(mgk_plot *plot)
     else
         CHECK(mgk_plot_read_stores(o, o->inputs, count,
                                    o->figure == 12 ? STORE_KEYS : STORE_ATTENTION, matrices));
+    CHECK(check_square(matrices, count));
     mgk_plot_groups(plot, matrices, count, groups);
     if (o->figure == 5)
         status = mgk_figure5(&(mgk_figure5_input){groups, count}, &plot->picture, o->output);
@@ -111,6 +124,7 @@ static mgk_status draw_attention_and_ranks(mgk_plot *plot)
     CHECK(mgk_plot_read_ranks(o, in.ranks, in.rank_count, ranks, &rank_models));
     CHECK(check_pairs(&in, rank_models));
     CHECK(mgk_plot_read_stores(o, in.stores, in.store_count, STORE_ATTENTION, matrices));
+    CHECK(check_square(matrices, in.store_count));
     mgk_plot_groups(plot, matrices, in.store_count, groups);
     for (size_t i = 0; i < rank_models; i++)
         models[i] = mgk_plot_ranks_of(plot, &ranks[i], groups[i].title);

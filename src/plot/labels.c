@@ -120,16 +120,56 @@ static mgk_status crop(const mgk_plot_options *o, const char *path, mgk_panels *
     return STATUS_OK;
 }
 
+/* Labels [count], pointers to texts. */
+static mgk_status point_at(mgk_plot_text *texts, size_t count, const char ***labels)
+{
+    TRY(mgk_alloc(count, sizeof(**labels), labels));
+    for (size_t i = 0; i < count; i++)
+        (*labels)[i] = texts[i];
+    return STATUS_OK;
+}
+
+/* Labels cross-attention: rows with the queries' tokens, columns with the keys'. */
+static mgk_status label_cross(const mgk_plot_options *o, const char *path, mgk_store_reader *reader,
+                              int32_t sample, mgk_plot_matrices *m)
+{
+    mgk_panels *panels = &m->panels;
+    const char *subword;
+    if (o->words || o->labels_file || o->first != 0 || o->last != 0)
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: attention of one sequence to another is drawn whole: %s is about the "
+                        "tokens of one sequence",
+                        path,
+                        o->words         ? "`words`"
+                        : o->labels_file ? "`labels_file`"
+                                         : "`last`");
+    if (!o->labels)
+        return STATUS_OK;
+    TRY(read_texts(o, path, reader, sample, m, &subword));
+    const int32_t keys = mgk_store_keys(mgk_store_describe(reader));
+    TRY(mgk_alloc((size_t)keys, sizeof(*m->key_texts), &m->key_texts));
+    TRY(mgk_store_read_key_token_text(reader, sample, m->key_texts));
+    TRY(point_at(m->texts, panels->rows, &m->labels));
+    TRY(point_at(m->key_texts, panels->cols, &m->key_labels));
+    for (size_t i = 0; i < panels->rows; i++)
+        make_visible(m->texts[i]);
+    for (size_t j = 0; j < panels->cols; j++)
+        make_visible(m->key_texts[j]);
+    panels->labels = m->labels;
+    panels->col_labels = m->key_labels;
+    return STATUS_OK;
+}
+
 mgk_status mgk_plot_label(const mgk_plot_options *o, const char *path, mgk_store_reader *reader,
                           int32_t sample, mgk_plot_matrices *m)
 {
     const char *subword;
+    if (m->cross)
+        return label_cross(o, path, reader, sample, m);
     if (!o->labels && !o->words && !o->labels_file)
         return crop(o, path, &m->panels);
     TRY(read_texts(o, path, reader, sample, m, &subword));
-    TRY(mgk_alloc(m->panels.rows, sizeof(const char *), &m->labels));
-    for (size_t i = 0; i < m->panels.rows; i++)
-        m->labels[i] = m->texts[i];
+    TRY(point_at(m->texts, m->panels.rows, &m->labels));
     if (o->words)
         TRY(merge_words(subword, m));
     for (size_t i = 0; i < m->panels.rows; i++)

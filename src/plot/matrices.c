@@ -75,5 +75,7 @@ void mgk_plot_matrices_free(mgk_plot_matrices *matrices, size_t count)
         mgk_free(matrices[i].heads);
         mgk_free(matrices[i].texts);
         mgk_free(matrices[i].labels);
+        mgk_free(matrices[i].key_texts);
+        mgk_free(matrices[i].key_labels);
     }
 }

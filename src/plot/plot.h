@@ -83,12 +83,15 @@ typedef char mgk_plot_text[MGK_TOKEN_TEXT];
 
 /* The matrices of one model. Zeroed is empty. */
 typedef struct mgk_plot_matrices {
-    mgk_panels panels;       /* refers to the arrays below; mgk_plot_groups sets the title */
-    float *values;           /* [L, H, M, ...] */
-    int32_t *layers, *heads; /* [L], [H], the model's numbers */
-    mgk_plot_text *texts;    /* of tokens or words, if they are labels */
-    const char **labels;     /* pointers into texts */
-    const char *path;        /* the matrices' file, borrowed */
+    mgk_panels panels;        /* refers to the arrays below; mgk_plot_groups sets the title */
+    float *values;            /* [L, H, M, ...] */
+    int32_t *layers, *heads;  /* [L], [H], the model's numbers */
+    mgk_plot_text *texts;     /* of tokens or words, if they are labels */
+    const char **labels;      /* pointers into texts */
+    bool cross;               /* attention of one sequence to another, */
+    mgk_plot_text *key_texts; /* whose tokens are those of the columns, with */
+    const char **key_labels;  /* pointers into these */
+    const char *path;         /* the matrices' file, borrowed */
     char title[MGK_PLOT_TITLE];
     char model[MGK_PLOT_TITLE]; /* name of the model's file or folder; "" if not known */
     int32_t sample;             /* position of the sample; −1: the matrices belong to no sample */
@@ -106,7 +109,8 @@ mgk_status mgk_plot_read_stores(const mgk_plot_options *options, const char *con
 /*
  * Labels attention that was read, merges its sub-words, and selects the part to draw, according to
  * the options. STATUS_FORMAT: the store has no text of tokens; STATUS_SHAPE: a file with more or
- * fewer labels than tokens, or a range beyond the matrix.
+ * fewer labels than tokens, or a range beyond the matrix. STATUS_UNSUPPORTED: words, a part, or a
+ * file of labels of cross-attention.
  */
 mgk_status mgk_plot_label(const mgk_plot_options *options, const char *path,
                           mgk_store_reader *reader, int32_t sample, mgk_plot_matrices *matrices);

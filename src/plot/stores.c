@@ -26,10 +26,11 @@ typedef struct source {
     mgk_store_reader *reader;
     const mgk_store_description *description;
     mgk_store_object object;
-    int32_t sample;                      /* position of the sample */
-    int32_t *layers, *heads;             /* positions of the chosen layers and heads */
-    size_t layer_count, head_count;      /* their numbers */
-    size_t mixtures, rows, cols, length; /* shape of one head's part of the object; valid tokens */
+    int32_t sample;                 /* position of the sample */
+    int32_t *layers, *heads;        /* positions of the chosen layers and heads */
+    size_t layer_count, head_count; /* their numbers */
+    size_t mixtures, rows, cols;    /* shape of one head's part of the object */
+    size_t length, keys;            /* valid tokens, and those of keys */
 } source;
 
 static mgk_status open_source(source *s)
@@ -82,18 +83,16 @@ static mgk_status choose_sample(const mgk_plot_options *o, source *sources, size
 static mgk_status measure(source *s)
 {
     const mgk_store_description *d = s->description;
-    int32_t length = d->tokens;
+    int32_t length, keys;
     s->mixtures = s->object == STORE_ATTENTION ? 1 : (size_t)d->mixtures;
-    s->rows = (size_t)(s->object == STORE_KEY_WEIGHTS ? d->model_dim : d->tokens);
-    s->cols = (size_t)(s->object == STORE_ATTENTION ? d->tokens : d->head_dim);
-    if (s->object == STORE_KEYS) {
-        int32_t *tokens;
-        TRY(mgk_alloc((size_t)d->tokens, sizeof(*tokens), &tokens));
-        mgk_status status = mgk_store_read_tokens(s->reader, s->sample, tokens, &length);
-        mgk_free(tokens);
-        TRY(status);
-    }
+    s->rows = (size_t)(s->object == STORE_KEY_WEIGHTS ? d->model_dim
+                       : s->object == STORE_KEYS      ? mgk_store_keys(d)
+                                                      : d->tokens);
+    s->cols = (size_t)(s->object == STORE_ATTENTION ? mgk_store_keys(d) : d->head_dim);
+    TRY(mgk_store_read_length(s->reader, s->sample, &length));
+    TRY(mgk_store_read_key_length(s->reader, s->sample, &keys));
     s->length = (size_t)length;
+    s->keys = (size_t)keys;
     return STATUS_OK;
 }
 
@@ -108,13 +107,12 @@ static mgk_status read_values(source *s, float **values)
     float *out = *values;
     for (size_t l = 0; l < s->layer_count; l++)
         for (size_t h = 0; h < s->head_count; h++, out += size) {
-            int32_t layer = s->layers[l], head = s->heads[h], length = 0;
+            int32_t layer = s->layers[l], head = s->heads[h];
             if (s->object != STORE_ATTENTION) {
                 TRY(mgk_store_read(s->reader, s->object, s->sample, layer, head, STORE_F32, out));
                 continue;
             }
-            TRY(mgk_store_read_matrix(s->reader, s->sample, layer, head, STORE_F32, out, &length));
-            s->length = (size_t)length;
+            TRY(mgk_store_read_matrix(s->reader, s->sample, layer, head, STORE_F32, out, NULL));
         }
     return STATUS_OK;
 }
@@ -131,18 +129,20 @@ static mgk_status set_panels(const source *s, mgk_plot_matrices *out)
 {
     bool once = share_projection(s);
     size_t limit = s->object == STORE_KEYS ? mgk_plot_tokens(s->options) : SIZE_MAX;
-    size_t tokens = s->length < limit ? s->length : limit;
+    size_t valid = s->object == STORE_KEYS ? s->keys : s->length;
+    size_t tokens = valid < limit ? valid : limit;
     out->panels = (mgk_panels){.f32 = out->values,
                                .layers = s->layer_count,
                                .heads = s->head_count,
                                .keys = once ? 1 : s->mixtures,
                                .rows = s->object == STORE_KEY_WEIGHTS ? s->rows : tokens,
-                               .cols = s->object == STORE_ATTENTION ? tokens : s->cols,
+                               .cols = s->object == STORE_ATTENTION ? s->keys : s->cols,
                                .row_stride = s->cols,
                                .matrix_stride = s->rows * s->cols * (once ? s->mixtures : 1),
                                .layer_numbers = out->layers,
                                .head_numbers = out->heads};
-    if (out->panels.rows == 0)
+    out->cross = s->object == STORE_ATTENTION && s->description->cross;
+    if (out->panels.rows == 0 || out->panels.cols == 0)
         return mgk_fail(STATUS_SHAPE, "%s: sample %d is empty", s->path, s->sample);
     return STATUS_OK;
 }
@@ -231,7 +231,7 @@ static mgk_status read_source(source *s, mgk_plot_matrices *out)
     if (s->object != STORE_ATTENTION)
         return STATUS_OK;
     TRY(mgk_plot_label(o, s->path, s->reader, s->sample, out));
-    out->panels.causal = d->causal || looks_causal(&out->panels);
+    out->panels.causal = d->causal || (!d->cross && looks_causal(&out->panels));
     if (!mgk_store_has_tokens(s->reader) && !o->mask)
         find_padding(&out->panels);
     return STATUS_OK;

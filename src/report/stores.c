@@ -23,6 +23,11 @@ mgk_status mgk_report_open_store(const mgk_report_options *options, const char *
     const mgk_store_description *d = mgk_store_describe(out->reader);
     if (!(d->objects & MGK_STORE_BIT(STORE_ATTENTION)))
         return mgk_fail(STATUS_FORMAT, "%s: the store has no \"attention\"", path);
+    if (d->cross)
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: attention of one sequence to another, which reports do not show "
+                        "(mgk-plot attention draws it)",
+                        path);
     out->description = d;
     out->samples = d->samples < samples ? d->samples : samples;
     out->tokens = d->tokens < tokens ? d->tokens : tokens;

@@ -18,7 +18,7 @@ typedef struct mgk_report_store {
 } mgk_report_store;
 
 /* Opens a store, or an array of other software; release with mgk_report_close_store.
- * STATUS_FORMAT: without matrices. Else as mgk_store_open. */
+ * STATUS_FORMAT: without matrices; STATUS_UNSUPPORTED: cross-attention. Else as mgk_store_open. */
 mgk_status mgk_report_open_store(const mgk_report_options *options, const char *path,
                                  mgk_report_store *out);
 void mgk_report_close_store(mgk_report_store *store); /* a zeroed one is accepted */
