@@ -77,7 +77,7 @@ def _axes_of(array, axes, x):
     """The names of the axes in front of the matrices."""
     count = array.ndim - 2
     if count < 0:
-        raise ValueError(f"expected matrices [..., N, N], not an array of {array.ndim} axes")
+        raise ValueError(f"expected matrices [..., N, K], not an array of {array.ndim} axes")
     if axes is None:
         axes = _usual_axes(count, x)
     elif isinstance(axes, str):
@@ -107,7 +107,7 @@ def _axes_of(array, axes, x):
 
 
 class _Layers:
-    """Layers as views [S, H, N, N], which have the same shape and strides."""
+    """Layers as views [S, H, N, K], which have the same shape and strides."""
 
     def __init__(self, views):
         first = views[0]
@@ -118,8 +118,6 @@ class _Layers:
             views = [np.ascontiguousarray(v, dtype=np.result_type(*views)) for v in views]
         self.views = views
         self.shape = views[0].shape
-        if self.shape[2] != self.shape[3]:
-            raise ValueError(f"matrices are {self.shape[2]} x {self.shape[3]}, expected squares")
         if 0 in self.shape:
             raise ValueError(f"an array of shape {self.shape} has no matrices")
 
@@ -139,7 +137,7 @@ def _layers_of(x, axes, allow_half):
 
 
 def _single_layer(x, axes, allow_half):
-    """One layer as [S, H, N, N]; three axes are heads of one sample."""
+    """One layer as [S, H, N, K]; three axes are heads of one sample."""
     array = _as_numpy(x, allow_half)
     names = ("sample", "head") if array.ndim == 4 else ("head",) if array.ndim == 3 else ()
     if axes is not None:
@@ -147,7 +145,7 @@ def _single_layer(x, axes, allow_half):
         if "layer" in names:
             raise ValueError("axes: the arrays of a sequence are layers: expected sample and head")
     elif array.ndim not in (2, 3, 4):
-        raise ValueError(f"a layer has shape {array.shape}, expected [samples, heads, N, N]")
+        raise ValueError(f"a layer has shape {array.shape}, expected [samples, heads, N, K]")
     if names == ("head", "sample"):
         array = array.swapaxes(0, 1)
     if "sample" not in names:
@@ -155,28 +153,31 @@ def _single_layer(x, axes, allow_half):
     return array if "head" in names else array[:, None]
 
 
-def _valid_tokens(mask, lengths, samples, tokens):
+def _by_lengths(lengths, samples, tokens):
     """The first valid token and the number of valid tokens of each sample, or None."""
-    if mask is not None and lengths is not None:
-        raise ValueError("expected either attention_mask or lengths")
-    if lengths is not None:
-        if hasattr(lengths, "detach"):
-            lengths = lengths.detach().cpu()
-        lengths = np.asarray(lengths).reshape(-1)
-        if lengths.dtype.kind not in "iu":
-            raise TypeError("lengths: expected whole numbers")
-        if lengths.shape != (samples,):
-            raise ValueError(f"lengths: {lengths.size} numbers for {samples} samples")
-        if lengths.min() < 1 or lengths.max() > tokens:
-            raise ValueError(f"lengths: expected 1 to {tokens}")
-        return np.zeros(samples, np.int32), np.ascontiguousarray(lengths, np.int32)
+    if lengths is None:
+        return None, None
+    if hasattr(lengths, "detach"):
+        lengths = lengths.detach().cpu()
+    lengths = np.asarray(lengths).reshape(-1)
+    if lengths.dtype.kind not in "iu":
+        raise TypeError("lengths: expected whole numbers")
+    if lengths.shape != (samples,):
+        raise ValueError(f"lengths: {lengths.size} numbers for {samples} samples")
+    if lengths.min() < 1 or lengths.max() > tokens:
+        raise ValueError(f"lengths: expected 1 to {tokens}")
+    return np.zeros(samples, np.int32), np.ascontiguousarray(lengths, np.int32)
+
+
+def _by_mask(mask, samples, tokens, what=""):
+    """The same, from a mask [S, N]."""
     if mask is None:
         return None, None
     mask = _numbers_of(mask)
     if mask.shape == (tokens,):
         mask = np.broadcast_to(mask, (samples, tokens))
     if mask.shape != (samples, tokens):
-        raise ValueError(f"attention_mask: shape {mask.shape}, expected {(samples, tokens)}")
+        raise ValueError(f"attention_mask: shape {mask.shape}, expected {(samples, tokens)}{what}")
     blocks = [block_of(row, number) for number, row in enumerate(mask)]
     first, lengths = zip(*blocks)
     return np.array(first, np.int32), np.array(lengths, np.int32)
@@ -205,10 +206,18 @@ def block_of(row, sample):
 
 
 def matrices(x, name=None, axes=None, attention_mask=None, lengths=None, allow_half=False):
-    """An mgk_array that looks into the memory of x, and keeps x alive."""
+    """An mgk_array that looks into the memory of x, and keeps x alive.
+
+    Where queries and keys differ in number the mask is of the keys, and the lengths of the queries.
+    """
     layers = _layers_of(x, axes, allow_half)
-    samples, heads, tokens, _ = layers.shape
-    first, lengths = _valid_tokens(attention_mask, lengths, samples, tokens)
+    samples, heads, tokens, keys = layers.shape
+    cross = tokens != keys
+    if attention_mask is not None and lengths is not None and not cross:
+        raise ValueError("expected either attention_mask or lengths")
+    of_mask = _by_mask(attention_mask, samples, keys, ": of the keys" if cross else "")
+    of_lengths = _by_lengths(lengths, samples, tokens)
+    queries = of_lengths if cross or attention_mask is None else of_mask
     views = layers.views
     array = types["mgk_array"]()
     places = (c.c_void_p * len(views))(*(view.ctypes.data for view in views))
@@ -219,8 +228,14 @@ def matrices(x, name=None, axes=None, attention_mask=None, lengths=None, allow_h
     array.samples, array.heads, array.tokens = samples, heads, tokens
     strides = views[0].strides
     array.sample_stride, array.head_stride, array.row_stride, array.column_stride = strides
-    keep(array, places, views, first, lengths)
-    if lengths is not None:
-        array.first = first.ctypes.data_as(c.POINTER(c.c_int32))
-        array.lengths = lengths.ctypes.data_as(c.POINTER(c.c_int32))
+    keep(array, places, views, *queries, *of_mask)
+    array.first, array.lengths = map(_numbers, queries)
+    if cross:
+        array.keys = keys
+        array.first_key, array.key_lengths = map(_numbers, of_mask)
     return array
+
+
+def _numbers(array):
+    """A pointer to the numbers of an array; None: NULL."""
+    return None if array is None else array.ctypes.data_as(c.POINTER(c.c_int32))

@@ -53,7 +53,9 @@ def ranks(
         Attention matrices: an array [..., N, N] of numpy, torch or another library, which is not
         copied if it is float32 or float64; a sequence with an array [S, H, N, N] for each layer,
         as ``outputs.attentions`` of transformers; a dict of such inputs by name; an attention
-        store or another file of matrices. Or a model, with texts.
+        store or another file of matrices. Or a model, with texts. Attention of one sequence to
+        another, such as ``outputs.cross_attentions``, has matrices [..., N, K] of N queries and K
+        keys; it is recognised by N being another number than K.
     texts : list of str, or token ids, optional
         Run the model x on these, and count its matrices without storing them.
     axes : str, optional
@@ -61,9 +63,10 @@ def ranks(
         of a numpy array are "sample,layer,head", unless you say otherwise.
     attention_mask : array [S, N], optional
         1 for tokens and 0 for padding at the beginning or the end, as tokenizers give it; of
-        token ids, too.
+        token ids, too. Of matrices [..., N, K] it is that of the keys, [S, K].
     lengths : array [S], optional
-        The number of tokens of each sample, in place of a mask.
+        The number of tokens of each sample, in place of a mask. Of matrices [..., N, K] that of
+        the queries of each sample, besides a mask of the keys.
     threshold : float or list of float
         The table has a row for each.
     relative : bool

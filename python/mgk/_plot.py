@@ -47,14 +47,21 @@ class Picture:
 
 
 def _one_sample(x, about, sample):
-    """The valid tokens of a sample of an array, [1, L, H, n, n]."""
+    """The valid tokens of a sample of an array, [1, L, H, n, k]."""
     array = matrices(x, **about)
     sample = operator.index(sample)
     if not 0 <= sample < array.samples:
         raise ValueError(f"sample: {sample} of {array.samples}")
-    first = array.first[sample] if array.first else 0
-    last = first + array.lengths[sample] if array.lengths else array.tokens
-    return np.stack([view[sample, :, first:last, first:last] for view in array.kept[1]])[None]
+    rows = columns = _valid(array.first, array.lengths, array.tokens, sample)
+    if array.keys:
+        columns = _valid(array.first_key, array.key_lengths, array.keys, sample)
+    return np.stack([view[sample, :, rows, columns] for view in array.kept[1]])[None]
+
+
+def _valid(first, lengths, tokens, sample):
+    """The valid ones of the tokens of a sample."""
+    start = first[sample] if first else 0
+    return slice(start, start + lengths[sample] if lengths else tokens)
 
 
 @contextlib.contextmanager
@@ -101,7 +108,7 @@ def plot(
         "roles", "compare", "prune", "map", "mixture", or "figure" with ``figure=2``.
     x : path, list of paths, or array
         Stores, rank files, files of measures, logs or models, as the kind needs. "attention" also
-        draws one sample of an array [..., N, N], by default the first.
+        draws one sample of an array [..., N, K], by default the first.
     axes, attention_mask, lengths, allow_half
         Of an array, as in `ranks`.
     **choices

@@ -133,6 +133,66 @@ class Masks(unittest.TestCase):
                 mgk.ranks(self.a, lengths=lengths)
 
 
+class Cross(unittest.TestCase):
+    """Attention of one sequence to another: more keys than queries, or fewer."""
+
+    def setUp(self):
+        self.wide = attention_like(S, L, H, 5, N)
+        self.wide[1, 0, 2] = 1 / N  # rank 1
+        self.tall = np.ascontiguousarray(attention_like(S, L, H, N, 4))
+        self.tall[2, 1, 3] = np.eye(4)[np.arange(N) % 4]
+
+    def test_ranks(self):
+        for a in (self.wide, self.tall, self.wide.transpose(0, 1, 2, 4, 3)):
+            table = mgk.ranks(a)
+            np.testing.assert_array_equal(rows(table), ranks_of(a))
+            self.assertEqual(set(table["n"]), {a.shape[-2]})
+            sigma = np.linalg.svd(a, compute_uv=False)
+            np.testing.assert_allclose(table["sigma_min"], sigma[..., -1].ravel(), atol=1e-14)
+
+    def test_layers_as_transformers_gives_them(self):
+        table = mgk.ranks(tuple(self.wide[:, layer] for layer in range(L)))
+        np.testing.assert_array_equal(rows(table), ranks_of(self.wide))
+
+    def test_lengths_of_both_sides(self):
+        lengths, keys = [5, 2, 3], [N, 4, 1]
+        mask = np.zeros((S, N), int)
+        for s, k in enumerate(keys):
+            mask[s, N - k :] = 1
+        table = mgk.ranks(self.wide, attention_mask=mask, lengths=lengths)
+        parts = [self.wide[s, :, :, :n, N - k :] for s, (n, k) in enumerate(zip(lengths, keys))]
+        np.testing.assert_array_equal(table["rank"], np.ravel([ranks_of(p) for p in parts]))
+        np.testing.assert_array_equal(table["n"], np.repeat(lengths, L * H))
+        largest = [np.linalg.svd(p, compute_uv=False)[..., 0].ravel() for p in parts]
+        np.testing.assert_allclose(table["sigma_max"], np.ravel(largest), atol=1e-14)
+        only = mgk.ranks(self.wide, attention_mask=mask)
+        np.testing.assert_array_equal(only["n"], np.repeat(5, S * L * H))
+
+    def test_masks_of_the_other_side(self):
+        for how in ({"attention_mask": np.ones((S, 5), int)}, {"lengths": [6, 5, 5]}):
+            with self.assertRaisesRegex(ValueError, "of the keys|expected 1 to 5"):
+                mgk.ranks(self.wide, **how)
+
+    def test_measures(self):
+        table = mgk.diversity(self.wide, measures=["entropy", "normalized_entropy", "js"])
+        a = self.wide
+        entropy = -(a * np.log(a)).sum(-1).mean(-1)
+        for measure, expected in (
+            ("entropy", entropy),
+            ("normalized_entropy", entropy / np.log(N)),
+        ):
+            found = table.where(measure=measure)["value"]
+            np.testing.assert_allclose(found, expected.mean(0).ravel(), rtol=1e-12)
+        with self.assertRaisesRegex(mgk.Error, "queries and keys of one sequence"):
+            mgk.diversity(self.wide, measures="distance")
+        with self.assertRaisesRegex(mgk.Error, "no causal mask"):
+            mgk.diversity(self.wide, causal=True)
+
+    def test_pictures(self):
+        picture = mgk.plot("attention", self.wide, sample=1, lengths=[5, 3, 5], layers=[0])
+        self.assertEqual(picture.png[1:4], b"PNG")
+
+
 class Refusals(unittest.TestCase):
     def test_ambiguous_axes(self):
         with self.assertRaisesRegex(ValueError, "'sample,head' or 'layer,head'"):
@@ -158,7 +218,7 @@ class Refusals(unittest.TestCase):
             mgk.ranks([a, a], axes="layer,head")
 
     def test_wrong_shapes(self):
-        for x in (np.ones(3), np.ones((2, 3)), np.ones((0, 3, 3)), np.ones((2, 0, 0))):
+        for x in (np.ones(3), np.ones((0, 3, 3)), np.ones((2, 0, 0)), np.ones((2, 0, 3))):
             with self.assertRaises(ValueError):
                 mgk.ranks(x, axes="head" if x.ndim == 3 else None)
         with self.assertRaisesRegex(ValueError, "layer 1 has shape"):
