@@ -90,14 +90,32 @@ static inline void *mgk_at(const mgk_device *device, const void *array, size_t o
  * The queries, keys and values of attention. Token t of sample b has its H·D query numbers at
  * query[(b N + t) query_stride + h D + d]; keys add the component:
  * key[(b N + t) key_stride + (r H + h) D + d]. Tokens t >= lengths[b] are padding.
+ *
+ * Keys may belong to another sequence than queries: then N is key_tokens in the indices of keys and
+ * values, and keys t >= key_lengths[b] are padding. This holds for forward attention and matrices
+ * of a softmax without causal mask and distances, on devices with `all_parts`.
  */
 typedef struct mgk_attention_view {
     int samples, heads, tokens, dim, mixtures; /* B, H, N, D, M */
+    int key_tokens;                            /* of keys and values; 0: N */
     bool causal;                               /* query i sees keys j <= i */
     const int32_t *lengths;                    /* [B] */
+    const int32_t *key_lengths;                /* [B]; NULL: lengths */
     const void *query, *key, *value;
     size_t query_stride, key_stride, value_stride;
 } mgk_attention_view;
+
+/* Keys per sample, with padding. */
+static inline int mgk_view_keys(const mgk_attention_view *view)
+{
+    return view->key_tokens > 0 ? view->key_tokens : view->tokens;
+}
+
+/* Valid keys of each sample, [B]. */
+static inline const int32_t *mgk_view_key_lengths(const mgk_attention_view *view)
+{
+    return view->key_lengths ? view->key_lengths : view->lengths;
+}
 
 /* Gradients of the view's arrays, with the same layout and strides. Overwritten. */
 typedef struct mgk_attention_gradient {
@@ -395,8 +413,8 @@ typedef mgk_status mgk_linear_attention_backward_fn(mgk_device *, const mgk_atte
                                                     const void *doutput, size_t output_stride,
                                                     const mgk_attention_gradient *);
 /*
- * The explicit matrices of `count` heads of one sample: matrix [count, N, N], zero in rows and
- * columns of padding.
+ * The explicit matrices of `count` heads of one sample: matrix [count, N, keys], zero in rows and
+ * columns of padding; mixtures only have other keys than N, see mgk_attention_view.
  */
 typedef mgk_status mgk_mixture_matrix_fn(mgk_device *, const mgk_attention_view *,
                                          const mgk_mixture *, mgk_matrix_content, int sample,

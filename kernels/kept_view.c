@@ -5,28 +5,27 @@
 
 enum { QUERIES, KEYS, VALUES, KINDS };
 
-/* Vectors of all tokens: token t's vector of `width` numbers starts at first[t stride]. */
+/* Vectors of `count` tokens: token t's vector of `width` numbers starts at first[t stride]. */
 typedef struct token_vectors {
     const void *first;
-    size_t stride, width;
+    size_t stride, width, count;
 } token_vectors;
 
-/* The offset of the vectors in the rows that start with `queries`, in numbers; the stride if they
+/* The offset of the vectors in the rows that start with `others`, in numbers; the stride if they
  * are elsewhere. */
-static size_t find_in_rows(const mgk_device *device, const token_vectors *queries,
+static size_t find_in_rows(const mgk_device *device, const token_vectors *others,
                            const token_vectors *vectors)
 {
     const size_t offset =
-        ((uintptr_t)vectors->first - (uintptr_t)queries->first) / device->real_size;
-    const bool found = vectors->stride == queries->stride && offset < queries->stride &&
-                       offset + vectors->width <= queries->stride;
-    return found ? offset : queries->stride;
+        ((uintptr_t)vectors->first - (uintptr_t)others->first) / device->real_size;
+    const bool found = vectors->count == others->count && vectors->stride == others->stride &&
+                       offset < others->stride && offset + vectors->width <= others->stride;
+    return found ? offset : others->stride;
 }
 
-/* Copies the vectors of `count` tokens to *out, which the first call allocates for `room`
- * tokens. */
-static mgk_status copy_rows(mgk_device *device, const token_vectors *vectors, size_t count,
-                            size_t room, void **out)
+/* Copies the vectors to *out, which the first call allocates for `room` tokens. */
+static mgk_status copy_rows(mgk_device *device, const token_vectors *vectors, size_t room,
+                            void **out)
 {
     const size_t stride = vectors->stride;
     size_t bytes;
@@ -34,36 +33,42 @@ static mgk_status copy_rows(mgk_device *device, const token_vectors *vectors, si
     if (!*out)
         TRY(device->op->allocate(device, bytes, out));
     return device->op->copy(device, *out, vectors->first,
-                            ((count - 1) * stride + vectors->width) * device->real_size);
+                            ((vectors->count - 1) * stride + vectors->width) * device->real_size);
 }
 
-mgk_status mgk_kept_view_take(mgk_device *device, const mgk_attention_view *view, size_t tokens,
-                              bool values, mgk_kept_view *kept)
+mgk_status mgk_kept_view_take(mgk_device *device, const mgk_attention_view *view,
+                              const mgk_kept_room *room, mgk_kept_view *kept)
 {
-    const size_t width = (size_t)view->heads * (size_t)view->dim;
-    const size_t count = (size_t)view->samples * (size_t)view->tokens;
-    const token_vectors vectors[KINDS] = {
-        {view->query, view->query_stride, width},
-        {view->key, view->key_stride, (size_t)view->mixtures * width},
-        {view->value, view->value_stride, width}};
+    const size_t width = (size_t)view->heads * (size_t)view->dim, samples = (size_t)view->samples;
+    const size_t count = samples * (size_t)view->tokens;
+    const size_t keys = samples * (size_t)mgk_view_keys(view);
+    token_vectors vectors[KINDS] = {
+        {view->query, view->query_stride, width, count},
+        {view->key, view->key_stride, (size_t)view->mixtures * width, keys},
+        {view->value, view->value_stride, width, keys}};
     const void **places[KINDS] = {&kept->view.query, &kept->view.key, &kept->view.value};
-    const int kinds = values ? KINDS : VALUES;
-    token_vectors shared = vectors[QUERIES];
-    size_t offsets[KINDS];
+    const int kinds = room->values ? KINDS : VALUES;
+    int owners[KINDS]; /* vectors whose rows contain those of a kind */
+    size_t offsets[KINDS] = {0};
     for (int i = 0; i < kinds; i++) {
-        offsets[i] = find_in_rows(device, &vectors[QUERIES], &vectors[i]);
-        if (offsets[i] < shared.stride && offsets[i] + vectors[i].width > shared.width)
-            shared.width = offsets[i] + vectors[i].width;
+        owners[i] = i;
+        for (int j = i - 1; j >= 0; j--) {
+            const size_t offset = find_in_rows(device, &vectors[j], &vectors[i]);
+            if (owners[j] != j || offset == vectors[j].stride)
+                continue;
+            owners[i] = j;
+            offsets[i] = offset;
+        }
+        token_vectors *rows = &vectors[owners[i]];
+        if (offsets[i] + vectors[i].width > rows->width)
+            rows->width = offsets[i] + vectors[i].width;
     }
     kept->view = *view;
-    TRY(copy_rows(device, &shared, count, tokens, &kept->rows[QUERIES]));
     for (int i = 0; i < kinds; i++) {
-        if (offsets[i] < shared.stride) {
-            *places[i] = mgk_at(device, kept->rows[QUERIES], offsets[i]);
-            continue;
-        }
-        TRY(copy_rows(device, &vectors[i], count, tokens, &kept->rows[i]));
-        *places[i] = kept->rows[i];
+        if (owners[i] == i)
+            TRY(copy_rows(device, &vectors[i], i == QUERIES ? room->tokens : room->key_tokens,
+                          &kept->rows[i]));
+        *places[i] = mgk_at(device, kept->rows[owners[i]], offsets[i]);
     }
     return STATUS_OK;
 }

@@ -10,17 +10,22 @@ typedef struct mgk_kept_view {
     /* Of the kept vectors. Values that are not kept are those of the pass: matrices do not need
      * them, but some kernels load them with the keys. */
     mgk_attention_view view;
-    void *rows[3]; /* on the device: queries, keys, values; if all are in one row, those of queries
-                      contain the others, which are NULL */
+    void *rows[3]; /* on the device: queries, keys, values; NULL: a row of those before contains
+                      them */
 } mgk_kept_view;
+
+/* What the first call allocates; no later call may exceed it. */
+typedef struct mgk_kept_room {
+    size_t tokens, key_tokens; /* of all samples: queries; keys and values */
+    bool values;               /* keeps values, too */
+} mgk_kept_room;
 
 /*
  * Copies the queries and keys of a view, and its values if `values` is set; overwrites what was
- * kept. The first call allocates room for `tokens` tokens, which no later call may exceed. Errors:
- * STATUS_MEMORY, and those of the device.
+ * kept. Errors: STATUS_MEMORY, and those of the device.
  */
-mgk_status mgk_kept_view_take(mgk_device *device, const mgk_attention_view *view, size_t tokens,
-                              bool values, mgk_kept_view *kept);
+mgk_status mgk_kept_view_take(mgk_device *device, const mgk_attention_view *view,
+                              const mgk_kept_room *room, mgk_kept_view *kept);
 
 /* An empty one is accepted. */
 void mgk_kept_view_release(mgk_device *device, mgk_kept_view *kept);

@@ -187,7 +187,7 @@ static void check_precision(const char *checkpoint, const mgk_model_options *opt
     for (int h = 0; h < run.model->config.heads; h++)
         run.heads[h] = h;
     const mgk_observer observer = {.layer = compare_layer, .context = &run, .output = count_output};
-    assert_ok(mgk_pass_create(run.model, run.batch.sequences, run.batch.tokens, false, &pass));
+    assert_ok(mgk_pass_create(run.model, run.batch.sequences, run.batch.tokens, 0, false, &pass));
     assert_ok(mgk_pass_load(pass, &run.batch,
                             run.model->config.family == MGK_FAMILY_LM ? run.targets : NULL, 0, 0));
     assert_ok(mgk_pass_forward(pass, &observer));

@@ -83,7 +83,7 @@ static mgk_status make_batch(job *j, int sequences)
     for (int i = 0; i < sequences; i++)
         j->lengths[i] = tokens;
     j->batch = (mgk_batch){sequences, tokens, j->ids, j->lengths, NULL};
-    return mgk_pass_create(j->model, sequences, tokens, false, &j->pass);
+    return mgk_pass_create(j->model, sequences, tokens, 0, false, &j->pass);
 }
 
 static mgk_status make_room(job *j)

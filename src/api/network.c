@@ -135,7 +135,7 @@ static mgk_status make_room(mgk_network *network, int tokens)
     mgk_pass_free(network->pass);
     network->pass = NULL;
     network->tokens = 0;
-    TRY(mgk_pass_create(network->model, sequences_of(network), tokens, false, &network->pass));
+    TRY(mgk_pass_create(network->model, sequences_of(network), tokens, 0, false, &network->pass));
     network->tokens = tokens;
     return STATUS_OK;
 }

@@ -23,7 +23,7 @@ static mgk_status pass_bytes(const mgk_dump *dump, int capacity, size_t *bytes)
     for (int object = STORE_ATTENTION; object <= STORE_SCORES; object++)
         objects += dump->objects >> object & 1;
     TRY(mgk_multiply(objects * dump->head_count * tokens, tokens * run->device->real_size, &block));
-    TRY(mgk_pass_bytes(run->model, capacity, run->tokens, false, bytes));
+    TRY(mgk_pass_bytes(run->model, capacity, run->tokens, 0, false, bytes));
     *bytes = block < SIZE_MAX - *bytes ? *bytes + block : SIZE_MAX;
     return STATUS_OK;
 }

@@ -64,7 +64,7 @@ static mgk_status open_gradient(mgk_head_importance *h)
     const size_t rows = (size_t)sequences_of(run) * (size_t)run->tokens;
     const size_t width = h->heads * (size_t)config->head_dim;
     size_t bytes;
-    TRY(mgk_pass_create(run->model, sequences_of(run), run->tokens, true, &h->pass));
+    TRY(mgk_pass_create(run->model, sequences_of(run), run->tokens, 0, true, &h->pass));
     mgk_pass_freeze(h->pass);
     TRY(mgk_multiply(run->model->parameters.total, device->real_size, &bytes));
     TRY(device->op->allocate(device, bytes, &h->weights));

@@ -34,7 +34,7 @@ mgk_status mgk_model_run_fit(const mgk_model_run *run, int batch_tokens, size_t 
     int wanted = least(tokens / run->tokens, run->samples);
     size_t left, total, bytes;
     TRY(run->device->op->memory(run->device, &left, &total));
-    TRY(mgk_pass_bytes(run->model, group, run->tokens, false, &bytes));
+    TRY(mgk_pass_bytes(run->model, group, run->tokens, 0, false, &bytes));
     size_t each = bytes / (size_t)group + kept, fitting = left / 2 / each;
     if (fitting < (size_t)wanted)
         wanted = (int)fitting;
@@ -54,7 +54,7 @@ mgk_status mgk_model_run_prepare(mgk_model_run *run, int capacity)
         TRY(mgk_multiply(sequences, mgk_pass_input_size(&run->model->config), &numbers));
         TRY(mgk_alloc(numbers, sizeof(*run->input), &run->input));
     }
-    return mgk_pass_create(run->model, run->capacity, run->tokens, false, &run->pass);
+    return mgk_pass_create(run->model, run->capacity, run->tokens, 0, false, &run->pass);
 }
 
 /* A copy of the model for another device that shares its memory; release with mgk_free. */

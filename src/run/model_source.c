@@ -131,13 +131,13 @@ static mgk_status keep_layer(void *context, mgk_observed *layer)
 {
     model_source *s = context;
     const size_t tokens = (size_t)s->run.capacity * (size_t)s->run.tokens;
+    const mgk_kept_room room = {tokens, tokens,
+                                .values = (s->kinds & MGK_VECTORS_BIT(MGK_VALUES)) != 0};
     for (size_t place = 0; place < s->layer_count; place++) {
         if (s->layers[place] != layer->layer)
             continue;
         s->kept[place].attention = layer->attention;
-        TRY(mgk_kept_view_take(s->run.device, &layer->view, tokens,
-                               (s->kinds & MGK_VECTORS_BIT(MGK_VALUES)) != 0,
-                               &s->kept[place].vectors));
+        TRY(mgk_kept_view_take(s->run.device, &layer->view, &room, &s->kept[place].vectors));
     }
     return STATUS_OK;
 }

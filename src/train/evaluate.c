@@ -17,8 +17,8 @@ mgk_status mgk_evaluate(mgk_model *model, const mgk_dataset *data, int batch, ui
     if (samples == 0)
         return mgk_fail(STATUS_USAGE, "held-out data without end need a number of samples");
     CHECK(mgk_feed_create(data, &model->config, batch, &feed));
-    CHECK(mgk_pass_create(model, batch * (int)feed.shape.sequences, (int)feed.shape.length, false,
-                          &pass));
+    CHECK(mgk_pass_create(model, batch * (int)feed.shape.sequences, (int)feed.shape.length, 0,
+                          false, &pass));
     CHECK(device->op->allocate(device, sizeof(*sum), &sum));
     for (uint64_t first = 0; first < samples; first += (uint64_t)batch) {
         uint64_t left = samples - first;

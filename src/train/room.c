@@ -15,9 +15,9 @@ static mgk_status bytes_of(const mgk_room *room, int samples, size_t *bytes)
 {
     int sequences = samples * (int)room->shape.sequences, tokens = (int)room->shape.length;
     size_t evaluation = 0;
-    TRY(mgk_pass_bytes(room->model, sequences, tokens, true, bytes));
+    TRY(mgk_pass_bytes(room->model, sequences, tokens, 0, true, bytes));
     if (room->evaluated)
-        TRY(mgk_pass_bytes(room->model, sequences, tokens, false, &evaluation));
+        TRY(mgk_pass_bytes(room->model, sequences, tokens, 0, false, &evaluation));
     *bytes += evaluation; /* no overflow: each is at most a quarter of SIZE_MAX */
     return STATUS_OK;
 }

@@ -69,8 +69,8 @@ mgk_status mgk_step_create(mgk_train_run *run, const mgk_dataset *data,
     step->settings = settings;
     CHECK(mgk_feed_create(data, &model->config, settings->batch, &step->feed));
     const mgk_dataset_shape *shape = &step->feed.shape;
-    CHECK(mgk_pass_create(model, settings->batch * (int)shape->sequences, (int)shape->length, true,
-                          &step->pass));
+    CHECK(mgk_pass_create(model, settings->batch * (int)shape->sequences, (int)shape->length, 0,
+                          true, &step->pass));
     bool lm = model->config.family == MGK_FAMILY_LM;
     double targets = (double)settings->batch * (lm ? (double)shape->length : 1);
     step->loss_scale = 1.0 / (targets * (double)settings->accumulation);

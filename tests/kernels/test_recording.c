@@ -63,7 +63,7 @@ static training start(workspace *space, const mgk_config *config)
 {
     training t = {.device = space->device};
     assert_ok(mgk_model_create(config, 7, space->device, &t.model));
-    assert_ok(mgk_pass_create(t.model, SEQUENCES, TOKENS, true, &t.pass));
+    assert_ok(mgk_pass_create(t.model, SEQUENCES, TOKENS, 0, true, &t.pass));
     const size_t total = t.model->parameters.total;
     double *zeros = host_array(space, total);
     t.gradient = upload(space, total, zeros);

@@ -69,10 +69,10 @@ static void test_device_without_parts(void **state)
         assert_ok(mgk_model_load(folder, NULL, device, &model));
         device->all_parts = false;
         if (cases[i][1]) {
-            assert_fails(mgk_pass_create(model, 1, tokens, false, &pass), STATUS_UNSUPPORTED);
+            assert_fails(mgk_pass_create(model, 1, tokens, 0, false, &pass), STATUS_UNSUPPORTED);
             assert_non_null(strstr(mgk_fail_message(), cases[i][1]));
         } else {
-            assert_ok(mgk_pass_create(model, 1, tokens, false, &pass));
+            assert_ok(mgk_pass_create(model, 1, tokens, 0, false, &pass));
             mgk_pass_free(pass);
         }
         mgk_model_free(model);

@@ -84,7 +84,7 @@ static void check_gradient(const mgk_config *config)
     double *weights, *gradient;
     case_open(&c, config);
     size_t total = c.model->parameters.total;
-    assert_ok(mgk_pass_create(c.model, CASE_SEQUENCES, CASE_TOKENS, true, &pass));
+    assert_ok(mgk_pass_create(c.model, CASE_SEQUENCES, CASE_TOKENS, 0, true, &pass));
     assert_ok(c.device->op->allocate(c.device, total * sizeof(double), &device_gradient));
     assert_ok(mgk_alloc(total, sizeof(*weights), &weights));
     assert_ok(mgk_alloc(total, sizeof(*gradient), &gradient));

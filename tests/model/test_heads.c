@@ -44,7 +44,7 @@ static void check_removal(const mgk_config *config, const bool removed[LAYERS * 
     pass_case c;
     mgk_pass *pass;
     case_open(&c, config);
-    assert_ok(mgk_pass_create(c.model, CASE_SEQUENCES, CASE_TOKENS, false, &pass));
+    assert_ok(mgk_pass_create(c.model, CASE_SEQUENCES, CASE_TOKENS, 0, false, &pass));
     case_loss(&c, pass);
     copy_hidden(&c, pass, whole);
     mgk_pass_remove_heads(pass, removed);
@@ -107,7 +107,7 @@ static void check_later_layers(mgk_family family, const bool removed[LAYERS * HE
     mgk_pass *pass;
     case_open(&c, &config);
     kept.device = c.device;
-    assert_ok(mgk_pass_create(c.model, CASE_SEQUENCES, CASE_TOKENS, false, &pass));
+    assert_ok(mgk_pass_create(c.model, CASE_SEQUENCES, CASE_TOKENS, 0, false, &pass));
     mgk_pass_remove_heads(pass, removed);
     case_loss(&c, pass);
     copy_hidden(&c, pass, expected);
@@ -143,7 +143,7 @@ static void check_sample_losses(const mgk_config *config, int together, bool tra
     pass_case c;
     mgk_pass *pass;
     case_open(&c, config);
-    assert_ok(mgk_pass_create(c.model, CASE_SEQUENCES, CASE_TOKENS, training, &pass));
+    assert_ok(mgk_pass_create(c.model, CASE_SEQUENCES, CASE_TOKENS, 0, training, &pass));
     case_loss(&c, pass);
     assert_ok(mgk_pass_sample_losses(pass, losses));
     for (int i = 0; i < CASE_SEQUENCES / together; i++) {
@@ -192,7 +192,7 @@ static void check_head_gradients(const mgk_config *config)
     pass_case c;
     mgk_pass *pass;
     case_open(&c, config);
-    assert_ok(mgk_pass_create(c.model, CASE_SEQUENCES, CASE_TOKENS, true, &pass));
+    assert_ok(mgk_pass_create(c.model, CASE_SEQUENCES, CASE_TOKENS, 0, true, &pass));
     mgk_pass_freeze(pass);
     assert_ok(
         c.device->op->allocate(c.device, c.model->parameters.total * sizeof(double), &gradient));
@@ -239,8 +239,8 @@ static void frozen_passes_neither_drop_nor_learn(void **state)
     assert_ok(mgk_alloc(total, sizeof(double), &after));
     assert_ok(c.device->op->allocate(c.device, total * sizeof(double), &gradient));
     assert_ok(mgk_model_download(c.model, c.model->weights, before));
-    assert_ok(mgk_pass_create(c.model, CASE_SEQUENCES, CASE_TOKENS, false, &plain));
-    assert_ok(mgk_pass_create(c.model, CASE_SEQUENCES, CASE_TOKENS, true, &frozen));
+    assert_ok(mgk_pass_create(c.model, CASE_SEQUENCES, CASE_TOKENS, 0, false, &plain));
+    assert_ok(mgk_pass_create(c.model, CASE_SEQUENCES, CASE_TOKENS, 0, true, &frozen));
     assert_true(case_loss(&c, frozen) != case_loss(&c, plain));
     mgk_pass_freeze(frozen);
     assert_float_equal(case_loss(&c, frozen), case_loss(&c, plain), 1e-12);

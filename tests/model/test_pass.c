@@ -13,7 +13,7 @@
 static mgk_pass *new_pass(const pass_case *c, bool training)
 {
     mgk_pass *pass;
-    assert_ok(mgk_pass_create(c->model, CASE_SEQUENCES, CASE_TOKENS, training, &pass));
+    assert_ok(mgk_pass_create(c->model, CASE_SEQUENCES, CASE_TOKENS, 0, training, &pass));
     return pass;
 }
 
@@ -381,11 +381,11 @@ static void test_bad_batches(void **state)
     pass_case c;
     mgk_pass *pass;
     case_open(&c, &config);
-    assert_fails(mgk_pass_create(c.model, 2, 10, false, &pass), STATUS_SHAPE);
+    assert_fails(mgk_pass_create(c.model, 2, 10, 0, false, &pass), STATUS_SHAPE);
     assert_null(pass);
-    assert_fails(mgk_pass_create(c.model, 0, 7, false, &pass), STATUS_SHAPE);
-    assert_fails(mgk_pass_create(c.model, 3, 7, false, &pass), STATUS_SHAPE);
-    assert_ok(mgk_pass_create(c.model, 2, CASE_TOKENS, false, &pass));
+    assert_fails(mgk_pass_create(c.model, 0, 7, 0, false, &pass), STATUS_SHAPE);
+    assert_fails(mgk_pass_create(c.model, 3, 7, 0, false, &pass), STATUS_SHAPE);
+    assert_ok(mgk_pass_create(c.model, 2, CASE_TOKENS, 0, false, &pass));
     assert_fails(mgk_pass_load(pass, &c.batch, NULL, 0, 0), STATUS_SHAPE);
     c.batch.sequences = 1;
     assert_fails(mgk_pass_load(pass, &c.batch, NULL, 0, 0), STATUS_SHAPE);
@@ -463,12 +463,12 @@ static void test_bytes_of_a_pass(void **state)
         c.device->op = &counting;
         allocated = 0;
         mgk_pass_free(new_pass(&c, training));
-        assert_ok(mgk_pass_bytes(c.model, CASE_SEQUENCES, CASE_TOKENS, training, &all));
-        assert_ok(mgk_pass_bytes(c.model, 1, CASE_TOKENS, training, &one));
+        assert_ok(mgk_pass_bytes(c.model, CASE_SEQUENCES, CASE_TOKENS, 0, training, &all));
+        assert_ok(mgk_pass_bytes(c.model, 1, CASE_TOKENS, 0, training, &one));
         assert_int_equal(all, allocated);
         assert_true(one < all);
         assert_true(all <= CASE_SEQUENCES * one);
-        assert_fails(mgk_pass_bytes(c.model, 1, 10, training, &none), STATUS_SHAPE);
+        assert_fails(mgk_pass_bytes(c.model, 1, 10, 0, training, &none), STATUS_SHAPE);
         case_close(&c);
     }
 }

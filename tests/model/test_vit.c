@@ -169,10 +169,10 @@ static void test_batches(void **state)
     mgk_pass *pass;
     size_t bytes;
     assert_ok(load(MODEL, NULL, &model));
-    assert_fails(mgk_pass_create(model, 1, TOKENS - 1, false, &pass), STATUS_SHAPE);
-    assert_fails(mgk_pass_bytes(model, 1, TOKENS - 1, false, &bytes), STATUS_SHAPE);
-    assert_fails(mgk_pass_create(model, 1, TOKENS, true, &pass), STATUS_UNSUPPORTED);
-    assert_ok(mgk_pass_create(model, 1, TOKENS, false, &pass));
+    assert_fails(mgk_pass_create(model, 1, TOKENS - 1, 0, false, &pass), STATUS_SHAPE);
+    assert_fails(mgk_pass_bytes(model, 1, TOKENS - 1, 0, false, &bytes), STATUS_SHAPE);
+    assert_fails(mgk_pass_create(model, 1, TOKENS, 0, true, &pass), STATUS_UNSUPPORTED);
+    assert_ok(mgk_pass_create(model, 1, TOKENS, 0, false, &pass));
     mgk_batch batch = {1, TOKENS, ids, lengths, NULL};
     assert_fails(mgk_pass_load(pass, &batch, NULL, 0, 0), STATUS_SHAPE);
     batch.input = patches;

@@ -128,10 +128,10 @@ static void test_batches(void **state)
     mgk_model *model;
     mgk_pass *pass;
     assert_ok(load(MODEL, SOUNDS "}", &model));
-    assert_fails(mgk_pass_create(model, 1, TOKENS - 1, false, &pass), STATUS_SHAPE);
+    assert_fails(mgk_pass_create(model, 1, TOKENS - 1, 0, false, &pass), STATUS_SHAPE);
     assert_non_null(strstr(mgk_fail_message(), "9 tokens of a recording: expected 10"));
-    assert_fails(mgk_pass_create(model, 1, TOKENS, true, &pass), STATUS_UNSUPPORTED);
-    assert_ok(mgk_pass_create(model, 1, TOKENS, false, &pass));
+    assert_fails(mgk_pass_create(model, 1, TOKENS, 0, true, &pass), STATUS_UNSUPPORTED);
+    assert_ok(mgk_pass_create(model, 1, TOKENS, 0, false, &pass));
     mgk_batch batch = {1, TOKENS, ids, lengths, NULL};
     assert_fails(mgk_pass_load(pass, &batch, NULL, 0, 0), STATUS_SHAPE);
     batch.input = frames;

@@ -65,7 +65,7 @@ static void open_model(scaled_model *m)
     const mgk_model_options options = {.head_dim = 0};
     assert_ok(mgk_device_open("cpu", MGK_DOUBLE, 1, &m->device));
     assert_ok(mgk_model_load(path, &options, m->device, &m->model));
-    assert_ok(mgk_pass_create(m->model, 2, TOKENS, false, &m->pass));
+    assert_ok(mgk_pass_create(m->model, 2, TOKENS, 0, false, &m->pass));
     assert_ok(mgk_alloc(m->model->parameters.total, sizeof(double), &m->weights));
     assert_ok(mgk_model_download(m->model, m->model->weights, m->weights));
 }

@@ -12,7 +12,7 @@ enum { BLOCK_BYTES = 192 * 1024 };
 
 size_t MGK_CPU(mixture_block_rows)(const mgk_attention_view *view, size_t arrays)
 {
-    size_t row = mgk_cpu_pitch((size_t)view->tokens) * arrays * sizeof(real);
+    size_t row = mgk_cpu_pitch((size_t)mgk_view_keys(view)) * arrays * sizeof(real);
     size_t rows = BLOCK_BYTES / row / MGK_TILE_ROWS * MGK_TILE_ROWS;
     size_t most = mgk_tile_rows((size_t)view->tokens);
     if (most > MGK_MIXTURE_MOST_ROWS)
@@ -23,7 +23,8 @@ size_t MGK_CPU(mixture_block_rows)(const mgk_attention_view *view, size_t arrays
 size_t MGK_CPU(mixture_scratch)(const mgk_attention_view *view, mgk_mixture_use use,
                                 size_t block_rows, size_t extra)
 {
-    size_t cols = mgk_cpu_pitch((size_t)view->tokens), depth = mgk_cpu_padded((size_t)view->dim);
+    size_t cols = mgk_cpu_pitch((size_t)mgk_view_keys(view));
+    size_t depth = mgk_cpu_padded((size_t)view->dim);
     size_t mixtures = (size_t)view->mixtures, dim = (size_t)view->dim;
     size_t count = mixtures * (dim + 1) * cols + block_rows * (depth + mixtures * cols);
     if (use == MGK_MIXTURE_OUTPUT)
@@ -41,14 +42,14 @@ static real *take(real **memory, size_t count)
 }
 
 /*
- * Copies rows [n, dim] of a strided array to packed [cols, depth] and to its transpose; NULL skips
- * one. The transpose handles a few rows at a time: rows whose stride is a large power of two evict
- * each other from the cache.
+ * Copies rows [keys, dim] of a strided array to packed [cols, depth] and to its transpose; NULL
+ * skips one. The transpose handles a few rows at a time: rows whose stride is a large power of two
+ * evict each other from the cache.
  */
 static void pack(const real *source, size_t stride, real scale, const mgk_mixture_head *head,
                  real *packed, real *transposed)
 {
-    size_t n = head->n, dim = (size_t)head->view->dim, cols = head->cols, depth = head->depth;
+    size_t n = head->keys, dim = (size_t)head->view->dim, cols = head->cols, depth = head->depth;
     if (packed)
         memset(packed, 0, cols * depth * sizeof(real));
     for (size_t j = 0; packed && j < n; j++)
@@ -67,7 +68,7 @@ static void pack_bias(const real *key, size_t component, const mgk_mixture_head 
     if (prior)
         prior +=
             head->head * mixture->prior.head_stride + component * mixture->prior.component_stride;
-    for (size_t j = 0; j < head->n; j++) {
+    for (size_t j = 0; j < head->keys; j++) {
         double sum = 0;
         if (prior) {
             double p = (double)prior[j * mixture->prior.key_stride];
@@ -83,7 +84,7 @@ static void pack_bias(const real *key, size_t component, const mgk_mixture_head 
         }
         bias[j] = (real)sum;
     }
-    for (size_t j = head->n; j < head->cols; j++)
+    for (size_t j = head->keys; j < head->cols; j++)
         bias[j] = (real)-INFINITY;
 }
 
@@ -92,13 +93,14 @@ void MGK_CPU(mixture_pack)(const mgk_attention_view *view, const mgk_mixture *mi
                            real *memory, mgk_mixture_head *out)
 {
     size_t mixtures = (size_t)view->mixtures, dim = (size_t)view->dim;
-    size_t token = sample * (size_t)view->tokens;
+    size_t token = sample * (size_t)mgk_view_keys(view);
     mgk_mixture_head head = {.view = view,
                              .mixture = mixture,
                              .sample = sample,
                              .head = head_index,
                              .n = (size_t)view->lengths[sample],
-                             .cols = mgk_cpu_pitch((size_t)view->tokens),
+                             .keys = (size_t)mgk_view_key_lengths(view)[sample],
+                             .cols = mgk_cpu_pitch((size_t)mgk_view_keys(view)),
                              .depth = mgk_cpu_padded(dim),
                              .block_rows = block_rows};
     head.key_t = take(&memory, mixtures * dim * head.cols);

@@ -26,17 +26,18 @@ typedef enum mgk_mixture_use {
 
 /*
  * One head of one sample in a thread's scratch memory, and the logits of one block of consecutive
- * queries. cols = mgk_cpu_pitch(N), depth = mgk_cpu_padded(D).
+ * queries. cols = mgk_cpu_pitch(keys), depth = mgk_cpu_padded(D).
  */
 typedef struct mgk_mixture_head {
     const mgk_attention_view *view;
     const mgk_mixture *mixture;
     size_t sample, head;
-    size_t n;           /* valid tokens */
+    size_t n;           /* valid queries */
+    size_t keys;        /* valid keys: n, but for attention to another sequence */
     double least_scale; /* the least scale_r */
     size_t cols, depth, block_rows;
     real *key_t;   /* [M, D, cols] scale_r k_jr, transposed */
-    real *bias;    /* [M, cols] log π_jr − scale_r ‖k_jr‖² / 2; −inf beyond n */
+    real *bias;    /* [M, cols] log π_jr − scale_r ‖k_jr‖² / 2; −inf beyond `keys` */
     real *value;   /* [cols, depth], for the output */
     real *key;     /* [M, cols, depth] scale_r k_jr, for gradients */
     real *value_t; /* [D, cols], for gradients */
@@ -84,7 +85,7 @@ static inline size_t mgk_mixture_visible(const mgk_mixture_head *head, size_t i)
 {
     size_t last = head->first + i, window = (size_t)head->mixture->terms.window;
     size_t reach = head->view->causal ? 1 : window;
-    return reach > 0 && last + reach < head->n ? last + reach : head->n;
+    return reach > 0 && last + reach < head->keys ? last + reach : head->keys;
 }
 
 /* The row's offset, scale ‖q_i‖² / 2 for Gaussian scores, 0 for dot products. */

@@ -41,7 +41,7 @@ static void row_attention(const mgk_mixture_head *head, size_t i, size_t visible
 /* The results for some heads of a sample: matrices, and optionally the output. */
 typedef struct result {
     mgk_matrix_content content;
-    real *matrix; /* [heads, N, N] */
+    real *matrix; /* [heads, N, keys] */
     real *output; /* rows `stride` apart; NULL: not requested */
     size_t stride;
 } result;
@@ -49,19 +49,19 @@ typedef struct result {
 /* Rows first … end − 1 of one head's matrix and output. */
 static void fill_rows(mgk_mixture_head *head, size_t first, size_t end, const result *out)
 {
-    size_t tokens = (size_t)head->view->tokens;
+    size_t keys = (size_t)mgk_view_keys(head->view);
     for (; first < end; first += head->block_rows) {
         double divisor[MGK_MIXTURE_MOST_ROWS];
         MGK_CPU(mixture_logits)(head, first);
         for (size_t i = 0; i < head->rows; i++) {
-            real *row = out->matrix + (first + i) * tokens;
+            real *row = out->matrix + (first + i) * keys;
             size_t visible = mgk_mixture_visible(head, i);
             memset(row, 0, head->begin * sizeof(real));
             if (out->content == MGK_MATRIX_SCORES)
                 row_scores(head, i, visible, row);
             else
                 row_attention(head, i, visible, &divisor[i], row);
-            memset(row + visible, 0, (tokens - visible) * sizeof(real));
+            memset(row + visible, 0, (keys - visible) * sizeof(real));
         }
         if (out->output)
             MGK_CPU(mixture_output)(head, divisor, out->output, out->stride);
@@ -71,8 +71,8 @@ static void fill_rows(mgk_mixture_head *head, size_t first, size_t end, const re
 /* Clears the padding rows of one head. */
 static void clear_padding(const mgk_attention_view *view, size_t n, const result *out)
 {
-    size_t tokens = (size_t)view->tokens;
-    memset(out->matrix + n * tokens, 0, (tokens - n) * tokens * sizeof(real));
+    size_t tokens = (size_t)view->tokens, keys = (size_t)mgk_view_keys(view);
+    memset(out->matrix + n * keys, 0, (tokens - n) * keys * sizeof(real));
     for (size_t i = n; out->output && i < tokens; i++)
         memset(out->output + i * out->stride, 0, (size_t)view->dim * sizeof(real));
 }
@@ -97,7 +97,7 @@ static mgk_status make(mgk_device *device, const mgk_attention_view *view,
             size_t index = (size_t)heads[which];
             mgk_mixture_head head;
             result own = *out;
-            own.matrix += (size_t)which * tokens * tokens;
+            own.matrix += (size_t)which * tokens * (size_t)mgk_view_keys(view);
             if (own.output)
                 own.output += index * (size_t)view->dim;
             if (part == 0)

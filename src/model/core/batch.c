@@ -80,6 +80,7 @@ mgk_status mgk_pass_load(mgk_pass *pass, const mgk_batch *batch, const int32_t *
     uint64_t sites = 2 * (uint64_t)pass->model->config.layers + 1; /* mgk_pass_dropout_add */
     const mgk_draw draw = {seed, dropout_streams + stream * sites};
     TRY(check_batch(pass, batch));
+    pass->cross.hidden = NULL;
     pass->sequences = batch->sequences;
     pass->tokens = batch->tokens;
     TRY(device->op->upload(device, pass->ids, batch->ids, mgk_pass_rows(pass) * sizeof(int32_t)));
@@ -98,4 +99,22 @@ mgk_status mgk_pass_load(mgk_pass *pass, const mgk_batch *batch, const int32_t *
     TRY(check_targets(pass, targets));
     return device->op->upload(device, pass->targets, targets,
                               mgk_pass_logit_rows(pass) * sizeof(*targets));
+}
+
+mgk_status mgk_pass_set_memory(mgk_pass *pass, int tokens, const int32_t *lengths,
+                               const void *hidden)
+{
+    mgk_device *device = pass->model->device;
+    if (pass->model->config.memory == 0)
+        return mgk_fail(STATUS_USAGE, "a memory for a model without an encoder");
+    if (tokens < 1 || (size_t)tokens > pass->capacity_memory)
+        return mgk_fail(STATUS_SHAPE, "a memory of %d tokens does not fit", tokens);
+    for (int b = 0; b < pass->sequences; b++)
+        if (lengths[b] < 0 || lengths[b] > tokens)
+            return mgk_fail(STATUS_SHAPE, "sequence length %d: expected 0 to %d", lengths[b],
+                            tokens);
+    pass->cross.tokens = tokens;
+    pass->cross.hidden = hidden;
+    return device->op->upload(device, pass->cross.lengths, lengths,
+                              (size_t)pass->sequences * sizeof(*lengths));
 }

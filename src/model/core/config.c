@@ -67,7 +67,7 @@ void mgk_config_defaults(mgk_family family, mgk_config *config)
     config->rotary_whole = config->first_norm = config->final_norm = true;
     config->rotary_amplitude = config->alibi_scale = config->logit_scale = 1;
     config->bucket_limit = 128;
-    config->padding = -1;
+    config->padding = config->start = -1;
     config->picture.extra = 1;
     config->sound = (mgk_sound_form){.rate = 16000, .hop = 160, .window = 400};
 }
@@ -205,17 +205,37 @@ static mgk_status check_blocks(const mgk_config *config)
 
 static mgk_status check_buckets(const mgk_config *config)
 {
+    const int parts = config->causal ? 2 : 4;
     if (config->buckets == 0)
         return STATUS_OK;
-    if (config->buckets % 4 != 0)
-        return mgk_fail(STATUS_USAGE, "buckets is %d, expected a multiple of 4", config->buckets);
-    if (config->bucket_limit <= config->buckets / 4)
-        return mgk_fail(STATUS_USAGE, "bucket_limit is %d, expected more than buckets / 4, %d",
-                        config->bucket_limit, config->buckets / 4);
-    if (config->causal || config->positions == MGK_POSITIONS_ALIBI)
-        return mgk_fail(STATUS_USAGE,
-                        "buckets is %d, expected 0 in a causal model and with \"alibi\"",
-                        config->buckets);
+    if (config->buckets % parts != 0)
+        return mgk_fail(STATUS_USAGE, "buckets is %d, expected a multiple of %d", config->buckets,
+                        parts);
+    if (config->bucket_limit <= config->buckets / parts)
+        return mgk_fail(STATUS_USAGE, "bucket_limit is %d, expected more than buckets / %d, %d",
+                        config->bucket_limit, parts, config->buckets / parts);
+    if (config->positions == MGK_POSITIONS_ALIBI)
+        return mgk_fail(STATUS_USAGE, "buckets is %d, expected 0 with \"alibi\"", config->buckets);
+    return STATUS_OK;
+}
+
+static mgk_status check_memory(const mgk_config *config)
+{
+    if (config->memory == 0 && config->start != -1)
+        return mgk_fail(STATUS_USAGE, "start is %d, expected -1 without a memory", config->start);
+    if (config->start >= config->vocabulary)
+        return mgk_fail(STATUS_USAGE, "start is %d, expected less than %d", config->start,
+                        config->vocabulary);
+    if (config->memory > 0 &&
+        (!config->causal || config->dual || config->classes > 0 ||
+         !mgk_config_reads_tokens(config) || config->branch_norm ||
+         config->parallel != MGK_PARALLEL_NO || config->query_norm != MGK_QUERY_NORM_NONE ||
+         config->key_heads != config->heads || config->attention_cap > 0))
+        return mgk_fail(
+            STATUS_USAGE,
+            "memory is %d, expected 0 but for a causal model of tokens without classes, "
+            "branch_norm, parallel blocks, query_norm, shared keys and attention_cap",
+            config->memory);
     return STATUS_OK;
 }
 
@@ -370,6 +390,7 @@ mgk_status mgk_config_resolve(mgk_config *config)
     TRY(check_embedding(config));
     TRY(check_blocks(config));
     TRY(check_buckets(config));
+    TRY(check_memory(config));
     TRY(check_frequencies(config));
     TRY(check_picture(config));
     TRY(check_sound(config));

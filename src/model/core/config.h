@@ -152,12 +152,13 @@ typedef struct mgk_config {
     bool positions_skip_padding; /* learned: tokens are counted without padding, the id `padding`,
                                     which has position N wherever it stands */
     /*
-     * Classes of distances j − i of key and query, a multiple of 4: scores + a learned bias of the
-     * head and of the class, in all layers the same (Raffel et al. 2020). Half of the classes are
-     * of keys after the query. 0: none.
+     * Classes of distances j − i of key and query: scores + a learned bias of the head and of the
+     * class, in all layers the same (Raffel et al. 2020). A multiple of 4, half of them of keys
+     * after the query; of causal models a multiple of 2, none of them of such keys. 0: none.
      */
     int buckets;
-    int bucket_limit; /* distances from here on are in the last class, > buckets / 4 */
+    int bucket_limit; /* distances from here on are in the last class; more than the half of the
+                         classes of a side, which have one distance each */
     int relative; /* S, up to 2^15: scores depend on content and distance together, with rows for
                      the distances -S to S - 1, see relative.c; 0: no */
     int relative_far; /* distances over S / 2 share rows, up to this one; over S / 2 + 1; 0: none */
@@ -183,6 +184,15 @@ typedef struct mgk_config {
     int cutoffs[MGK_MAX_CUTOFFS]; /* adaptive softmax: first words of clusters, ascending, < V */
     int cutoff_count;             /* of `cutoffs` (Grave et al. 2017); 0: ordinary softmax */
     int padding;                  /* id of padding in files of tokens; -1: none */
+
+    /*
+     * The decoder of an encoder-decoder model: after its own attention each layer attends to the
+     * final hidden states of the encoder, of so many numbers, 1 to 2^20; 0: there is no encoder.
+     * Keys of a memory are not restricted by positions, and their scores have no bias.
+     */
+    int memory;
+    int start; /* with a memory: the id that stands before the tokens of the target; -1: their last
+                  one moves to their front (mBART). Without: -1 */
 
     /*
      * For encoders of pictures: N is the number of its tokens. Keys "patch", "image" (the side),

@@ -35,8 +35,8 @@ static mgk_status norm_of(const mgk_pass *pass, mgk_norm map, int dim, const voi
                                   mgk_pass_weight(pass, map.bias), y, mean, deviation);
 }
 
-static mgk_status norm(const mgk_pass *pass, mgk_norm map, const void *x, void *y, void *mean,
-                       void *deviation)
+mgk_status mgk_pass_norm(const mgk_pass *pass, mgk_norm map, const void *x, void *y, void *mean,
+                         void *deviation)
 {
     return norm_of(pass, map, pass->model->config.dim, x, y, mean, deviation);
 }
@@ -45,7 +45,7 @@ static mgk_status norm(const mgk_pass *pass, mgk_norm map, const void *x, void *
 static mgk_status norm_branch(const mgk_pass *pass, mgk_norm map)
 {
     return pass->model->config.branch_norm
-               ? norm(pass, map, pass->branch, pass->branch, pass->mean, pass->deviation)
+               ? mgk_pass_norm(pass, map, pass->branch, pass->branch, pass->mean, pass->deviation)
                : STATUS_OK;
 }
 
@@ -208,19 +208,31 @@ mgk_status mgk_observed_matrices(mgk_observed *layer, mgk_matrix_content content
     return STATUS_OK;
 }
 
-/* layer->attended from queries, keys and values, which the observer sees first. */
-static mgk_status attend(mgk_pass *pass, int index, const mgk_observer *observer)
+mgk_status mgk_pass_attend(mgk_pass *pass, mgk_observed *observed, bool ends,
+                           const mgk_observer *observer)
 {
     const mgk_model *model = pass->model;
-    mgk_layer_activations *layer = &pass->layers[index];
-    const bool last = is_last(observer, index), keeps = pass->training; /* the statistic */
+    mgk_layer_activations *layer = &pass->layers[observed->layer];
+    const bool keeps = pass->training; /* the statistic */
+    observed->device = model->device;
+    observed->kind = model->kind;
+    observed->output = ends || keeps ? NULL : layer->attended;
+    observed->output_stride = pass->width;
+    if (observer && observer->layer)
+        TRY(observer->layer(observer->context, observed));
+    if (ends || observed->attended == observed->view.samples)
+        return STATUS_OK;
+    return model->kind->forward(model->device, &observed->view, &observed->attention,
+                                layer->attended, pass->width, layer->statistic);
+}
+
+/* The layer's attention to its own tokens. */
+static mgk_status attend(mgk_pass *pass, int index, bool ends, const mgk_observer *observer)
+{
+    const mgk_model *model = pass->model;
     mgk_observed observed = {.layer = index,
-                             .view = mgk_pass_view(pass, layer),
-                             .attention = mgk_model_attention(model, index),
-                             .device = model->device,
-                             .kind = model->kind,
-                             .output = last || keeps ? NULL : layer->attended,
-                             .output_stride = pass->width};
+                             .view = mgk_pass_view(pass, &pass->layers[index]),
+                             .attention = mgk_model_attention(model, index)};
     observed.attention.terms.bias = pass->distances;
     observed.attention.terms.bias_tokens = pass->capacity_tokens;
     observed.attention.terms.bias_by_key = model->config.alibi_rounded;
@@ -229,12 +241,7 @@ static mgk_status attend(mgk_pass *pass, int index, const mgk_observer *observer
     observed.attention.terms.places = pass->relative_places;
     observed.attention.terms.place_tokens = pass->capacity_tokens;
     observed.attention.terms.sides = 2 * (size_t)model->config.relative;
-    if (observer && observer->layer)
-        TRY(observer->layer(observer->context, &observed));
-    if (last || observed.attended == observed.view.samples)
-        return STATUS_OK;
-    return model->kind->forward(model->device, &observed.view, &observed.attention, layer->attended,
-                                pass->width, layer->statistic);
+    return mgk_pass_attend(pass, &observed, ends, observer);
 }
 
 /* pass->branch = feed-forward of `input` [T, C]. */
@@ -300,32 +307,41 @@ static mgk_status run_layer(mgk_pass *pass, int index, const mgk_observer *obser
     const mgk_layer_offsets *weights = &pass->model->parameters.layers[index];
     uint64_t site = 2 * (uint64_t)index + 1;
     const bool pre = config->pre_norm, post = !pre && !config->branch_norm;
+    const bool cross = observer && observer->cross, last = is_last(observer, index);
     const void *middle = post ? layer->norm1 : layer->sum1; /* between the blocks */
-    const void *second = pre ? layer->norm2 : middle;       /* what the feed-forward reads */
     const bool first = pre && (index > 0 || config->first_norm);
     if (first)
-        TRY(norm(pass, weights->norm1, layer->input, layer->norm1, layer->mean1,
-                 layer->deviation1));
+        TRY(mgk_pass_norm(pass, weights->norm1, layer->input, layer->norm1, layer->mean1,
+                          layer->deviation1));
     TRY(project(pass, index, first ? layer->norm1 : layer->input));
-    TRY(attend(pass, index, observer));
-    if (is_last(observer, index))
+    TRY(attend(pass, index, last && !cross, cross ? NULL : observer));
+    if (last && !cross)
         return STATUS_OK;
     TRY(project_output(pass, index));
     TRY(norm_branch(pass, weights->branch_norm1));
     TRY(mgk_pass_dropout_add(pass, site, pass->branch, layer->input, layer->sum1));
+    if (post)
+        TRY(mgk_pass_norm(pass, weights->norm1, layer->sum1, layer->norm1, layer->mean1,
+                          layer->deviation1));
+    if (config->memory > 0)
+        TRY(mgk_pass_cross(pass, index, last, cross ? observer : NULL, middle, &middle));
+    if (last)
+        return STATUS_OK;
+    const void *second = middle; /* what the feed-forward reads */
     if (config->parallel == MGK_PARALLEL_SHARED)
         second = layer->norm1;
-    else if (pre)
-        TRY(norm(pass, weights->norm2,
-                 config->parallel == MGK_PARALLEL_OWN ? layer->input : layer->sum1, layer->norm2,
-                 layer->mean2, layer->deviation2));
-    else if (post)
-        TRY(norm(pass, weights->norm1, layer->sum1, layer->norm1, layer->mean1, layer->deviation1));
+    else if (pre) {
+        second = layer->norm2;
+        TRY(mgk_pass_norm(pass, weights->norm2,
+                          config->parallel == MGK_PARALLEL_OWN ? layer->input : middle,
+                          layer->norm2, layer->mean2, layer->deviation2));
+    }
     TRY(feed_forward(pass, index, second));
     TRY(norm_branch(pass, weights->branch_norm2));
     TRY(mgk_pass_dropout_add(pass, site + 1, pass->branch, middle, layer->sum2));
     if (post)
-        TRY(norm(pass, weights->norm2, layer->sum2, layer->norm2, layer->mean2, layer->deviation2));
+        TRY(mgk_pass_norm(pass, weights->norm2, layer->sum2, layer->norm2, layer->mean2,
+                          layer->deviation2));
     return STATUS_OK;
 }
 
@@ -442,12 +458,24 @@ static mgk_status run_layers(mgk_pass *pass, int first, void *input, const mgk_o
     if (!mgk_config_has_final_norm(config) || (observer && observer->layers))
         return STATUS_OK;
     pass->output = pass->final;
-    return norm(pass, pass->model->parameters.norm, stream_state, pass->final, pass->mean,
-                pass->deviation);
+    return mgk_pass_norm(pass, pass->model->parameters.norm, stream_state, pass->final, pass->mean,
+                         pass->deviation);
+}
+
+/* A model with a memory needs that of the batch; only such a model has cross-attention. */
+static mgk_status check_memory(const mgk_pass *pass, const mgk_observer *observer)
+{
+    const bool has = pass->model->config.memory > 0;
+    if (has && !pass->cross.hidden)
+        return mgk_fail(STATUS_USAGE, "the decoder has no output of an encoder to attend to");
+    if (!has && observer && observer->cross)
+        return mgk_fail(STATUS_USAGE, "the model has no attention to an encoder");
+    return STATUS_OK;
 }
 
 mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_observer *observer)
 {
+    TRY(check_memory(pass, observer));
     TRY(embed(pass));
     return run_layers(pass, 0, pass->embedded, observer);
 }

@@ -108,6 +108,26 @@ static mgk_linear_map append_projections(builder *b, const mgk_config *config,
     return query;
 }
 
+/* Attention to a memory: queries are of the layer's own tokens, keys and values of the memory's. */
+static void append_cross(builder *b, const mgk_config *config, mgk_layer_offsets *layer)
+{
+    const size_t dim = (size_t)config->dim, memory = (size_t)config->memory;
+    const size_t width = (size_t)config->heads * (size_t)config->head_dim;
+    const bool bias = config->attention_bias;
+    layer->cross_query =
+        append_linear(b, "cross.query.weight", bias ? "cross.query.bias" : NULL, width, dim);
+    layer->cross_key.weight = append_weight(b, "cross.key.weight", width, memory);
+    append_weight(b, "cross.value.weight", width, memory);
+    if (bias) {
+        layer->cross_key.bias = append_bias(b, "cross.key.bias", width);
+        append_bias(b, "cross.value.bias", width);
+    }
+    layer->cross_output = append_linear(
+        b, "cross.output.weight",
+        mgk_config_has_attention_output_bias(config) ? "cross.output.bias" : NULL, dim, width);
+    layer->cross_norm = append_norm(b, config, "cross_norm", dim);
+}
+
 /* The first map of the feed-forward block, after the gate's if there is one. */
 static mgk_linear_map append_in(builder *b, const mgk_config *config)
 {
@@ -160,8 +180,14 @@ static mgk_layer_offsets append_layer(builder *b, const mgk_config *config,
 {
     size_t dim = (size_t)config->dim;
     size_t width = (size_t)config->heads * (size_t)config->head_dim;
-    mgk_layer_offsets layer = {
-        .key_shift = MGK_ABSENT, .prior = MGK_ABSENT, .query_norm = absent, .key_norm = absent};
+    mgk_layer_offsets layer = {.key_shift = MGK_ABSENT,
+                               .prior = MGK_ABSENT,
+                               .query_norm = absent,
+                               .key_norm = absent,
+                               .cross_query = absent,
+                               .cross_key = absent,
+                               .cross_output = absent,
+                               .cross_norm = absent};
     layer.query = append_projections(b, config, kind);
     if (kind->keys == MGK_KEYS_SHIFTED)
         layer.key_shift =
@@ -175,6 +201,8 @@ static mgk_layer_offsets append_layer(builder *b, const mgk_config *config,
     layer.output = append_linear(b, "attention.output.weight", bias, dim, width);
     layer.branch_norm1 = append_branch_norm(b, config, 1);
     layer.norm1 = append_own_norm(b, config, 1, first);
+    if (config->memory > 0)
+        append_cross(b, config, &layer);
     layer.in = append_in(b, config);
     layer.out = append_linear(b, "feed_forward.out.weight",
                               config->feed_forward_bias ? "feed_forward.out.bias" : NULL, dim,
@@ -204,6 +232,8 @@ static mgk_status check_kind(const mgk_config *config, const mgk_attention_kind 
         return mgk_fail(STATUS_USAGE,
                         "attention \"%s\" has no scale, cap, window or bias of its scores",
                         kind->name);
+    if (!kind->terms && config->memory > 0)
+        return mgk_fail(STATUS_USAGE, "attention \"%s\" has no memory to attend to", kind->name);
     if (config->relative > 0 && config->mixtures > 1)
         return mgk_fail(STATUS_USAGE, "relative is %d, expected 0 with several keys",
                         config->relative);

@@ -30,6 +30,10 @@ typedef struct mgk_layer_offsets {
     mgk_offset prior;     /* [M], [H, M] or [H, M, N]; mixtures except hard-E */
     mgk_norm query_norm, key_norm; /* [D], or [H·D] and [G·D] */
     mgk_linear_map output;         /* [C, H·D] */
+    mgk_linear_map cross_query;    /* attention to a memory of K numbers: [H·D, C]; */
+    mgk_linear_map cross_key;      /* [H·D, K], followed by value [H·D, K]; */
+    mgk_linear_map cross_output;   /* [C, H·D] */
+    mgk_norm cross_norm;           /* of its input, or of the sum after it */
     mgk_norm norm1, norm2;         /* of inputs or of sums, or absent */
     mgk_norm branch_norm1, branch_norm2;
     mgk_linear_map in, out; /* feed-forward: [F, C], or [2 F, C] with the gate first; [C, F] */

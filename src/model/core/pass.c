@@ -83,7 +83,9 @@ static void plan_rest(mgk_pass *pass, plan *p)
     size_t pooled = classifies ? sequences : 0,
            final = mgk_config_has_final_norm(config) ? rows : 0;
     size_t biased = mgk_config_has_distances(config) ? (size_t)config->heads : 0;
-    size_t normed = mgk_config_has_final_norm(config) || config->embedding_norm ? rows : 0;
+    size_t normed =
+        mgk_config_has_final_norm(config) || config->embedding_norm || config->memory > 0 ? rows
+                                                                                          : 0;
     size_t shifted = pass->shifted ? (size_t)config->mixtures * pass->width : 0;
     size_t hidden = (size_t)config->classifier;
     size_t heard = config->sound.bands > 0 ? sequences * mgk_sound_rows((int)tokens) : 0;
@@ -131,6 +133,19 @@ static void plan_rest(mgk_pass *pass, plan *p)
     add(p, &pass->draw, 1, 1, sizeof(mgk_draw));
 }
 
+static void plan_cross(mgk_pass *pass, plan *p)
+{
+    const mgk_config *config = &pass->model->config;
+    const size_t real = pass->model->device->real_size, dim = (size_t)config->dim;
+    const size_t sequences = config->memory > 0 ? pass->capacity_sequences : 0;
+    const size_t rows = config->memory > 0 ? pass->capacity_rows : 0;
+    add(p, &pass->cross.lengths, sequences, 1, sizeof(int32_t));
+    add(p, &pass->cross.query, rows, pass->width, real);
+    add(p, &pass->cross.keys, sequences * pass->capacity_memory, 2 * pass->width, real);
+    add(p, &pass->cross.normed, rows, dim, real);
+    add(p, &pass->cross.sum, rows, dim, real);
+}
+
 /* Bytes of the plan, checked for overflow. */
 static mgk_status plan_bytes(const plan *p, size_t *total)
 {
@@ -146,12 +161,12 @@ static mgk_status plan_bytes(const plan *p, size_t *total)
     return STATUS_OK;
 }
 
-static void carve(const plan *p, void *memory)
+static void carve(const plan *p, void *arrays)
 {
     size_t offset = 0;
     for (size_t i = 0; i < p->count; i++) {
         size_t bytes = p->list[i].rows * p->list[i].columns * p->list[i].element;
-        void *address = bytes ? (unsigned char *)memory + offset : NULL;
+        void *address = bytes ? (unsigned char *)arrays + offset : NULL;
         memcpy(p->list[i].address, &address, sizeof(address));
         offset += (bytes + BOUNDARY - 1) / BOUNDARY * BOUNDARY;
     }
@@ -160,6 +175,8 @@ static void carve(const plan *p, void *memory)
 /* The first part of a model that runs only on devices with all_parts; NULL: none. */
 static const char *special_part(const mgk_config *config, int tokens)
 {
+    if (config->memory > 0)
+        return "attention to the output of an encoder";
     if (config->window > 0 && config->window < tokens)
         return "a sliding window";
     if (config->attention_cap > 0 || config->logit_cap > 0)
@@ -186,7 +203,8 @@ static mgk_status check_device(const mgk_model *model, int tokens)
                     model->device->name, part);
 }
 
-static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int tokens)
+static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int tokens,
+                            int memory_tokens)
 {
     const mgk_config *config = &model->config;
     TRY(check_device(model, tokens));
@@ -198,12 +216,17 @@ static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int
     if (!mgk_config_reads_tokens(config) && tokens != config->length)
         return mgk_fail(STATUS_SHAPE, "%d tokens of a %s: expected %d", tokens,
                         config->picture.patch > 0 ? "picture" : "recording", config->length);
+    if (config->memory > 0 ? memory_tokens < 1 : memory_tokens != 0)
+        return mgk_fail(STATUS_SHAPE, "a memory of %d tokens: expected %s", memory_tokens,
+                        config->memory > 0 ? "the tokens that an encoder read"
+                                           : "0 of a model without an encoder");
     if (config->dual && sequences % 2)
         return mgk_fail(STATUS_SHAPE, "%d sequences are not pairs of documents", sequences);
     pass->model = model;
     pass->capacity_sequences = (size_t)sequences;
     pass->capacity_tokens = (size_t)tokens;
     pass->capacity_rows = (size_t)sequences * (size_t)tokens;
+    pass->capacity_memory = (size_t)memory_tokens;
     pass->shifted = model->kind->keys == MGK_KEYS_SHIFTED;
     pass->width = (size_t)config->heads * (size_t)config->head_dim;
     size_t shared = (size_t)config->key_heads * (size_t)config->head_dim;
@@ -227,6 +250,7 @@ static mgk_status plan_arrays(mgk_pass *pass, plan *p, size_t *bytes)
     for (size_t l = 0; l < kept; l++)
         plan_layer(pass, &pass->layers[l], p);
     plan_rest(pass, p);
+    plan_cross(pass, p);
     return p->status == STATUS_OK ? plan_bytes(p, bytes) : p->status;
 }
 
@@ -237,8 +261,8 @@ static mgk_status allocate(mgk_pass *pass)
     mgk_status status;
     plan p = {0};
     CHECK(plan_arrays(pass, &p, &bytes));
-    CHECK(device->op->allocate(device, bytes, &pass->memory));
-    carve(&p, pass->memory);
+    CHECK(device->op->allocate(device, bytes, &pass->arrays));
+    carve(&p, pass->arrays);
     for (size_t l = kept_layers(pass); l < (size_t)pass->model->config.layers; l++)
         pass->layers[l] = pass->layers[0];
 out:
@@ -246,13 +270,14 @@ out:
     return status;
 }
 
-mgk_status mgk_pass_bytes(mgk_model *model, int sequences, int tokens, bool training, size_t *bytes)
+mgk_status mgk_pass_bytes(mgk_model *model, int sequences, int tokens, int memory_tokens,
+                          bool training, size_t *bytes)
 {
     mgk_status status;
     mgk_pass pass = {.training = training};
     plan p = {0};
     *bytes = 0;
-    CHECK(set_sizes(&pass, model, sequences, tokens));
+    CHECK(set_sizes(&pass, model, sequences, tokens, memory_tokens));
     CHECK(plan_arrays(&pass, &p, bytes));
 out:
     mgk_free(p.list);
@@ -270,7 +295,8 @@ static bool is_foreign(const mgk_config *config)
            config->logit_scale != 1 || mgk_config_has_distances(config) ||
            config->positions == MGK_POSITIONS_NONE || config->relative > 0 ||
            config->layer_groups != config->layers || config->embedding != config->dim ||
-           config->positions_skip_padding || !config->first_norm || !config->final_norm;
+           config->positions_skip_padding || !config->first_norm || !config->final_norm ||
+           config->memory > 0;
 }
 
 bool mgk_model_has_gradients(const mgk_model *model)
@@ -285,8 +311,8 @@ bool mgk_model_has_gradients(const mgk_model *model)
            (config->family == MGK_FAMILY_LM || config->classes > 0);
 }
 
-mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, bool training,
-                           mgk_pass **out)
+mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, int memory_tokens,
+                           bool training, mgk_pass **out)
 {
     mgk_status status;
     mgk_pass *pass = NULL;
@@ -295,7 +321,7 @@ mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, bool tra
         return mgk_fail(STATUS_UNSUPPORTED, "models of this architecture can be run, not trained");
     CHECK(mgk_alloc(1, sizeof(*pass), &pass));
     pass->training = training;
-    CHECK(set_sizes(pass, model, sequences, tokens));
+    CHECK(set_sizes(pass, model, sequences, tokens, memory_tokens));
     CHECK(allocate(pass));
     if (pass->far_angles)
         CHECK(mgk_alloc((size_t)sequences, sizeof(*pass->far), &pass->far));
@@ -311,8 +337,8 @@ void mgk_pass_free(mgk_pass *pass)
 {
     if (!pass)
         return;
-    if (pass->memory)
-        pass->model->device->op->release(pass->model->device, pass->memory);
+    if (pass->arrays)
+        pass->model->device->op->release(pass->model->device, pass->arrays);
     mgk_free(pass->layers);
     mgk_free(pass->far);
     mgk_free(pass);

@@ -43,7 +43,8 @@ typedef struct mgk_observed {
 
 /*
  * Computes the attention matrices, or the scores, of `count` different heads of a sample of the
- * batch to out [count, N, N]; `heads` and out are on the device. If these are all heads, and
+ * batch to out [count, N, keys], mgk_view_keys(&layer->view) of them; `heads` and out are on the
+ * device. If these are all heads, and
  * samples are requested in order, this also computes the layer's output, and the pass does not
  * compute it again. Fails as the device does.
  */
@@ -54,6 +55,7 @@ mgk_status mgk_observed_matrices(mgk_observed *layer, mgk_matrix_content content
 typedef struct mgk_observer {
     mgk_status (*layer)(void *context, mgk_observed *layer); /* NULL: not called */
     void *context;
+    bool cross; /* `layer` receives each layer's attention to the memory in place of its own */
     int layers; /* the pass ends after so many; 0: all, with the final hidden states */
     /* Receives the output [T, C] of each layer, from 0, on the device; NULL: not called, and the
      * last of `layers` computes no output. */
@@ -63,20 +65,22 @@ typedef struct mgk_observer {
 typedef struct mgk_pass mgk_pass;
 
 /*
- * Allocates a pass for batches of up to `sequences` sequences of `tokens` tokens. With `training`
- * it keeps every layer's activations, otherwise those of a single layer. Release with
- * mgk_pass_free.
+ * Allocates a pass for batches of up to `sequences` sequences of `tokens` tokens, with a memory of
+ * up to `memory_tokens` tokens each, 0 for models without. With `training` it keeps every layer's
+ * activations, otherwise those of a single layer. Release with mgk_pass_free. STATUS_UNSUPPORTED:
+ * the device lacks a part of the model, or the model cannot be trained; STATUS_SHAPE: no batch of
+ * the model has such sizes.
  */
-mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, bool training,
-                           mgk_pass **out);
+mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, int memory_tokens,
+                           bool training, mgk_pass **out);
 void mgk_pass_free(mgk_pass *pass); /* NULL is accepted */
 
 /*
  * The bytes on the device of such a pass; n times as many sequences take at most n times as much.
  * Fails as mgk_pass_create, except for a lack of memory.
  */
-mgk_status mgk_pass_bytes(mgk_model *model, int sequences, int tokens, bool training,
-                          size_t *bytes);
+mgk_status mgk_pass_bytes(mgk_model *model, int sequences, int tokens, int memory_tokens,
+                          bool training, size_t *bytes);
 
 /*
  * Copies the batch for the functions below to the device. targets (NULL: no loss follows) are
@@ -89,8 +93,18 @@ mgk_status mgk_pass_load(mgk_pass *pass, const mgk_batch *batch, const int32_t *
                          uint64_t seed, uint64_t stream);
 
 /*
- * From now on the pass leaves out the outputs of these heads: removed [L, H], which the caller
- * keeps until the next call; NULL: of none. Not with a backward pass.
+ * Sets the memory of the loaded batch, for models that have one: hidden [B, tokens, memory], the
+ * final hidden states of the encoder, on the device, and their valid tokens, lengths [B], on the
+ * host. The caller keeps `hidden` until the last forward pass over this batch; the next
+ * mgk_pass_load forgets it. STATUS_USAGE: the model has no memory; STATUS_SHAPE: more tokens than
+ * the pass has room for, or a length beyond them.
+ */
+mgk_status mgk_pass_set_memory(mgk_pass *pass, int tokens, const int32_t *lengths,
+                               const void *hidden);
+
+/*
+ * From now on the pass leaves out the outputs of these heads of the layers' own attention: removed
+ * [L, H], which the caller keeps until the next call; NULL: of none. Not with a backward pass.
  */
 void mgk_pass_remove_heads(mgk_pass *pass, const bool *removed);
 
@@ -100,7 +114,8 @@ void mgk_pass_freeze(mgk_pass *pass);
 
 /*
  * Computes the final hidden states of the batch, or stops after the last layer of the observer
- * (may be NULL); then no loss can be computed.
+ * (may be NULL); then no loss can be computed. STATUS_USAGE: the model has a memory, and the batch
+ * none, or the reverse of the observer.
  */
 mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_observer *observer);
 

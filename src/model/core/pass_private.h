@@ -15,7 +15,7 @@
  * Without gradients there are two more. With parallel blocks the feed-forward reads norm1, or
  * norm2 = LN(input), in place of LN(sum1). With branch norms, attention and feed-forward stand for
  * LN(attention) and LN(feed_forward); without pre_norm both read the sums as they are, and the
- * output is sum2.
+ * output is sum2. Attention to a memory stands between the two blocks, see cross.c.
  */
 typedef struct mgk_layer_activations {
     void *input;      /* [T, C]; output of the layer below, not owned */
@@ -36,10 +36,22 @@ typedef struct mgk_layer_activations {
     void *sum2;       /* [T, C] */
 } mgk_layer_activations;
 
+/* The memory of a batch, and the activations of one layer's attention to it: M = its tokens. */
+typedef struct mgk_cross {
+    const void *hidden; /* [B, M, K], of the caller; NULL: not set */
+    int tokens;         /* M */
+    int32_t *lengths;   /* [B] */
+    void *query;        /* [T, H·D] */
+    void *keys;         /* [B M, 2 H·D]: keys and values */
+    void *normed;       /* [T, C]: of the input, or of the sum */
+    void *sum;          /* [T, C] */
+} mgk_cross;
+
 struct mgk_pass {
     mgk_model *model;
     bool training;
     size_t capacity_sequences, capacity_tokens, capacity_rows; /* B, N, T = B N at most */
+    size_t capacity_memory;                                    /* tokens of a memory at most */
     size_t width;                                              /* H·D */
     size_t keys;      /* rows of keys in qkv: M·G·D, or G·D if shifted */
     size_t qkv_width; /* width + keys + G·D */
@@ -47,7 +59,7 @@ struct mgk_pass {
     bool turning; /* rotary positions, or heads share keys */
 
     mgk_layer_activations *layers; /* [L] */
-    void *memory;                  /* one allocation for all arrays */
+    void *arrays;                  /* one allocation for all */
     void *positions;               /* [N, E] sinusoids of the pass's N; NULL: none */
     void *angles, *local_angles;   /* [N, D] of rotary positions; NULL: none, or all alike */
     void *far_angles;              /* [N, D] of sequences of more than rotary_original tokens */
@@ -73,6 +85,7 @@ struct mgk_pass {
     void *input;     /* of a batch of pictures or sounds; else NULL */
     void *convolved; /* [B, 2 N + 2, C] of sounds, the first row of each is zeros; else NULL */
     mgk_draw *draw;  /* of dropout */
+    mgk_cross cross;
 
     const bool *removed; /* [L, H], heads without output; NULL: none */
     bool frozen;         /* a training pass leaves dropout and soft-E priors out */
@@ -115,6 +128,25 @@ static inline bool mgk_pass_has_far(const mgk_config *config)
 {
     return config->positions == MGK_POSITIONS_ROTARY && config->rotary_scaling == MGK_ROTARY_LONG;
 }
+
+/* Normalises rows [T, C] of the pass; mean and deviation [T] of layer norms. */
+mgk_status mgk_pass_norm(const mgk_pass *pass, mgk_norm map, const void *x, void *y, void *mean,
+                         void *deviation);
+
+/*
+ * The output of attention, `attended` of a layer, unless the observer, who sees it first, made it,
+ * or nobody needs it because the pass ends here. observer NULL: it is not observed.
+ */
+mgk_status mgk_pass_attend(mgk_pass *pass, mgk_observed *observed, bool ends,
+                           const mgk_observer *observer);
+
+/*
+ * cross.c: the attention of a layer to the memory. x [T, C] is the sum after the layer's own
+ * attention, normalised in post-norm models. *out [T, C] is what the feed-forward is added to; it
+ * is not computed if the pass ends here.
+ */
+mgk_status mgk_pass_cross(mgk_pass *pass, int index, bool ends, const mgk_observer *observer,
+                          const void *x, const void **out);
 
 /* The attention view of a layer. */
 mgk_attention_view mgk_pass_view(const mgk_pass *pass, const mgk_layer_activations *layer);

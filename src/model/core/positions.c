@@ -134,20 +134,21 @@ static double slope(int heads, int head)
 
 /*
  * The class of the distance of key and query (Raffel et al. 2020): the first half is of keys up to
- * the query, the second of those after it. In each half, of B classes, |distance| below B / 2 has
- * its own; longer ones share classes that grow as its logarithm, up to the limit. In single
- * precision, as published: it decides on which side of a boundary a distance is.
+ * the query, the second of those after it; of causal models all are of keys up to the query. On
+ * each side, of B classes, |distance| below B / 2 has its own; longer ones share classes that grow
+ * as its logarithm, up to the limit. In single precision, as published: it decides on which side of
+ * a boundary a distance is.
  */
 static size_t bucket_of(const mgk_config *config, double distance)
 {
-    const int half = config->buckets / 2, own = half / 2, limit = config->bucket_limit;
-    const size_t first = distance > 0 ? (size_t)half : 0;
-    distance = fabs(distance);
+    const int side = config->causal ? config->buckets : config->buckets / 2, own = side / 2;
+    const size_t first = distance > 0 && !config->causal ? (size_t)side : 0;
+    distance = distance > 0 && config->causal ? 0 : fabs(distance);
     if (distance < own)
         return first + (size_t)distance;
-    const float scale = (float)log((double)limit / own);
-    const float step = logf((float)distance / (float)own) / scale * (float)(half - own);
-    return first + (size_t)fminf((float)own + truncf(step), (float)(half - 1));
+    const float scale = (float)log((double)config->bucket_limit / own);
+    const float step = logf((float)distance / (float)own) / scale * (float)(side - own);
+    return first + (size_t)fminf((float)own + truncf(step), (float)(side - 1));
 }
 
 static double rounded(double x)

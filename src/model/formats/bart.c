@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The encoders of Hugging Face's bart and its relatives, which differ in where norms stand and in
- * their positions: learned ones, of which the first two rows of the table are not used, or
- * sinusoids, which the file may hold. Decoders are left out.
+ * The encoders and decoders of Hugging Face's bart and its relatives, which differ in where norms
+ * stand and in their positions: learned ones, of which the first two rows of the table are not
+ * used, or sinusoids, which the file may hold.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,15 +11,17 @@
 #include "model/formats/format.h"
 #include "model/formats/hugging_face.h"
 
-static const mgk_tensor_row rows[] = {
-    {.ours = "embedding.token.weight", .theirs = "shared.weight"},
-    {.ours = "embedding.position.weight", .theirs = "encoder.embed_positions.weight"},
-    {.ours = "embedding.norm.weight", .theirs = "encoder.layernorm_embedding.weight"},
-    {.ours = "embedding.norm.bias", .theirs = "encoder.layernorm_embedding.bias"},
-    {.ours = "norm.weight", .theirs = "encoder.layer_norm.weight"},
-    {.ours = "norm.bias", .theirs = "encoder.layer_norm.bias"},
-    {.ours = NULL},
-};
+#define ROWS(side)                                                                           \
+    {                                                                                        \
+        {.ours = "embedding.token.weight", .theirs = "shared.weight"},                       \
+            {.ours = "embedding.position.weight", .theirs = side ".embed_positions.weight"}, \
+            {.ours = "embedding.norm.weight", .theirs = side ".layernorm_embedding.weight"}, \
+            {.ours = "embedding.norm.bias", .theirs = side ".layernorm_embedding.bias"},     \
+            {.ours = "norm.weight", .theirs = side ".layer_norm.weight"},                    \
+            {.ours = "norm.bias", .theirs = side ".layer_norm.bias"}, {.ours = NULL},        \
+    }
+
+static const mgk_tensor_row encoder_rows[] = ROWS("encoder"), decoder_rows[] = ROWS("decoder");
 
 const mgk_tensor_row mgk_hugging_face_bart_rows[] = {
     {.ours = "attention.query.weight", .theirs = "self_attn.q_proj.weight"},
@@ -32,6 +34,16 @@ const mgk_tensor_row mgk_hugging_face_bart_rows[] = {
     {.ours = "attention.output.bias", .theirs = "self_attn.out_proj.bias"},
     {.ours = "norm1.weight", .theirs = "self_attn_layer_norm.weight"},
     {.ours = "norm1.bias", .theirs = "self_attn_layer_norm.bias"},
+    {.ours = "cross.query.weight", .theirs = "encoder_attn.q_proj.weight"},
+    {.ours = "cross.query.bias", .theirs = "encoder_attn.q_proj.bias"},
+    {.ours = "cross.key.weight", .theirs = "encoder_attn.k_proj.weight"},
+    {.ours = "cross.key.bias", .theirs = "encoder_attn.k_proj.bias"},
+    {.ours = "cross.value.weight", .theirs = "encoder_attn.v_proj.weight"},
+    {.ours = "cross.value.bias", .theirs = "encoder_attn.v_proj.bias"},
+    {.ours = "cross.output.weight", .theirs = "encoder_attn.out_proj.weight"},
+    {.ours = "cross.output.bias", .theirs = "encoder_attn.out_proj.bias"},
+    {.ours = "cross_norm.weight", .theirs = "encoder_attn_layer_norm.weight"},
+    {.ours = "cross_norm.bias", .theirs = "encoder_attn_layer_norm.bias"},
     {.ours = "feed_forward.in.weight", .theirs = "fc1.weight"},
     {.ours = "feed_forward.in.bias", .theirs = "fc1.bias"},
     {.ours = "feed_forward.out.weight", .theirs = "fc2.weight"},
@@ -41,8 +53,30 @@ const mgk_tensor_row mgk_hugging_face_bart_rows[] = {
     {.ours = NULL},
 };
 
-static const char root[] = "encoder.layers.0.self_attn.q_proj.weight";
-static const mgk_tensor_names names = {root, "encoder.layers.", mgk_hugging_face_bart_rows, rows};
+/* An encoder or decoder: its names, and its keys of config.json. */
+struct side {
+    mgk_tensor_names names;
+    const char *tokens; /* the embedding that is its own */
+    const char *layers, *heads, *hidden;
+};
+
+static const struct side encoder = {
+    .names = {"encoder.layers.0.self_attn.q_proj.weight", "encoder.layers.",
+              mgk_hugging_face_bart_rows, encoder_rows},
+    .tokens = "encoder.embed_tokens.weight",
+    .layers = "encoder_layers",
+    .heads = "encoder_attention_heads",
+    .hidden = "encoder_ffn_dim",
+};
+
+static const struct side decoder = {
+    .names = {"decoder.layers.0.self_attn.q_proj.weight", "decoder.layers.",
+              mgk_hugging_face_bart_rows, decoder_rows},
+    .tokens = "decoder.embed_tokens.weight",
+    .layers = "decoder_layers",
+    .heads = "decoder_attention_heads",
+    .hidden = "decoder_ffn_dim",
+};
 
 static const struct family {
     const char *type;
@@ -50,11 +84,12 @@ static const struct family {
     bool embedding_norm; /* a norm before the first layer */
     size_t unused;       /* rows of the table before the first position */
     bool sinusoidal;     /* the file need not hold the table */
+    int start;           /* the usual id before a target; -1: the target's last token */
 } families[] = {
-    {"bart", false, true, 2, false},
-    {"mbart", true, true, 2, false},
-    {"marian", false, false, 0, true},
-    {"pegasus", true, false, 0, true},
+    {"bart", false, true, 2, false, 2},
+    {"mbart", true, true, 2, false, -1},
+    {"marian", false, false, 0, true, 58100},
+    {"pegasus", true, false, 0, true, 0},
 };
 
 /* The row of config.json's model_type, which has been recognised. */
@@ -68,29 +103,61 @@ static const struct family *family_of(const mgk_checkpoint *checkpoint)
     return &families[0];
 }
 
-static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
-                            mgk_config *config)
+static mgk_status configure_side(const mgk_checkpoint *checkpoint, const struct side *side,
+                                 mgk_config *config)
 {
     const struct family *family = family_of(checkpoint);
     bool scaled;
-    (void)options;
-    mgk_config_defaults(MGK_FAMILY_ENCODER, config);
     strcpy(config->attention, "softmax");
     config->mixtures = 1;
-    config->classes = 0;
     config->dropout = 0;
+    config->attention_bias = true;
+    config->positions = MGK_POSITIONS_LEARNED;
     config->pre_norm = family->pre_norm;
     config->embedding_norm = family->embedding_norm;
     TRY(mgk_checkpoint_needed(checkpoint, "vocab_size", &config->vocabulary));
-    TRY(mgk_checkpoint_needed(checkpoint, "encoder_layers", &config->layers));
-    TRY(mgk_checkpoint_needed(checkpoint, "encoder_ffn_dim", &config->hidden));
-    TRY(mgk_hugging_face_heads(checkpoint, "encoder_attention_heads", "d_model", config));
+    TRY(mgk_checkpoint_needed(checkpoint, side->layers, &config->layers));
+    TRY(mgk_checkpoint_needed(checkpoint, side->hidden, &config->hidden));
+    TRY(mgk_hugging_face_heads(checkpoint, side->heads, "d_model", config));
     TRY(mgk_checkpoint_integer(checkpoint, "max_position_embeddings", 1024, &config->length));
     TRY(mgk_hugging_face_activation(checkpoint, "activation_function", "gelu",
                                     &config->activation));
     TRY(mgk_checkpoint_flag(checkpoint, "scale_embedding", false, &scaled));
     config->embedding_scale = scaled ? sqrt(config->dim) : 1;
     return mgk_hugging_face_padding(checkpoint, config);
+}
+
+static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
+                            mgk_config *config)
+{
+    (void)options;
+    mgk_config_defaults(MGK_FAMILY_ENCODER, config);
+    config->classes = 0;
+    return configure_side(checkpoint, &encoder, config);
+}
+
+static const char logits_bias[] = "final_logits_bias";
+
+/* Marian's decoder may have words of its own. */
+static mgk_status configure_decoder(const mgk_checkpoint *checkpoint,
+                                    const mgk_model_options *options, mgk_config *config)
+{
+    const struct family *family = family_of(checkpoint);
+    char prefix[MGK_TENSOR_NAME];
+    bool shared;
+    (void)options;
+    mgk_config_defaults(MGK_FAMILY_LM, config);
+    TRY(mgk_hugging_face_causal(checkpoint));
+    TRY(configure_side(checkpoint, &decoder, config));
+    TRY(mgk_checkpoint_flag(checkpoint, "share_encoder_decoder_embeddings", true, &shared));
+    if (!shared)
+        TRY(mgk_checkpoint_integer(checkpoint, "decoder_vocab_size", config->vocabulary,
+                                   &config->vocabulary));
+    config->memory = config->dim;
+    config->output_bias = mgk_checkpoint_prefix(checkpoint, logits_bias, prefix);
+    if (family->start >= 0)
+        TRY(mgk_hugging_face_start(checkpoint, family->start, config));
+    return mgk_hugging_face_decoder_output(checkpoint, NULL, config);
 }
 
 /*
@@ -111,14 +178,13 @@ static mgk_status compute_sinusoids(const mgk_checkpoint *checkpoint, const mgk_
     return STATUS_OK;
 }
 
-static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *config,
-                         const mgk_parameter *parameter, mgk_recipe *out)
+static mgk_status recipe_of(const mgk_checkpoint *checkpoint, const struct side *side,
+                            const mgk_parameter *parameter, mgk_recipe *out)
 {
     const struct family *family = family_of(checkpoint);
-    (void)config;
-    TRY(mgk_recipe_by_names(checkpoint, &names, parameter, out));
+    TRY(mgk_hugging_face_language_model(checkpoint, &side->names, NULL, parameter, out));
     if (strcmp(parameter->name, "embedding.token.weight") == 0)
-        mgk_hugging_face_encoder_tokens(checkpoint, root, out);
+        mgk_hugging_face_tokens(checkpoint, side->names.anchor, side->tokens, out);
     if (strcmp(parameter->name, "embedding.position.weight") != 0)
         return STATUS_OK;
     out->first = family->unused;
@@ -128,16 +194,48 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
     return STATUS_OK;
 }
 
+static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *config,
+                         const mgk_parameter *parameter, mgk_recipe *out)
+{
+    (void)config;
+    return recipe_of(checkpoint, &encoder, parameter, out);
+}
+
+/* The bias of logits is a matrix of one row. */
+static mgk_status recipe_of_decoder(const mgk_checkpoint *checkpoint, const mgk_config *config,
+                                    const mgk_parameter *parameter, mgk_recipe *out)
+{
+    char prefix[MGK_TENSOR_NAME] = "";
+    if (strcmp(parameter->name, "output.bias") != 0)
+        return recipe_of(checkpoint, &decoder, parameter, out);
+    mgk_checkpoint_prefix(checkpoint, logits_bias, prefix);
+    snprintf(out->name, sizeof(out->name), "%.100s%s", prefix, logits_bias);
+    out->axes = 2;
+    out->shape[0] = 1;
+    out->shape[1] = (size_t)config->vocabulary;
+    return STATUS_OK;
+}
+
 static const char *const types[] = {"bart", "mbart", "marian", "pegasus", NULL};
 static const char *const apart[] = {"classification_head", NULL};
 static const char *const beside[] = {"shared.weight", "encoder.version", NULL};
+static const char *const beside_decoder[] = {"shared.weight", "encoder.", "decoder.version", NULL};
 
 const mgk_model_format mgk_format_bart = {.name = "Hugging Face's bart and its relatives, encoders",
                                           .model_types = types,
                                           .beside = beside,
                                           .apart = apart,
-                                          .decoder = mgk_hugging_face_decoder,
-                                          .root = root,
-                                          .anchor = root,
+                                          .decoder = &mgk_format_bart_decoder,
+                                          .root = "encoder.layers.0.self_attn.q_proj.weight",
+                                          .anchor = "encoder.layers.0.self_attn.q_proj.weight",
                                           .configure = configure,
                                           .recipe = recipe};
+
+const mgk_model_format mgk_format_bart_decoder = {
+    .name = "Hugging Face's bart and its relatives, decoders",
+    .model_types = types,
+    .beside = beside_decoder,
+    .apart = apart,
+    .root = "decoder.layers.0.self_attn.q_proj.weight",
+    .configure = configure_decoder,
+    .recipe = recipe_of_decoder};

@@ -135,6 +135,18 @@ static mgk_status find_format(mgk_checkpoint *checkpoint, const mgk_model_option
     return type ? refuse_type(checkpoint, type) : refuse(checkpoint);
 }
 
+/* Replaces the format of an encoder by that of its decoder. */
+static mgk_status enter_decoder(const mgk_checkpoint *checkpoint, const mgk_model_format **format)
+{
+    char prefix[MGK_TENSOR_NAME];
+    const mgk_model_format *decoder = (*format)->decoder;
+    if (!decoder || !mgk_checkpoint_prefix(checkpoint, decoder->root, prefix))
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: has no decoder that attends to an encoder",
+                        checkpoint->path);
+    *format = decoder;
+    return STATUS_OK;
+}
+
 /*
  * Checks every recipe before allocating memory, so that a few bytes of configuration cannot request
  * terabytes.
@@ -222,6 +234,8 @@ mgk_status mgk_model_load(const char *path, const mgk_model_options *options, mg
     options = options ? options : &usual;
     CHECK(refuse_quantised(&checkpoint));
     CHECK(find_format(&checkpoint, options, &format));
+    if (options->decoder)
+        CHECK(enter_decoder(&checkpoint, &format));
     if (!format->asks && (options->head_dim || options->attention)) {
         status = mgk_fail(STATUS_USAGE, "%s: says its head dimension and attention itself", path);
         goto out;

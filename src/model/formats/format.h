@@ -16,14 +16,16 @@ typedef struct mgk_model_options {
     const char *attention; /* kind, if the tensors do not determine it; NULL: the usual kind */
     const char *part; /* "text" or "vision", if the folder has both models; NULL: usual_part; */
     const char *usual_part; /* NULL: a folder with both is refused */
+    bool decoder; /* the decoder of an encoder-decoder model, see mgk_config.memory, in place of its
+                     encoder */
 } mgk_model_options;
 
 typedef struct mgk_model_format {
     const char *name;               /* for people */
     const char *const *model_types; /* [·, NULL]: of config.json; NULL: `matches` decides */
     const char *const *beside;      /* [·, NULL]: name parts of redundant tensors; or NULL */
-    const char *const *apart;   /* [·, NULL]: words in the names of heads, see unused.h; or NULL */
-    const char *const *decoder; /* [·, NULL]: the same of a decoder that is not run; or NULL */
+    const char *const *apart; /* [·, NULL]: words in the names of heads, see unused.h; or NULL */
+    const struct mgk_model_format *decoder; /* of the same files, whose encoder this is; or NULL */
     const char *root; /* a tensor of all models, under the name of the model's module; or NULL */
     bool asks;        /* uses the options; other formats refuse them */
     /* The assumptions about the model, for people; "": none. NULL: never any. */
@@ -44,7 +46,8 @@ typedef struct mgk_model_format {
  * release with mgk_model_free. model->remark names unused tensors and assumptions. Without a device
  * (NULL) only headers and configuration are read and checked, not the weights. STATUS_USAGE:
  * options that contradict the files; STATUS_IO: the file cannot be read; STATUS_FORMAT: no format
- * matches, or the file is malformed; STATUS_UNSUPPORTED: an unknown kind of model or attention;
+ * matches, or the file is malformed; STATUS_UNSUPPORTED: an unknown kind of model or attention, or
+ * the wanted decoder does not exist;
  * STATUS_SHAPE: a tensor is missing or has another shape; STATUS_NUMERIC: a weight is not finite.
  */
 mgk_status mgk_model_load(const char *path, const mgk_model_options *options, mgk_device *device,
@@ -93,7 +96,10 @@ extern const mgk_model_format mgk_format_clip_vision; /* clip: its model of pict
 extern const mgk_model_format mgk_format_clip_text;   /* and of text; the encoders of */
 extern const mgk_model_format mgk_format_t5;          /* t5, */
 extern const mgk_model_format mgk_format_bart;        /* bart, mbart, marian, pegasus, */
-extern const mgk_model_format mgk_format_whisper;     /* whisper */
+extern const mgk_model_format mgk_format_whisper;     /* whisper; */
+/* and their decoders, which those of the encoders name */
+extern const mgk_model_format mgk_format_t5_decoder, mgk_format_bart_decoder,
+    mgk_format_whisper_decoder;
 
 /*
  * Reads the tensors prefix + name of a file of mgk_model_save to host float64 [parameters.total].

@@ -132,6 +132,27 @@ mgk_status mgk_hugging_face_output(const mgk_checkpoint *checkpoint, const char 
     return STATUS_OK;
 }
 
+mgk_status mgk_hugging_face_decoder_output(const mgk_checkpoint *checkpoint, const char *output,
+                                           mgk_config *config)
+{
+    char name[MGK_TENSOR_NAME];
+    TRY(mgk_hugging_face_output(checkpoint, output, true, config));
+    output_name(checkpoint, output, name);
+    if (mgk_tensors_find(checkpoint->tensors, name))
+        config->tied = false;
+    return STATUS_OK;
+}
+
+mgk_status mgk_hugging_face_start(const mgk_checkpoint *checkpoint, int usual, mgk_config *config)
+{
+    static const char key[] = "decoder_start_token_id";
+    TRY(mgk_checkpoint_integer(checkpoint, key, usual, &config->start));
+    if (config->start >= 0 && config->start < config->vocabulary)
+        return STATUS_OK;
+    return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is %d, expected 0 to %d", checkpoint->config_path,
+                    key, config->start, config->vocabulary - 1);
+}
+
 mgk_status mgk_hugging_face_language_model(const mgk_checkpoint *checkpoint,
                                            const mgk_tensor_names *names, const char *output,
                                            const mgk_parameter *parameter, mgk_recipe *out)
@@ -146,13 +167,10 @@ mgk_status mgk_hugging_face_language_model(const mgk_checkpoint *checkpoint,
     return STATUS_OK;
 }
 
-const char *const mgk_hugging_face_decoder[] = {"decoder", "lm_head", "proj_out",
-                                                "final_logits_bias", NULL};
-
-void mgk_hugging_face_encoder_tokens(const mgk_checkpoint *checkpoint, const char *anchor,
-                                     mgk_recipe *out)
+void mgk_hugging_face_tokens(const mgk_checkpoint *checkpoint, const char *anchor, const char *own,
+                             mgk_recipe *out)
 {
-    static const char own[] = "encoder.embed_tokens.weight", shared[] = "shared.weight";
+    static const char shared[] = "shared.weight";
     char prefix[MGK_TENSOR_NAME] = "";
     mgk_checkpoint_prefix(checkpoint, anchor, prefix);
     snprintf(out->name, sizeof(out->name), "%.100s%s", prefix,

@@ -47,18 +47,26 @@ mgk_status mgk_hugging_face_language_model(const mgk_checkpoint *checkpoint,
                                            const mgk_tensor_names *names, const char *output,
                                            const mgk_parameter *parameter, mgk_recipe *out);
 
-/* For mgk_model_format.decoder: words in the names of a decoder's tensors, and of its output's. */
-extern const char *const mgk_hugging_face_decoder[];
+/*
+ * For the decoder of an encoder-decoder model. Sets the output layer: the tensor `output` (a
+ * constant; NULL: "lm_head.weight") if the file has it, else the embedding, unless config.json says
+ * that they are not tied; then the model is a causal encoder, as above.
+ */
+mgk_status mgk_hugging_face_decoder_output(const mgk_checkpoint *checkpoint, const char *output,
+                                           mgk_config *config);
+
+/* Sets the id before the target's tokens: "decoder_start_token_id", or `usual`. */
+mgk_status mgk_hugging_face_start(const mgk_checkpoint *checkpoint, int usual, mgk_config *config);
 
 /* The tensors of layers of bart and its relatives. */
 extern const mgk_tensor_row mgk_hugging_face_bart_rows[];
 
 /*
- * Names the tensor of the encoder's token embedding: its own, "encoder.embed_tokens.weight", or
- * that which it shares with the decoder, "shared.weight"; equal where files have both. `anchor` is
- * that of all names.
+ * Names the tensor of the token embedding of an encoder or decoder: its own, such as
+ * "encoder.embed_tokens.weight", a constant, or "shared.weight" of both; equal where files have
+ * both. `anchor` is that of all names.
  */
-void mgk_hugging_face_encoder_tokens(const mgk_checkpoint *checkpoint, const char *anchor,
-                                     mgk_recipe *out);
+void mgk_hugging_face_tokens(const mgk_checkpoint *checkpoint, const char *anchor, const char *own,
+                             mgk_recipe *out);
 
 #endif

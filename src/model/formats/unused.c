@@ -26,6 +26,10 @@ static const buffer_row buffers[] = {
 static const char *const heads[] = {"pooler",     "classifier",  "cls",        "score",
                                     "qa_outputs", "predictions", "mask_token", NULL};
 
+/* Words in the names of a decoder that is not run, and of its output. */
+static const char *const decoder_words[] = {"decoder", "lm_head", "proj_out", "final_logits_bias",
+                                            NULL};
+
 /* Whether the whole words of `parts`, "attn.bias", stand between dots in a name. */
 static bool has_parts(const char *name, const char *parts)
 {
@@ -67,7 +71,7 @@ static bool is_outside(const mgk_checkpoint *checkpoint, const char *root, const
 /* Whether the tensor is part of a decoder that is not run, which has a remark of its own. */
 static bool is_decoder(const mgk_model_format *format, const char *name)
 {
-    return has_any(name, format->decoder);
+    return format->decoder && has_any(name, decoder_words);
 }
 
 /* Whether the tensor is left out with a remark. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The encoder of Hugging Face's whisper: two convolutions make tokens of a recording's log-mel
+ * Hugging Face's whisper. In the encoder two convolutions make tokens of a recording's log-mel
  * frames, stored positions are added, and pre-norm layers follow, whose keys have no bias.
- * preprocessor_config.json says how frames are made. The decoder is left out.
+ * preprocessor_config.json says how frames are made. The decoder of words has learned positions and
+ * the same layers.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,8 +24,20 @@ static const mgk_tensor_row rows[] = {
     {.ours = NULL},
 };
 
+static const mgk_tensor_row decoder_rows[] = {
+    {.ours = "embedding.token.weight", .theirs = "decoder.embed_tokens.weight"},
+    {.ours = "embedding.position.weight", .theirs = "decoder.embed_positions.weight"},
+    {.ours = "norm.weight", .theirs = "decoder.layer_norm.weight"},
+    {.ours = "norm.bias", .theirs = "decoder.layer_norm.bias"},
+    {.ours = NULL},
+};
+
 static const char root[] = "encoder.layers.0.self_attn.q_proj.weight";
+static const char decoder_root[] = "decoder.layers.0.self_attn.q_proj.weight";
 static const mgk_tensor_names names = {root, "encoder.layers.", mgk_hugging_face_bart_rows, rows};
+
+static const mgk_tensor_names decoder_names = {decoder_root, "decoder.layers.",
+                                               mgk_hugging_face_bart_rows, decoder_rows};
 
 /* Frames of numbers that preprocessor_config.json describes; without it, of 30 s at 16 kHz. */
 static mgk_status read_frames(const mgk_checkpoint *file, mgk_config *config)
@@ -93,6 +107,38 @@ static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_op
     return configure_sound(checkpoint, config);
 }
 
+static const char output[] = "proj_out.weight";
+
+static mgk_status configure_decoder(const mgk_checkpoint *checkpoint,
+                                    const mgk_model_options *options, mgk_config *config)
+{
+    enum { START = 50257 }; /* "<|startoftranscript|>" of the English models */
+    bool scaled;
+    (void)options;
+    mgk_config_defaults(MGK_FAMILY_LM, config);
+    strcpy(config->attention, "softmax");
+    config->mixtures = 1;
+    config->dropout = 0;
+    config->attention_bias = true;
+    config->pre_norm = true;
+    config->positions = MGK_POSITIONS_LEARNED;
+    config->output_bias = false;
+    TRY(mgk_hugging_face_causal(checkpoint));
+    TRY(mgk_checkpoint_needed(checkpoint, "vocab_size", &config->vocabulary));
+    TRY(mgk_checkpoint_needed(checkpoint, "decoder_layers", &config->layers));
+    TRY(mgk_checkpoint_needed(checkpoint, "decoder_ffn_dim", &config->hidden));
+    TRY(mgk_hugging_face_heads(checkpoint, "decoder_attention_heads", "d_model", config));
+    TRY(mgk_hugging_face_activation(checkpoint, "activation_function", "gelu",
+                                    &config->activation));
+    TRY(mgk_checkpoint_integer(checkpoint, "max_target_positions", 448, &config->length));
+    TRY(mgk_checkpoint_flag(checkpoint, "scale_embedding", false, &scaled));
+    config->embedding_scale = scaled ? sqrt(config->dim) : 1;
+    config->memory = config->dim;
+    TRY(mgk_hugging_face_padding(checkpoint, config));
+    TRY(mgk_hugging_face_start(checkpoint, START, config));
+    return mgk_hugging_face_decoder_output(checkpoint, output, config);
+}
+
 /* values [C, 3, in], or NULL, of a tensor [C, in, 3]. */
 static mgk_status compute_convolution(const mgk_checkpoint *checkpoint, const mgk_config *config,
                                       const mgk_recipe *recipe, const mgk_parameter *parameter,
@@ -131,13 +177,34 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
     return STATUS_OK;
 }
 
+static mgk_status recipe_of_decoder(const mgk_checkpoint *checkpoint, const mgk_config *config,
+                                    const mgk_parameter *parameter, mgk_recipe *out)
+{
+    int layer;
+    const char *name = mgk_layer_of_name(parameter->name, &layer);
+    (void)config;
+    TRY(mgk_hugging_face_language_model(checkpoint, &decoder_names, output, parameter, out));
+    if (strcmp(name, "attention.key.bias") == 0 || strcmp(name, "cross.key.bias") == 0)
+        *out = (mgk_recipe){.compute = mgk_recipe_zeros};
+    return STATUS_OK;
+}
+
 static const char *const types[] = {"whisper", NULL};
+static const char *const beside_decoder[] = {"encoder.", NULL};
 static const char *const apart[] = {"projector", "layer_weights", NULL};
 
 const mgk_model_format mgk_format_whisper = {.name = "Hugging Face's whisper, its encoder",
                                              .model_types = types,
                                              .apart = apart,
-                                             .decoder = mgk_hugging_face_decoder,
+                                             .decoder = &mgk_format_whisper_decoder,
                                              .root = root,
                                              .configure = configure,
                                              .recipe = recipe};
+
+const mgk_model_format mgk_format_whisper_decoder = {.name = "Hugging Face's whisper, its decoder",
+                                                     .model_types = types,
+                                                     .beside = beside_decoder,
+                                                     .apart = apart,
+                                                     .root = decoder_root,
+                                                     .configure = configure_decoder,
+                                                     .recipe = recipe_of_decoder};
