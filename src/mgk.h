@@ -116,8 +116,12 @@ typedef struct mgk_job {
     const char *attention;
     const char *command; /* recorded in outputs; NULL: not known */
     mgk_watcher watcher;
-    /* "text" or "vision": which model of a folder that has both (clip, siglip); NULL (default): the
-     * one that reads the input */
+    /*
+     * A part of a model. "text" or "vision": which model of a folder that has both (clip, siglip);
+     * NULL (default): the one that reads the input. Of an encoder-decoder model (t5, bart, whisper,
+     * ...) "encoder" (default), "decoder": the decoder's attention to itself, or "cross": its
+     * attention to the encoder's output.
+     */
     const char *part;
     void *reserved[3];
 } mgk_job;
@@ -159,6 +163,16 @@ typedef struct mgk_input {
     const char *const *strings;
     const size_t *string_sizes;
     size_t string_count;
+    /*
+     * What the decoder of an encoder-decoder model writes, needed by the parts "decoder" and
+     * "cross" of the job alone: a file with a line, not blank, for each line of `text` (with
+     * `lines`) or each recording of `audio`; with `tokens` ids of that form, as labels. With
+     * `strings` texts in memory, [string_count]. The decoder reads its start token and all tokens
+     * but the last.
+     */
+    const char *target;
+    const char *const *target_strings;
+    const size_t *target_sizes; /* in bytes, [string_count]; NULL: each ends with a 0 */
     void *reserved[4];
 } mgk_input;
 
@@ -283,12 +297,31 @@ typedef struct mgk_network_shape {
     const char *attention; /* owned by the network */
     int layers, heads, head_dim, dim, length, mixtures, vocabulary;
     bool causal;
-    int padding; /* the id that pads sequences at their end; -1: none */
-    int reserved[7];
+    int padding;     /* the id that pads sequences at their end; -1: none */
+    bool has_source; /* the part "decoder" or "cross": mgk_network_encode comes before attention */
+    bool cross;      /* the part "cross": matrices are [count, tokens of the source] */
+    int reserved[6];
 } mgk_network_shape;
 
 /* All 0 for NULL. */
 MGK_API mgk_network_shape mgk_network_shape_of(const mgk_network *network);
+
+/*
+ * For a decoder, the parts "decoder" and "cross" of a job: runs the encoder on a source of `count`
+ * token ids. The functions below then take the decoder's ids. MGK_USAGE: no decoder, or ids out of
+ * range.
+ */
+MGK_API mgk_result mgk_network_encode(mgk_network *network, const int32_t *source, int count);
+
+/* A decoder's encoder, which tokenises the source; owned by the network. NULL: no decoder. */
+MGK_API mgk_network *mgk_network_encoder(mgk_network *network);
+
+/*
+ * Makes what a decoder reads of the tokens that it writes, labels ids [*count], in place: its start
+ * token, then all labels but the last; without a start token the last label comes first (mbart).
+ * Labels that begin with the start token only lose the last one. MGK_USAGE: no decoder.
+ */
+MGK_API mgk_result mgk_network_shift(const mgk_network *network, int32_t *ids, int *count);
 
 /*
  * Runs one sequence of `count` token ids and writes the attention matrix of one layer and head into

@@ -42,6 +42,8 @@ def dump(
     precision: str = "single",
     device: str = "auto",
     threads: int = 0,
+    part: str | None = None,
+    targets: Texts | None = None,
     progress: Follow = None,
 ) -> None:
     """Write attention of texts into a file of HDF5, which `open`, `ranks` and others read.
@@ -61,15 +63,16 @@ def dump(
         0 to 9.
     force : bool
         Replace a file.
-    precision, device, threads, progress
+    precision, device, threads, part, targets, progress
         As for `attention`.
     """
+    part = _inputs.part_of(model, part)
     if isinstance(model, Model):
         precision, model = model.precision, model.path
-    with _inputs.texts(texts, attention_mask, length) as source:
+    with _inputs.texts(texts, attention_mask, length, targets) as source:
         o = options(
             "mgk_dump_options",
-            job=_inputs.job(device, threads, force=force),
+            job=_inputs.job(device, threads, force=force, part=part),
             model=model,
             input=source,
             layers=layers,

@@ -11,7 +11,7 @@ import numpy as np
 
 from ._arrays import is_array, matrices
 from ._library import fill, keep, types
-from ._model import Model, ids_of, is_double, texts_of
+from ._model import Model, ids_of, is_double, targets_of, texts_of
 
 
 def whole(value, what):
@@ -25,30 +25,51 @@ def whole(value, what):
     return number
 
 
-def job(device, threads, seed=0, force=False):
+def job(device, threads, seed=0, force=False, part=None):
     """An mgk_job."""
-    return fill(types["mgk_job"](), device=device, threads=threads, seed=seed, force=force)
+    return fill(
+        types["mgk_job"](), device=device, threads=threads, seed=seed, force=force, part=part
+    )
+
+
+def part_of(model, part):
+    """The part of a model: its own, if it is in memory."""
+    if isinstance(model, Model):
+        if part is not None:
+            raise ValueError("part: a Model has its own")
+        return model.part
+    return part
+
+
+def _strings(source, texts, strings, sizes):
+    """Set two fields of a structure to texts and their sizes in bytes."""
+    data = [text.encode("utf-8") for text in texts]
+    pointers = (c.c_char_p * len(data))(*data)
+    numbers = (c.c_size_t * len(data))(*map(len, data))
+    keep(source, data, pointers, numbers)
+    setattr(source, strings, c.cast(pointers, c.POINTER(c.c_char_p)))
+    setattr(source, sizes, c.cast(numbers, c.POINTER(c.c_size_t)))
 
 
 @contextlib.contextmanager
-def texts(texts, mask, length):
-    """An mgk_input of texts, or of token ids, which pass through a file."""
+def texts(texts, mask, length, targets=None):
+    """An mgk_input of texts, or of token ids, which pass through files; of targets, too."""
     texts = texts_of(texts, mask)
+    targets = targets_of(targets, texts)
     source = types["mgk_input"]()
     with contextlib.ExitStack() as stack:
         if all(isinstance(text, str) for text in texts):
-            data = [text.encode("utf-8") for text in texts]
-            strings = (c.c_char_p * len(data))(*data)
-            sizes = (c.c_size_t * len(data))(*map(len, data))
-            keep(source, data, strings, sizes)
-            source.strings = c.cast(strings, c.POINTER(c.c_char_p))
-            source.string_sizes = c.cast(sizes, c.POINTER(c.c_size_t))
-            source.string_count = len(data)
+            _strings(source, texts, "strings", "string_sizes")
+            source.string_count = len(texts)
+            if targets is not None:
+                _strings(source, targets, "target_strings", "target_sizes")
         else:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mgk-"))
-            source_path = os.path.join(folder, "tokens.npy")
-            np.save(source_path, _padded(texts))
-            fill(source, tokens=source_path)
+            for field, ids in (("tokens", texts), ("target", targets)):
+                if ids is not None:
+                    path = os.path.join(folder, field + ".npy")
+                    np.save(path, _padded(ids))
+                    fill(source, **{field: path})
         fill(source, samples=len(texts), length=length)
         yield source
 
@@ -91,7 +112,7 @@ def _arrays(x, about):
 
 
 @contextlib.contextmanager
-def inputs(x, given, dataset, precision, length, about):
+def inputs(x, given, dataset, precision, length, about, targets=None):
     """Yield the fields of an option structure that name the inputs.
 
     Parameters
@@ -101,6 +122,8 @@ def inputs(x, given, dataset, precision, length, about):
         Texts, for models.
     about : dict
         axes, attention_mask, lengths and allow_half, of arrays.
+    targets : list of str, or ids, or None
+        Of decoders.
     """
     if isinstance(x, Model):
         precision, x = x.precision, x.path
@@ -109,9 +132,11 @@ def inputs(x, given, dataset, precision, length, about):
         if paths is None:
             raise TypeError("texts: only models read texts, and a model is given by its path")
         _refuse(about, "texts", ("axes", "lengths"))
-        with texts(given, about["attention_mask"], length) as source:
+        with texts(given, about["attention_mask"], length, targets) as source:
             yield {"models": paths, "input": source, "double_precision": is_double(precision)}
         return
+    if targets is not None:
+        raise ValueError("targets: only models with texts have them")
     if length is not None:
         raise ValueError(
             "length: only texts have one; say which tokens of an array are valid by lengths"

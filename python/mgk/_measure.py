@@ -43,6 +43,8 @@ def ranks(
     precision: str = "single",
     device: str = "auto",
     threads: int = 0,
+    part: str | None = None,
+    targets: Texts | None = None,
     progress: Follow = None,
 ) -> Table:
     """Numerical ranks of attention matrices: how many singular values reach a threshold.
@@ -87,9 +89,9 @@ def ranks(
     output : path, optional
         Write the table, too: .csv, .json or .h5; `spectrum` keeps singular values in .h5, `resume`
         continues a run that was interrupted, `force` replaces a file.
-    precision, device, threads
+    precision, device, threads, part
         As for `Model`.
-    progress
+    targets, progress
         As for `attention`.
 
     Returns
@@ -111,13 +113,13 @@ def ranks(
         "lengths": lengths,
         "allow_half": allow_half,
     }
-    with _inputs.inputs(x, texts, dataset, precision, length, about) as fields:
+    with _inputs.inputs(x, texts, dataset, precision, length, about, targets) as fields:
         models = fields.pop("models", None)
         if models and len(models) > 1:
             raise ValueError("one model at a time: call this once for each")
         o = options(
             "mgk_rank_options",
-            job=_inputs.job(device, threads, seed, force),
+            job=_inputs.job(device, threads, seed, force, _inputs.part_of(x, part)),
             model=models and models[0],
             thresholds=threshold,
             relative=relative,
@@ -171,13 +173,16 @@ def diversity(
     precision: str = "single",
     device: str = "auto",
     threads: int = 0,
+    part: str | None = None,
+    targets: Texts | None = None,
     progress: Follow = None,
 ) -> Table:
     """Measures of how diverse, or how redundant, heads are.
 
     Parameters
     ----------
-    x, texts, axes, attention_mask, lengths, layers, length, dataset, precision, device, threads
+    x, texts, axes, attention_mask, lengths, layers, length, dataset
+    precision, device, threads, part, targets
         As for `ranks`; several models may run on the same texts.
     measures : str or list of str, optional
         Names of measures, see `measures`; "all"; by default those that are quick.
@@ -218,14 +223,14 @@ def diversity(
     }
     with (
         tempfile.TemporaryDirectory(prefix="mgk-") as folder,
-        _inputs.inputs(x, texts, dataset, precision, length, about) as fields,
+        _inputs.inputs(x, texts, dataset, precision, length, about, targets) as fields,
     ):
         hidden = per_sample and output is None
         if hidden:
             output = os.path.join(folder, "samples.csv")
         o = options(
             "mgk_diversity_options",
-            job=_inputs.job(device, threads, seed, force),
+            job=_inputs.job(device, threads, seed, force, _inputs.part_of(x, part)),
             measures=measures,
             causal=causal,
             compare=compare,

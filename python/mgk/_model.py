@@ -73,6 +73,18 @@ def texts_of(texts, mask=None):
     return texts if mask is None else _unpadded(texts, mask)
 
 
+def targets_of(targets, texts):
+    """A list of what a decoder writes, one for each text and of the same kind, or None."""
+    if targets is None:
+        return None
+    targets = texts_of(targets)
+    if len(targets) != len(texts):
+        raise ValueError(f"targets: {len(targets)} for {len(texts)} texts")
+    if {isinstance(one, str) for one in texts} != {isinstance(one, str) for one in targets}:
+        raise TypeError("targets: expected str for texts, token ids for ids")
+    return targets
+
+
 def _unpadded(texts, mask):
     """The ids where the mask is 1: a block in each row."""
     if hasattr(mask, "detach"):
@@ -124,6 +136,9 @@ class Model:
         'auto', 'cpu', 'cuda' or 'cuda:N'.
     threads : int
         0: all cores.
+    part : {'text', 'vision', 'encoder', 'decoder', 'cross'}, optional
+        'text' or 'vision' of a folder that has both, as clip's. Of an encoder-decoder model the
+        encoder (default), the decoder's attention to itself, or its attention to the encoder.
 
     Examples
     --------
@@ -142,11 +157,13 @@ class Model:
         precision: str = "single",
         device: str = "auto",
         threads: int = 0,
+        part: str | None = None,
     ):
         self._address = c.c_void_p()
         self.precision = precision
         self.path = path
-        job = fill(types["mgk_job"](), device=device, threads=threads)
+        self.part = part
+        job = fill(types["mgk_job"](), device=device, threads=threads, part=part)
         check(
             "mgk_network_open",
             text_of(path, "model"),
@@ -154,6 +171,9 @@ class Model:
             is_double(precision),
             c.byref(self._address),
         )
+        self._describe()
+
+    def _describe(self):
         shape = call("mgk_network_shape_of", self._address)
         #: The kind of attention: "softmax", "mgk", …
         self.kind = shape.attention.decode()
@@ -163,10 +183,14 @@ class Model:
         self.vocabulary = shape.vocabulary
         self.causal = shape.causal
         self._padding = shape.padding
+        self._cross = shape.cross
+        self._source = _Encoder(self) if shape.has_source else None
 
     def close(self) -> None:
         """Release the memory of the model."""
         address, self._address = getattr(self, "_address", None), c.c_void_p()
+        if getattr(self, "_source", None):
+            self._source._address = c.c_void_p()
         if address:
             call("mgk_network_close", address)
 
@@ -241,15 +265,37 @@ class Model:
             warn(f"{cut} of {len(ids)} {what} cut to {most} tokens")
         return ids
 
-    def _attention(self, ids, layers, heads):
-        """Attention [L, H, N, N] of token ids, float64."""
+    def _pairs(self, texts, targets, length):
+        """The source's ids, or None, and the ids that are run, of each text."""
+        targets = targets_of(targets, texts)
+        if self._source is None:
+            if targets is not None:
+                raise ValueError("targets: they belong to the parts 'decoder' and 'cross'")
+            return [(None, ids) for ids in self._all_ids(texts, length)]
+        if targets is None:
+            raise ValueError(f"part {self.part!r} needs targets: what the decoder writes")
+        sources = self._source._all_ids(texts, length)
+        return list(zip(sources, [self._shifted(ids) for ids in self._all_ids(targets, length)]))
+
+    def _shifted(self, ids):
+        """What the decoder reads to write these ids."""
+        ids, count = ids.copy(), c.c_int(ids.size)
+        place = ids.ctypes.data_as(c.POINTER(c.c_int32))
+        check("mgk_network_shift", self._address, place, c.byref(count))
+        return ids[: count.value]
+
+    def _attention(self, ids, layers, heads, source=None):
+        """Attention [L, H, N, N] of token ids, float64; of a source [L, H, N, M]."""
+        if source is not None:
+            place = source.ctypes.data_as(c.POINTER(c.c_int32))
+            check("mgk_network_encode", self._address, place, source.size)
         layers, layer_count = _numbers(layers, "layers")
         heads, head_count = _numbers(heads, "heads")
         shape = (
             layer_count or self.layers,
             head_count or self.heads,
             ids.size,
-            ids.size,
+            source.size if self._cross else ids.size,
         )
         out = np.empty(shape)
         check(
@@ -277,42 +323,64 @@ class Model:
         self,
         texts: Texts,
         *,
+        targets: Texts | None = None,
         layers: Numbers | None = None,
         heads: Numbers | None = None,
         length: int | None = None,
         attention_mask: Array | None = None,
     ) -> Iterator[Sample]:
         """Yield a `Sample` for each text; memory does not grow with their number."""
-        for ids in self._all_ids(texts_of(texts, attention_mask), _length(length)):
-            yield Sample(ids, self._attention(ids, layers, heads).astype(self._dtype))
+        pairs = self._pairs(texts_of(texts, attention_mask), targets, _length(length))
+        for source, ids in pairs:
+            matrices = self._attention(ids, layers, heads, source)
+            yield Sample(ids, matrices.astype(self._dtype))
 
     def attention(
         self,
         texts: Texts,
         *,
+        targets: Texts | None = None,
         layers: Numbers | None = None,
         heads: Numbers | None = None,
         length: int | None = None,
         attention_mask: Array | None = None,
         return_lengths: bool = False,
         progress: Follow = None,
-    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+    ) -> np.ndarray | tuple[np.ndarray, ...]:
         """Attention of all texts, as `mgk.attention` gives it."""
-        ids = self._all_ids(texts_of(texts, attention_mask), _length(length))
-        lengths = np.array([i.size for i in ids], np.int32)
+        pairs = self._pairs(texts_of(texts, attention_mask), targets, _length(length))
+        lengths = np.array([ids.size for _, ids in pairs], np.int32)
+        keys = np.array([s.size for s, _ in pairs], np.int32) if self._cross else lengths
         follower = Progress(progress, "attention")
-        tokens, out = lengths.max(), None
+        out = None
         try:
-            for sample, tokens_ in enumerate(ids):
-                matrices = self._attention(tokens_, layers, heads)
+            for sample, (source, ids) in enumerate(pairs):
+                matrices = self._attention(ids, layers, heads, source)
                 if out is None:
-                    out = np.zeros((len(ids), *matrices.shape[:2], tokens, tokens), self._dtype)
-                out[sample, :, :, : tokens_.size, : tokens_.size] = matrices
-                follower.take(sample + 1, len(ids), "", False, False)
+                    room = (len(pairs), *matrices.shape[:2], lengths.max(), keys.max())
+                    out = np.zeros(room, self._dtype)
+                out[sample, :, :, : lengths[sample], : keys[sample]] = matrices
+                follower.take(sample + 1, len(pairs), "", False, False)
                 follower.show()
         finally:
             follower.close()
-        return (out, lengths) if return_lengths else out
+        if not return_lengths:
+            return out
+        return (out, lengths, keys) if self._cross else (out, lengths)
+
+
+class _Encoder(Model):
+    """The encoder of a decoder, which tokenises the source; the decoder owns its memory."""
+
+    def __init__(self, decoder):
+        self._address = c.c_void_p(call("mgk_network_encoder", decoder._address))
+        self.precision, self.path, self.part = decoder.precision, decoder.path, "encoder"
+        self._describe()
+
+    def close(self) -> None:
+        self._address = c.c_void_p()
+
+    __del__ = close
 
 
 def attention(
@@ -326,9 +394,11 @@ def attention(
     precision: str = "single",
     device: str = "auto",
     threads: int = 0,
+    part: str | None = None,
+    targets: Texts | None = None,
     return_lengths: bool = False,
     progress: Follow = None,
-) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+) -> np.ndarray | tuple[np.ndarray, ...]:
     """Attention matrices of texts.
 
     Parameters
@@ -347,8 +417,11 @@ def attention(
     attention_mask : array, optional
         1 for tokens and 0 for padding, as tokenizers give it, with one block of ones in each row.
         Padding is left out: with padding on the left, rows and columns move to the front.
-    device, threads
+    device, threads, part
         As for `Model`, which has its own.
+    targets : list of str, or token ids, optional
+        For part 'decoder' or 'cross': what the decoder writes for each text. It reads its start
+        token and all tokens of the target but the last.
     return_lengths : bool
         Return the number of tokens of each text, too.
     progress : None, bool or callable
@@ -360,7 +433,8 @@ def attention(
         Entry [s, l, h, i, j] is the weight that token i gives to token j in head h of layer l of
         text s. N is that of the longest text; after the end of a shorter one entries are 0.
     lengths : ndarray [S]
-        Only with return_lengths.
+        Only with return_lengths; with part 'cross' the tokens of targets [S], then those of texts
+        [S]. There matrices are [targets' tokens, texts' tokens].
 
     See Also
     --------
@@ -376,10 +450,13 @@ def attention(
     1.0
     """
     if not isinstance(model, Model):
-        with Model(model, precision=precision, device=device, threads=threads) as opened:
+        with Model(
+            model, precision=precision, device=device, threads=threads, part=part
+        ) as opened:
             return attention(
                 opened,
                 texts,
+                targets=targets,
                 layers=layers,
                 heads=heads,
                 length=length,
@@ -387,8 +464,11 @@ def attention(
                 return_lengths=return_lengths,
                 progress=progress,
             )
+    if part is not None:
+        raise ValueError("part: a Model has its own")
     return model.attention(
         texts,
+        targets=targets,
         layers=layers,
         heads=heads,
         length=length,

@@ -28,7 +28,7 @@ static mgk_status check_options(const mgk_dump_options *o)
     unsigned known = 2 * MGK_SAVE_WEIGHTS - 1;
     if (!o->model || !o->output)
         return mgk_fail(STATUS_USAGE, "a model and an output file are needed");
-    TRY(mgk_input_check(&o->input));
+    TRY(mgk_input_check(&o->input, o->job.part));
     if (o->save == 0 || o->save & ~known)
         return mgk_fail(STATUS_USAGE, "no object to save, or an unknown one");
     if (o->compress < 0 || o->compress > 9)
@@ -82,6 +82,7 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
         .layers = (int32_t)dump->layer_count,
         .heads = (int32_t)dump->head_count,
         .tokens = run->tokens,
+        .key_tokens = run->cross ? run->memory->tokens : 0,
         .mixtures = config->mixtures,
         .head_dim = config->head_dim,
         .model_dim = config->dim,
@@ -92,7 +93,9 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
         .objects = dump->objects,
         .token_text = run->text,
         .priors_per_key = config->prior_shape == MGK_PRIOR_POSITION,
-        .causal = config->causal,
+        .causal = mgk_model_run_is_causal(run),
+        .cross = run->cross,
+        .part = run->part,
         .row_normalized = config->row_normalized && config->normalizer_epsilon == 0,
         .training_step = run->model->step,
         .software = "mgk " MGK_VERSION,
@@ -171,6 +174,9 @@ static mgk_status dump_attention(const mgk_dump_options *o, mgk_dump_summary *su
                              &dump.layers, &dump.layer_count));
     CHECK(mgk_choose_numbers("head", o->heads, o->head_count, run.model->config.heads, &dump.heads,
                              &dump.head_count));
+    if (run.cross && o->save & MGK_SAVE_WEIGHTS)
+        CHECK(mgk_fail(STATUS_UNSUPPORTED,
+                       "part \"cross\": the weights of this attention are not exported"));
     dump.objects = chosen_objects(o->save, run.model);
     CHECK(mgk_dump_plan(&dump, omp_get_num_procs()));
     if (o->perplexity)

@@ -12,6 +12,7 @@
 #include "run/arguments.h"
 #include "run/input.h"
 #include "run/job.h"
+#include "run/target.h"
 
 struct mgk_network {
     mgk_device *device;
@@ -22,6 +23,13 @@ struct mgk_network {
     int32_t *heads; /* the chosen heads on the device, room for [H] */
     char *path;
     mgk_tokenizer *tokenizer; /* NULL until the first text, and for models of bytes */
+
+    /* Of a decoder: its encoder, on the same device; tokens of the source that it has read, 0 until
+     * then; the capacity of the pass for them; whether attention to the source is wanted. */
+    mgk_network *encoder;
+    int source, source_room;
+    bool cross;
+    bool borrows_device;
 };
 
 /* What the pass's observer copies. */
@@ -30,14 +38,40 @@ typedef struct question {
     const int32_t *layers; /* [layer_count], ascending */
     size_t layer_count;
     int32_t *heads; /* [head_count], on the device */
-    int head_count, count;
-    double *matrices; /* [layer_count, head_count, count, count] */
-    void *there;      /* [head_count, count, count], of one layer, on the device */
+    int head_count, count, keys;
+    double *matrices; /* [layer_count, head_count, count, keys] */
+    void *there;      /* [head_count, count, keys], of one layer, on the device */
 } question;
 
 static int sequences_of(const mgk_network *network)
 {
     return network->model->config.dual ? 2 : 1;
+}
+
+/* Loads the model of a network that has its device. */
+static mgk_status load_network(mgk_network *network, const char *path, const mgk_job *job)
+{
+    TRY(mgk_job_load_model(path, job, network->device, &network->model));
+    const mgk_config *config = &network->model->config;
+    if (!mgk_config_reads_tokens(config))
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: the model reads pictures or sounds, not sequences of tokens", path);
+    TRY(mgk_copy_string(path, &network->path));
+    TRY(mgk_alloc((size_t)sequences_of(network) * (size_t)config->length, sizeof(*network->ids),
+                  &network->ids));
+    return network->device->op->allocate(network->device, (size_t)config->heads * sizeof(int32_t),
+                                         &network->heads);
+}
+
+static mgk_status load_encoder(mgk_network *network, const char *path, const mgk_job *job)
+{
+    mgk_job own = *job;
+    own.part = "encoder";
+    network->cross = strcmp(job->part, "cross") == 0;
+    TRY(mgk_alloc(1, sizeof(*network->encoder), &network->encoder));
+    network->encoder->device = network->device;
+    network->encoder->borrows_device = true;
+    return load_network(network->encoder, path, &own);
 }
 
 static mgk_status open_network(const char *path, const mgk_job *job, bool double_precision,
@@ -49,17 +83,9 @@ static mgk_status open_network(const char *path, const mgk_job *job, bool double
     CHECK(mgk_check_place("place for the network", out));
     CHECK(mgk_alloc(1, sizeof(*network), &network));
     CHECK(mgk_job_open_device(job, double_precision, &network->device));
-    CHECK(mgk_job_load_model(path, job, network->device, &network->model));
-    if (!mgk_config_reads_tokens(&network->model->config))
-        CHECK(mgk_fail(STATUS_UNSUPPORTED,
-                       "%s: the model reads pictures or sounds, not sequences of tokens", path));
-    mgk_device *device = network->device;
-    size_t length = (size_t)network->model->config.length;
-    int sequences = sequences_of(network);
-    CHECK(mgk_copy_string(path, &network->path));
-    CHECK(mgk_alloc((size_t)sequences * length, sizeof(*network->ids), &network->ids));
-    CHECK(device->op->allocate(device, (size_t)network->model->config.heads * sizeof(int32_t),
-                               &network->heads));
+    CHECK(load_network(network, path, job));
+    if (mgk_part_decodes(job->part))
+        CHECK(load_encoder(network, path, job));
     *out = network;
     network = NULL;
 out:
@@ -86,7 +112,9 @@ void mgk_network_close(mgk_network *network)
     mgk_free(network->path);
     mgk_free(network->ids);
     mgk_model_free(network->model);
-    mgk_device_close(network->device);
+    mgk_network_close(network->encoder);
+    if (!network->borrows_device)
+        mgk_device_close(network->device);
     mgk_free(network);
 }
 
@@ -103,14 +131,16 @@ mgk_network_shape mgk_network_shape_of(const mgk_network *network)
                                .length = config->length,
                                .mixtures = config->mixtures,
                                .vocabulary = config->vocabulary,
-                               .causal = config->causal,
-                               .padding = config->padding};
+                               .causal = config->causal && !network->cross,
+                               .padding = config->padding,
+                               .has_source = network->encoder != NULL,
+                               .cross = network->cross};
 }
 
 /* Entries of a layer's matrices. */
 static size_t entries_of(const question *q)
 {
-    return (size_t)q->head_count * (size_t)q->count * (size_t)q->count;
+    return (size_t)q->head_count * (size_t)q->count * (size_t)q->keys;
 }
 
 static mgk_status answer(void *context, mgk_observed *layer)
@@ -130,13 +160,15 @@ static mgk_status answer(void *context, mgk_observed *layer)
 /* Passes are made for the sequences that come, because the length in a model's file may be huge. */
 static mgk_status make_room(mgk_network *network, int tokens)
 {
-    if (tokens <= network->tokens)
+    if (tokens <= network->tokens && network->source <= network->source_room)
         return STATUS_OK;
     mgk_pass_free(network->pass);
     network->pass = NULL;
     network->tokens = 0;
-    TRY(mgk_pass_create(network->model, sequences_of(network), tokens, 0, false, &network->pass));
+    TRY(mgk_pass_create(network->model, sequences_of(network), tokens, network->source, false,
+                        &network->pass));
     network->tokens = tokens;
+    network->source_room = network->source;
     return STATUS_OK;
 }
 
@@ -153,19 +185,73 @@ static mgk_status check_tokens(mgk_network *network, const int32_t *tokens, int 
     return STATUS_OK;
 }
 
-static mgk_status run(mgk_network *network, const int32_t *tokens, question *q)
+/* Loads a sequence into the pass, and into that of a decoder what its encoder has made. */
+static mgk_status load_tokens(mgk_network *network, const int32_t *tokens, int count)
 {
-    const int sequences = sequences_of(network), count = q->count;
-    const int32_t lengths[2] = {count, 0};
-    mgk_device *device = network->device;
+    const int sequences = sequences_of(network);
+    const int32_t lengths[2] = {count, 0}, source = network->source;
     memcpy(network->ids, tokens, (size_t)count * sizeof(*tokens));
     for (int i = count; i < sequences * count; i++)
         network->ids[i] = -1;
     TRY(make_room(network, count));
     const mgk_batch batch = {sequences, count, network->ids, lengths, NULL};
-    const mgk_observer observer = {
-        .layer = answer, .context = q, .layers = q->layers[q->layer_count - 1] + 1};
     TRY(mgk_pass_load(network->pass, &batch, NULL, 0, 0));
+    return network->encoder ? mgk_pass_set_memory(network->pass, source, &source,
+                                                  mgk_pass_hidden(network->encoder->pass))
+                            : STATUS_OK;
+}
+
+static mgk_status encode_source(mgk_network *network, const int32_t *source, int count)
+{
+    TRY(mgk_check_place("network", network));
+    mgk_network *encoder = network->encoder;
+    if (!encoder)
+        return mgk_fail(STATUS_USAGE, "%s: not opened as a decoder, which has a source",
+                        network->path);
+    TRY(check_tokens(encoder, source, count));
+    network->source = 0;
+    TRY(load_tokens(encoder, source, count));
+    TRY(mgk_pass_forward(encoder->pass, NULL));
+    network->source = count;
+    return STATUS_OK;
+}
+
+mgk_result mgk_network_encode(mgk_network *network, const int32_t *source, int count)
+{
+    return mgk_api_result(encode_source(network, source, count));
+}
+
+mgk_network *mgk_network_encoder(mgk_network *network)
+{
+    return network ? network->encoder : NULL;
+}
+
+static mgk_status shift(const mgk_network *network, int32_t *ids, int *count)
+{
+    TRY(mgk_check_place("network", network));
+    TRY(mgk_check_place("ids", ids));
+    TRY(mgk_check_place("their number", count));
+    if (!network->encoder)
+        return mgk_fail(STATUS_USAGE, "%s: not opened as a decoder", network->path);
+    int32_t length = *count < 0 ? 0 : *count;
+    mgk_target_shift(&network->model->config, ids, NULL, &length);
+    *count = length;
+    return STATUS_OK;
+}
+
+mgk_result mgk_network_shift(const mgk_network *network, int32_t *ids, int *count)
+{
+    return mgk_api_result(shift(network, ids, count));
+}
+
+static mgk_status run(mgk_network *network, const int32_t *tokens, question *q)
+{
+    mgk_device *device = network->device;
+    const mgk_observer observer = {.layer = answer,
+                                   .context = q,
+                                   .layers = q->layers[q->layer_count - 1] + 1,
+                                   .cross = network->cross};
+    TRY(load_tokens(network, tokens, q->count));
     TRY(device->op->allocate(device, entries_of(q) * device->real_size, &q->there));
     mgk_status status = mgk_pass_forward(network->pass, &observer);
     device->op->release(device, q->there);
@@ -181,6 +267,9 @@ static mgk_status ask(mgk_network *network, const int32_t *tokens, int count, co
     size_t chosen;
     TRY(mgk_check_place("network", network));
     TRY(mgk_check_place("place for matrices", matrices));
+    if (network->encoder && network->source == 0)
+        return mgk_fail(STATUS_USAGE, "a decoder needs a source: call mgk_network_encode first");
+    q.keys = network->cross ? network->source : count;
     TRY(check_tokens(network, tokens, count));
     const mgk_config *config = &network->model->config;
     if ((layers && layer_count == 0) || (heads && head_count == 0))

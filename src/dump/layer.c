@@ -9,16 +9,19 @@
 
 /* One object of one sample of the current layer. */
 typedef struct vectors {
-    const void *values; /* of the batch, on the device */
-    size_t stride;      /* distance of tokens, in numbers */
-    int mixtures;       /* vectors per head and token */
+    const void *values;       /* of the batch, on the device */
+    size_t stride;            /* distance of tokens, in numbers */
+    int mixtures;             /* vectors per head and token */
+    const mgk_model_run *run; /* of their tokens */
 } vectors;
 
 static mgk_status open_matrices(const mgk_dump *dump, mgk_dump_matrices *matrices)
 {
     mgk_device *device = dump->run->device;
-    size_t tokens = (size_t)dump->run->tokens, bytes;
-    TRY(mgk_multiply(dump->head_count * tokens, tokens, &bytes));
+    const mgk_model_run *run = dump->run;
+    size_t bytes;
+    TRY(mgk_multiply(dump->head_count * (size_t)run->tokens,
+                     (size_t)mgk_model_run_keys(run)->tokens, &bytes));
     TRY(mgk_multiply(bytes, device->real_size, &bytes));
     if (dump->objects & MGK_STORE_BIT(STORE_ATTENTION))
         TRY(device->op->mirror_open(device, bytes, &matrices->attention));
@@ -59,8 +62,10 @@ mgk_status mgk_dump_pass_open(const mgk_dump *dump, mgk_model_run *run, mgk_dump
     const mgk_config *config = &run->model->config;
     size_t width = (size_t)config->heads * (size_t)config->head_dim, reals;
     *out = (mgk_dump_pass){.dump = dump, .run = run};
+    const size_t queries = (size_t)run->tokens, keys = (size_t)mgk_model_run_keys(run)->tokens;
     /* One row may contain the queries, keys and values of a token. */
-    TRY(mgk_multiply((size_t)run->tokens, (2 + (size_t)config->mixtures) * width, &reals));
+    TRY(mgk_multiply(queries > keys ? queries : keys, (2 + (size_t)config->mixtures) * width,
+                     &reals));
     return mgk_alloc(reals, run->device->real_size, &out->rows);
 }
 
@@ -156,10 +161,10 @@ static mgk_status put_vectors(const mgk_dump_pass *pass, int layer, const mgk_at
                               vectors source, int sample, const char *object, void *out)
 {
     mgk_device *device = pass->run->device;
-    const size_t tokens = (size_t)view->tokens;
+    const size_t tokens = (size_t)source.run->tokens;
     const mgk_vector_rows rows = {.values = pass->rows,
                                   .element = device->real_size,
-                                  .length = (size_t)pass->run->lengths[sample],
+                                  .length = (size_t)source.run->lengths[sample],
                                   .stride = source.stride,
                                   .heads = (size_t)view->heads,
                                   .mixtures = (size_t)source.mixtures,
@@ -177,17 +182,22 @@ static mgk_status put_vectors(const mgk_dump_pass *pass, int layer, const mgk_at
                         pass->dump->head_count * rows.mixtures * tokens * rows.size, layer);
 }
 
+static void put_tokens(const mgk_model_run *run, int sample, int32_t *out)
+{
+    const size_t tokens = (size_t)run->tokens;
+    memcpy(out, run->ids + (size_t)sample * tokens, tokens * sizeof(*run->ids));
+}
+
 /* Starts a block and finishes one: the same one, or on a GPU the previous one, whose matrices have
  * arrived meanwhile. */
 static mgk_status put_sample(mgk_dump_pass *pass, int32_t place, mgk_observed *observed, int sample)
 {
     const mgk_attention_view *view = &observed->view;
     const int layer = observed->layer;
-    const mgk_model_run *run = pass->run;
-    const vectors query = {view->query, view->query_stride, 1};
-    const vectors key = {view->key, view->key_stride, view->mixtures};
-    const vectors value = {view->value, view->value_stride, 1};
-    size_t tokens = (size_t)run->tokens;
+    const mgk_model_run *run = pass->run, *keys = mgk_model_run_keys(run);
+    const vectors query = {view->query, view->query_stride, 1, run};
+    const vectors key = {view->key, view->key_stride, view->mixtures, keys};
+    const vectors value = {view->value, view->value_stride, 1, keys};
     int begun_at_most = run->device->accelerator ? 2 : 1;
     mgk_store_block *block;
     TRY(mgk_store_next_block(pass->dump->writer, &block));
@@ -197,7 +207,11 @@ static mgk_status put_sample(mgk_dump_pass *pass, int32_t place, mgk_observed *o
     block->sample = run->first + sample;
     block->layer = place;
     block->length = run->lengths[sample];
-    memcpy(block->tokens, run->ids + (size_t)sample * tokens, tokens * sizeof(*run->ids));
+    put_tokens(run, sample, block->tokens);
+    if (run->cross) {
+        block->key_length = keys->lengths[sample];
+        put_tokens(keys, sample, block->key_tokens);
+    }
     TRY(begin_matrices(pass, observed, MGK_MATRIX_ATTENTION, sample, &matrices->attention,
                        &block->arrays[STORE_ATTENTION]));
     TRY(begin_matrices(pass, observed, MGK_MATRIX_SCORES, sample, &matrices->scores,

@@ -19,11 +19,12 @@ static const size_t room_bytes = (size_t)256 << 20;
 static mgk_status pass_bytes(const mgk_dump *dump, int capacity, size_t *bytes)
 {
     const mgk_model_run *run = dump->run;
-    size_t tokens = (size_t)run->tokens, objects = 0, block;
+    const size_t tokens = (size_t)run->tokens, keys = (size_t)mgk_model_run_keys(run)->tokens;
+    size_t objects = 0, block;
     for (int object = STORE_ATTENTION; object <= STORE_SCORES; object++)
         objects += dump->objects >> object & 1;
-    TRY(mgk_multiply(objects * dump->head_count * tokens, tokens * run->device->real_size, &block));
-    TRY(mgk_pass_bytes(run->model, capacity, run->tokens, 0, false, bytes));
+    TRY(mgk_multiply(objects * dump->head_count * tokens, keys * run->device->real_size, &block));
+    TRY(mgk_model_run_bytes(run, capacity, bytes));
     *bytes = block < SIZE_MAX - *bytes ? *bytes + block : SIZE_MAX;
     return STATUS_OK;
 }

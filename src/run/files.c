@@ -78,6 +78,7 @@ mgk_status mgk_files_input(mgk_claims *claims, const mgk_input *input)
 {
     TRY(mgk_files_list(claims, input->text, input->text_count));
     TRY(mgk_files_list(claims, &input->tokens, input->tokens != NULL));
+    TRY(mgk_files_list(claims, &input->target, input->target != NULL));
     TRY(mgk_files_list(claims, input->data, input->data_count));
     TRY(mgk_files_list(claims, input->images, input->image_count));
     TRY(mgk_files_list(claims, input->audio, input->audio_count));

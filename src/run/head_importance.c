@@ -30,7 +30,7 @@ static const unsigned gradient_bit = MGK_IMPORTANCE_BIT(MGK_IMPORTANCE_GRADIENT)
 
 unsigned mgk_head_importance_kinds(const mgk_model_run *run)
 {
-    const unsigned kinds = mgk_ablation_kinds(run);
+    const unsigned kinds = run->cross ? 0 : mgk_ablation_kinds(run);
     const bool loss = (kinds & MGK_IMPORTANCE_BIT(MGK_IMPORTANCE_ABLATION)) != 0;
     return kinds | (loss && mgk_model_has_gradients(run->model) ? gradient_bit : 0);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/input.h"
 
+#include <string.h>
+
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/numpy.h"
@@ -20,6 +22,7 @@ const char *mgk_input_given(const mgk_input *input)
         {input->data_count > 0, "`data`"},         {input->article_per_file, "`article_per_file`"},
         {input->tokenizer != NULL, "`tokenizer`"}, {input->lines, "`lines`"},
         {input->samples != 0, "`samples`"},        {input->length != 0, "`length`"},
+        {input->target != NULL, "`target`"},       {input->target_strings != NULL, "targets"},
     };
     for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
         if (options[i].given)
@@ -27,7 +30,52 @@ const char *mgk_input_given(const mgk_input *input)
     return NULL;
 }
 
-mgk_status mgk_input_check(const mgk_input *input)
+static mgk_status check_target(const mgk_input *input, const char *part)
+{
+    const bool targets = input->target || input->target_strings;
+    if (mgk_part_decodes(part) && !targets)
+        return mgk_fail(STATUS_USAGE, "part \"%s\" needs what the decoder writes: give `target`",
+                        part);
+    if (!mgk_part_decodes(part) && targets)
+        return mgk_fail(STATUS_USAGE, "`target` belongs to the parts \"decoder\" and \"cross\"");
+    if ((input->string_count > 0) != (input->target_strings != NULL) && targets)
+        return mgk_fail(STATUS_USAGE,
+                        "texts in memory have targets in memory, files have `target`");
+    if (input->target && input->target_strings)
+        return mgk_fail(STATUS_USAGE, "`target` is for files, not for texts in memory");
+    if (input->target && (input->task || input->image_count > 0))
+        return mgk_fail(STATUS_USAGE, "`target` belongs to `text`, `tokens` and `audio`");
+    if (input->target && input->text_count > 0 && !input->lines)
+        return mgk_fail(STATUS_USAGE, "`target` has a line for each line of `text`: add `lines`");
+    return input->target_strings
+               ? mgk_check_names("targets", input->target_strings, input->string_count)
+               : STATUS_OK;
+}
+
+bool mgk_part_decodes(const char *part)
+{
+    return part && (strcmp(part, "decoder") == 0 || strcmp(part, "cross") == 0);
+}
+
+mgk_input mgk_input_of_target(const mgk_input *input)
+{
+    mgk_input target = *input;
+    target.text = NULL;
+    target.audio = NULL;
+    target.text_count = target.audio_count = 0;
+    if (input->tokens)
+        target.tokens = input->target;
+    else if (input->target) {
+        target.text = &input->target;
+        target.text_count = 1;
+        target.lines = true;
+    }
+    target.strings = input->target_strings;
+    target.string_sizes = input->target_sizes;
+    return target;
+}
+
+mgk_status mgk_input_check(const mgk_input *input, const char *part)
 {
     const bool text = input->text_count > 0, pictures = input->image_count > 0;
     const bool sounds = input->audio_count > 0, strings = input->string_count > 0;
@@ -48,6 +96,7 @@ mgk_status mgk_input_check(const mgk_input *input)
         return mgk_fail(STATUS_USAGE, "`lines` belongs to `text`");
     if (input->tokenizer && input->task)
         return mgk_fail(STATUS_USAGE, "`tokenizer` belongs to `text` and `tokens`");
+    TRY(check_target(input, part));
     if (input->samples < 0)
         return mgk_fail(STATUS_USAGE, "%d samples: expected at least 1", input->samples);
     if (input->length < 0)
@@ -144,6 +193,7 @@ mgk_status mgk_input_open(const mgk_input *input, const mgk_model *model,
     options.padding = config->padding;
     options.tokenizer = tokenizer;
     options.lines = input->lines;
+    options.every_line = input->target != NULL;
     options.strings = input->strings;
     options.string_sizes = input->string_sizes;
     options.string_count = input->string_count;
@@ -183,10 +233,17 @@ static bool has_own(const mgk_model *model)
            mgk_tokenizer_in_folder(model->folder);
 }
 
+/* Decoders write texts that may have a tokenizer of their own. */
+static mgk_status open_tokenizer(const mgk_model *model, const char *path, mgk_tokenizer **out)
+{
+    return model->config.memory > 0 ? mgk_tokenizer_open_target(path, out)
+                                    : mgk_tokenizer_open(path, out);
+}
+
 static mgk_status open_own(const mgk_model *model, const char *path, mgk_tokenizer **out)
 {
     if (has_own(model))
-        return mgk_tokenizer_open(model->folder, out);
+        return open_tokenizer(model, model->folder, out);
     if (model->config.vocabulary == BYTES)
         return STATUS_OK;
     return mgk_fail(
@@ -202,7 +259,7 @@ static mgk_status open_for_text(const mgk_model *model, const char *path, mgk_to
 {
     if (!has_own(model))
         return STATUS_OK;
-    mgk_status status = mgk_tokenizer_open(model->folder, out);
+    mgk_status status = open_tokenizer(model, model->folder, out);
     if (status == STATUS_OK)
         status = check_fit(*out, model->folder, model, path);
     if (status == STATUS_OK)
@@ -221,7 +278,7 @@ mgk_status mgk_input_open_tokenizer(const mgk_input *input, const mgk_model *mod
         return STATUS_OK;
     if (!named && input->tokens)
         return open_for_text(model, path, out);
-    TRY(named ? mgk_tokenizer_open(named, out) : open_own(model, path, out));
+    TRY(named ? open_tokenizer(model, named, out) : open_own(model, path, out));
     mgk_status status = *out ? check_fit(*out, named ? named : path, model, path) : STATUS_OK;
     if (status == STATUS_OK)
         return STATUS_OK;

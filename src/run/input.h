@@ -8,9 +8,17 @@
 #include "mgk.h"
 #include "model/core/model.h"
 
-/* Checks what needs no model. STATUS_USAGE: not exactly one of text, tokens, task, images
- * and audio is set, an option belongs to another of them, a name is NULL, a number is negative. */
-mgk_status mgk_input_check(const mgk_input *input);
+/* Checks what needs no model, for a part of it (NULL: usual). STATUS_USAGE: not exactly one of
+ * text, tokens, task, images and audio is set, an option belongs to another of them or to another
+ * part, a name is NULL, a number is negative. */
+mgk_status mgk_input_check(const mgk_input *input, const char *part);
+
+/* Whether it is the decoder of an encoder-decoder model that the part's attention belongs to. */
+bool mgk_part_decodes(const char *part);
+
+/* What the decoder reads: the targets of an input as an input, with its other options. It points
+ * into `input`. */
+mgk_input mgk_input_of_target(const mgk_input *input);
 
 /* The first option that is set, as in messages: "`text`"; NULL: none. */
 const char *mgk_input_given(const mgk_input *input);

@@ -6,6 +6,7 @@
 
 #include "model/core/model_hash.h"
 #include "model/formats/format.h"
+#include "run/input.h"
 
 const mgk_job *mgk_job_or_default(const mgk_job *job)
 {
@@ -35,10 +36,14 @@ mgk_status mgk_job_open_device(const mgk_job *job, bool double_precision, mgk_de
 static mgk_status load(const char *path, const mgk_job *job, const char *usual_part,
                        mgk_device *device, mgk_model **out)
 {
+    const bool decoder = mgk_part_decodes(job->part);
+    const bool encoder = job->part && strcmp(job->part, "encoder") == 0;
     const mgk_model_options options = {.head_dim = job->head_dim,
                                        .attention = job->attention,
-                                       .part = job->part,
-                                       .usual_part = usual_part};
+                                       .part = decoder || encoder ? NULL : job->part,
+                                       .usual_part = usual_part,
+                                       .decoder = decoder,
+                                       .encoder = encoder};
     *out = NULL;
     if (options.head_dim < 0)
         return mgk_fail(STATUS_USAGE, "head dim %d: expected a positive number", options.head_dim);

@@ -10,6 +10,7 @@
 #include "run/input.h"
 #include "run/job.h"
 #include "run/sentences.h"
+#include "run/target.h"
 
 static int round_up(int count, int multiple)
 {
@@ -27,6 +28,22 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
+/* N of what the decoder's layers attend to; 0: no decoder. */
+static int memory_tokens(const mgk_model_run *run)
+{
+    return run->memory ? run->memory->tokens : 0;
+}
+
+mgk_status mgk_model_run_bytes(const mgk_model_run *run, int sequences, size_t *bytes)
+{
+    size_t before = 0;
+    if (run->memory)
+        TRY(mgk_model_run_bytes(run->memory, sequences, &before));
+    TRY(mgk_pass_bytes(run->model, sequences, run->tokens, memory_tokens(run), false, bytes));
+    *bytes += before;
+    return STATUS_OK;
+}
+
 mgk_status mgk_model_run_fit(const mgk_model_run *run, int batch_tokens, size_t kept, int *capacity)
 {
     int group = sequence_group(run),
@@ -34,7 +51,7 @@ mgk_status mgk_model_run_fit(const mgk_model_run *run, int batch_tokens, size_t 
     int wanted = least(tokens / run->tokens, run->samples);
     size_t left, total, bytes;
     TRY(run->device->op->memory(run->device, &left, &total));
-    TRY(mgk_pass_bytes(run->model, group, run->tokens, 0, false, &bytes));
+    TRY(mgk_model_run_bytes(run, group, &bytes));
     size_t each = bytes / (size_t)group + kept, fitting = left / 2 / each;
     if (fitting < (size_t)wanted)
         wanted = (int)fitting;
@@ -54,7 +71,10 @@ mgk_status mgk_model_run_prepare(mgk_model_run *run, int capacity)
         TRY(mgk_multiply(sequences, mgk_pass_input_size(&run->model->config), &numbers));
         TRY(mgk_alloc(numbers, sizeof(*run->input), &run->input));
     }
-    return mgk_pass_create(run->model, run->capacity, run->tokens, 0, false, &run->pass);
+    if (run->memory)
+        TRY(mgk_model_run_prepare(run->memory, capacity));
+    return mgk_pass_create(run->model, run->capacity, run->tokens, memory_tokens(run), false,
+                           &run->pass);
 }
 
 /* A copy of the model for another device that shares its memory; release with mgk_free. */
@@ -66,10 +86,12 @@ static mgk_status share_model(const mgk_model *model, mgk_device *device, mgk_mo
     return STATUS_OK;
 }
 
-mgk_status mgk_model_run_share(const mgk_model_run *run, int threads, mgk_model_run *out)
+/* Shares all but the device of `out`, its pass and its batch. */
+static mgk_status share(const mgk_model_run *run, mgk_model_run *out)
 {
-    mgk_status status;
-    *out = (mgk_model_run){.pictures = run->pictures,
+    mgk_device *device = out->device;
+    *out = (mgk_model_run){.device = device,
+                           .pictures = run->pictures,
                            .sounds = run->sounds,
                            .data = run->data,
                            .samples = run->samples,
@@ -77,9 +99,22 @@ mgk_status mgk_model_run_share(const mgk_model_run *run, int threads, mgk_model_
                            .index = run->index,
                            .documents = run->documents,
                            .losses = run->losses,
+                           .cross = run->cross,
                            .shares = true};
+    TRY(share_model(run->model, device, &out->model));
+    if (!run->memory)
+        return STATUS_OK;
+    TRY(mgk_alloc(1, sizeof(*out->memory), &out->memory));
+    out->memory->device = device;
+    return share(run->memory, out->memory);
+}
+
+mgk_status mgk_model_run_share(const mgk_model_run *run, int threads, mgk_model_run *out)
+{
+    mgk_status status;
+    *out = (mgk_model_run){.shares = true};
     CHECK(mgk_device_open("cpu", run->device->precision, threads, &out->device));
-    CHECK(share_model(run->model, out->device, &out->model));
+    CHECK(share(run, out));
     CHECK(mgk_model_run_prepare(out, run->capacity));
 out:
     if (status != STATUS_OK)
@@ -177,6 +212,40 @@ static mgk_status open_sounds(mgk_model_run *run, const mgk_job *job, const mgk_
     return use_files(run, mgk_sounds_count(run->sounds));
 }
 
+/* Loads the model and opens its input. */
+static mgk_status open_reader(mgk_model_run *run, const mgk_job *job, const char *model,
+                              const mgk_input *input)
+{
+    TRY(mgk_job_load_reader(model, job, input, run->device, &run->model));
+    run->part = run->model->encodes ? "encoder" : "";
+    TRY(mgk_input_check_model(input, &run->model->config, model));
+    TRY(input->image_count > 0   ? open_pictures(run, input)
+        : input->audio_count > 0 ? open_sounds(run, job, input)
+                                 : open_dataset(run, job, model, input));
+    run->text = token_text(run, input);
+    return STATUS_OK;
+}
+
+/* Opens the decoder, whose input are the targets, and the encoder before it. */
+static mgk_status open_decoder(mgk_model_run *run, const mgk_job *job, const char *model,
+                               const mgk_input *input)
+{
+    const mgk_input target = mgk_input_of_target(input);
+    mgk_job encoder = *job;
+    encoder.part = "encoder";
+    run->cross = strcmp(job->part, "cross") == 0;
+    TRY(open_reader(run, job, model, &target));
+    run->part = run->cross ? "cross" : "decoder";
+    TRY(mgk_alloc(1, sizeof(*run->memory), &run->memory));
+    run->memory->device = run->device;
+    TRY(open_reader(run->memory, &encoder, model, input));
+    if (run->memory->available != run->available)
+        return mgk_fail(STATUS_SHAPE, "%d %s for %d %s: expected one for each", run->available,
+                        MGK_NOUN(run->available, "target", "targets"), run->memory->available,
+                        MGK_NOUN(run->memory->available, "sample", "samples"));
+    return STATUS_OK;
+}
+
 mgk_status mgk_model_run_open(const mgk_job *job, const char *model, const mgk_input *input,
                               bool double_precision, mgk_model_run *out)
 {
@@ -184,13 +253,9 @@ mgk_status mgk_model_run_open(const mgk_job *job, const char *model, const mgk_i
     *out = (mgk_model_run){0};
     CHECK(mgk_job_open_device(job, double_precision, &out->device));
     CHECK(mgk_model_hash_begin(model, &out->hash));
-    CHECK(mgk_job_load_reader(model, job, input, out->device, &out->model));
+    CHECK(mgk_part_decodes(job->part) ? open_decoder(out, job, model, input)
+                                      : open_reader(out, job, model, input));
     mgk_job_report_remark(job, model, out->model->remark);
-    CHECK(mgk_input_check_model(input, &out->model->config, model));
-    CHECK(input->image_count > 0   ? open_pictures(out, input)
-          : input->audio_count > 0 ? open_sounds(out, job, input)
-                                   : open_dataset(out, job, model, input));
-    out->text = token_text(out, input);
 out:
     if (status != STATUS_OK)
         mgk_model_run_close(out);
@@ -210,6 +275,15 @@ static mgk_status fit_length(mgk_model_run *run)
     mgk_free(chosen);
     run->tokens = (int)mgk_dataset_shape_of(run->data).length;
     return STATUS_OK;
+}
+
+/* Chooses the samples of the decoder for its encoder. */
+static mgk_status choose_same(const mgk_model_run *run, mgk_model_run *memory)
+{
+    memory->samples = run->samples;
+    TRY(mgk_alloc((size_t)run->samples, sizeof(*run->index), &memory->index));
+    memcpy(memory->index, run->index, (size_t)run->samples * sizeof(*run->index));
+    return fit_length(memory);
 }
 
 mgk_status mgk_model_run_choose(mgk_model_run *run, uint64_t seed, int samples)
@@ -233,7 +307,8 @@ mgk_status mgk_model_run_choose(mgk_model_run *run, uint64_t seed, int samples)
             samples == run->available ? place : mgk_dataset_order(seed, 0, place, size);
         run->index[i] = (int32_t)(chosen * documents + document);
     }
-    return fit_length(run);
+    TRY(fit_length(run));
+    return run->memory ? choose_same(run, run->memory) : STATUS_OK;
 }
 
 static size_t count_batches(const mgk_model_run *run)
@@ -277,18 +352,27 @@ static void close_shared(mgk_model_run *run)
     mgk_free(run->index);
 }
 
-void mgk_model_run_close(mgk_model_run *run)
+/* Releases all but the device. */
+static void close_run(mgk_model_run *run)
 {
     mgk_pass_free(run->pass);
     if (run->shares)
         mgk_free(run->model);
     else
         close_shared(run);
-    mgk_device_close(run->device);
+    if (run->memory)
+        close_run(run->memory);
+    mgk_free(run->memory);
     mgk_free(run->ids);
     mgk_free(run->lengths);
     mgk_free(run->targets);
     mgk_free(run->input);
+}
+
+void mgk_model_run_close(mgk_model_run *run)
+{
+    close_run(run);
+    mgk_device_close(run->device);
     *run = (mgk_model_run){0};
 }
 
@@ -318,8 +402,11 @@ static mgk_status load_tokens(mgk_model_run *run, int sequences)
     int row = 0;
     for (; row < run->count; row += run->documents) {
         uint64_t sample = (uint64_t)run->index[run->first + row] / (uint64_t)run->documents;
-        TRY(mgk_dataset_sample(run->data, sample, run->ids + (size_t)row * tokens,
-                               run->lengths + row, run->targets + (size_t)row * tokens));
+        int32_t *ids = run->ids + (size_t)row * tokens;
+        int32_t *targets = run->targets + (size_t)row * tokens;
+        TRY(mgk_dataset_sample(run->data, sample, ids, run->lengths + row, targets));
+        if (run->memory)
+            mgk_target_shift(&run->model->config, ids, targets, run->lengths + row);
     }
     for (; row < sequences; row++) {
         memset(run->ids + (size_t)row * tokens, -1, tokens * sizeof(*run->ids));
@@ -352,6 +439,19 @@ void mgk_model_run_seek(mgk_model_run *run, int sample)
     run->count = 0;
 }
 
+/* Runs the encoder on the samples of the decoder's batch. */
+static mgk_status run_memory(mgk_model_run *run, const mgk_job *job)
+{
+    mgk_model_run *memory = run->memory;
+    bool end;
+    memory->first = run->first;
+    memory->count = 0;
+    TRY(mgk_model_run_load(memory, job, &end));
+    TRY(mgk_pass_forward(memory->pass, NULL));
+    return mgk_pass_set_memory(run->pass, memory->tokens, memory->lengths,
+                               mgk_pass_hidden(memory->pass));
+}
+
 mgk_status mgk_model_run_load(mgk_model_run *run, const mgk_job *job, bool *end)
 {
     run->first += run->count;
@@ -367,7 +467,8 @@ mgk_status mgk_model_run_load(mgk_model_run *run, const mgk_job *job, bool *end)
     TRY(run->data ? load_tokens(run, sequences) : load_files(run));
     mgk_batch batch = {sequences, run->tokens, run->ids, run->lengths, run->input};
     const bool targets = run->losses || run->loads_targets;
-    return mgk_pass_load(run->pass, &batch, targets ? run->targets : NULL, 0, 0);
+    TRY(mgk_pass_load(run->pass, &batch, targets ? run->targets : NULL, 0, 0));
+    return run->memory ? run_memory(run, job) : STATUS_OK;
 }
 
 mgk_status mgk_model_run_next(mgk_model_run *run, const mgk_job *job, const mgk_observer *observer,
@@ -376,10 +477,12 @@ mgk_status mgk_model_run_next(mgk_model_run *run, const mgk_job *job, const mgk_
     TRY(mgk_model_run_load(run, job, end));
     if (*end)
         return STATUS_OK;
+    mgk_observer own = *observer;
+    own.cross = run->cross;
+    if (run->losses)
+        own.layers = 0;
+    TRY(mgk_pass_forward(run->pass, &own));
     if (!run->losses)
-        return mgk_pass_forward(run->pass, observer);
-    const mgk_observer all_layers = {
-        .layer = observer->layer, .context = observer->context, .output = observer->output};
-    TRY(mgk_pass_forward(run->pass, &all_layers));
+        return STATUS_OK;
     return mgk_pass_loss(run->pass, 1, run->losses + run->first / run->capacity);
 }

@@ -41,9 +41,28 @@ typedef struct mgk_model_run {
                            sequence, or for each pair of a dual model, without gaps; < 0: none */
     mgk_loss *losses;   /* [batches], on the device; NULL: not measured */
     bool shares;        /* another run owns everything except the device, the pass and the batch */
+
+    /* Of a decoder: the run of its encoder on the same samples and device, and whether it is the
+     * attention to the encoder's output that is observed. */
+    struct mgk_model_run *memory;
+    bool cross;
+    const char *part; /* "encoder", "decoder" or "cross"; "": not of an encoder-decoder model */
 } mgk_model_run;
 
-/* Opens the device, the model and the input. Release with mgk_model_run_close. */
+/* The sequence that keys are made of: the encoder's where `cross`. */
+static inline const mgk_model_run *mgk_model_run_keys(const mgk_model_run *run)
+{
+    return run->cross ? run->memory : run;
+}
+
+/* Whether queries see only keys before them and themselves. */
+static inline bool mgk_model_run_is_causal(const mgk_model_run *run)
+{
+    return run->model->config.causal && !run->cross;
+}
+
+/* Opens the device, the model and the input, those of the job's part; see mgk_job. Release with
+ * mgk_model_run_close. STATUS_SHAPE: more targets than other samples, or fewer. */
 mgk_status mgk_model_run_open(const mgk_job *job, const char *model, const mgk_input *input,
                               bool double_precision, mgk_model_run *out);
 void mgk_model_run_close(mgk_model_run *run); /* a zeroed one is accepted */
@@ -51,6 +70,10 @@ void mgk_model_run_close(mgk_model_run *run); /* a zeroed one is accepted */
 /* Chooses S samples by seed, the longest of which decides N; called once, before the other
  * functions. STATUS_USAGE: S < 1; STATUS_SHAPE: the input has fewer. */
 mgk_status mgk_model_run_choose(mgk_model_run *run, uint64_t seed, int samples);
+
+/* The bytes of a batch of so many sequences on the device, with a decoder's encoder; see
+ * mgk_pass_bytes. */
+mgk_status mgk_model_run_bytes(const mgk_model_run *run, int sequences, size_t *bytes);
 
 /*
  * Computes the capacity of a batch of `batch_tokens` tokens (0: enough to keep the device busy) in
@@ -84,7 +107,8 @@ mgk_status mgk_model_run_loss(const mgk_model_run *run, mgk_loss *out);
 /* Makes the batch that contains sample `sample` < S the next one. */
 void mgk_model_run_seek(mgk_model_run *run, int sample);
 
-/* Loads the next batch without running it; after the last one it sets *end. STATUS_INTERRUPTED: the
+/* Loads the next batch without running it, except a decoder's encoder; after the last one it sets
+ * *end. STATUS_INTERRUPTED: the
  * job's watcher asks to stop. */
 mgk_status mgk_model_run_load(mgk_model_run *run, const mgk_job *job, bool *end);
 

@@ -57,6 +57,16 @@ enum { LARGE_MATRICES = 4, PREPARED_MATRICES = 16 };
 /* The same on a GPU: small matrices of several heads together keep it busy. */
 static const size_t prepared_bytes_there = (size_t)64 << 20;
 
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
 static void release(mgk_device *device, void *array)
 {
     if (array)
@@ -90,6 +100,12 @@ static void close_model(void *state)
     mgk_free(s->layers);
     mgk_model_run_close(&s->run);
     mgk_free(s);
+}
+
+/* N of the keys: columns of a matrix on the device. */
+static size_t key_tokens(const model_source *s)
+{
+    return (size_t)mgk_model_run_keys(&s->run)->tokens;
 }
 
 /* Most numbers in a token's row, which may contain its queries, keys and values. */
@@ -130,8 +146,8 @@ static size_t kept_bytes(const model_source *s, unsigned importances)
 static mgk_status keep_layer(void *context, mgk_observed *layer)
 {
     model_source *s = context;
-    const size_t tokens = (size_t)s->run.capacity * (size_t)s->run.tokens;
-    const mgk_kept_room room = {tokens, tokens,
+    const size_t samples = (size_t)s->run.capacity;
+    const mgk_kept_room room = {samples * (size_t)s->run.tokens, samples * key_tokens(s),
                                 .values = (s->kinds & MGK_VECTORS_BIT(MGK_VALUES)) != 0};
     for (size_t place = 0; place < s->layer_count; place++) {
         if (s->layers[place] != layer->layer)
@@ -161,8 +177,7 @@ static mgk_status keep_output(void *context, int layer, const void *output)
 
 static void *matrix_at(const model_source *s, size_t place)
 {
-    const size_t tokens = (size_t)s->run.tokens;
-    return mgk_at(s->run.device, s->matrices, place * tokens * tokens);
+    return mgk_at(s->run.device, s->matrices, place * (size_t)s->run.tokens * key_tokens(s));
 }
 
 /* The right factors follow all left ones. */
@@ -219,7 +234,7 @@ static void keep_tokens(const model_source *s, const mgk_group *group)
 {
     const size_t tokens = (size_t)s->run.tokens, sample = group->sample - (size_t)s->run.first;
     memcpy(s->tokens + group->place * tokens, s->run.ids + sample * tokens,
-           group->n * sizeof(*s->tokens));
+           group->queries * sizeof(*s->tokens));
 }
 
 /* Copies vectors of a sample of the last batch to the group's place. */
@@ -273,6 +288,15 @@ static mgk_status keep_group(const model_source *s, const mgk_group *group)
     return s->outputs && group->n > 0 ? keep_group_output(s, group) : STATUS_OK;
 }
 
+/* The valid rows and columns of a group of the last batch. */
+static void set_lengths(const model_source *s, mgk_group *group)
+{
+    const size_t sample = group->sample - (size_t)s->run.first;
+    group->queries = (size_t)s->run.lengths[sample];
+    group->keys = (size_t)mgk_model_run_keys(&s->run)->lengths[sample];
+    group->n = larger(group->queries, group->keys);
+}
+
 static mgk_status prepare_computed(void *state, mgk_group *groups, size_t count, size_t *prepared)
 {
     model_source *s = state;
@@ -280,7 +304,7 @@ static mgk_status prepare_computed(void *state, mgk_group *groups, size_t count,
     for (*prepared = 0; *prepared < count; ++*prepared) {
         mgk_group *group = &groups[*prepared];
         TRY(run_batch(s, (int)group->sample));
-        group->n = (size_t)s->run.lengths[group->sample - (size_t)s->run.first];
+        set_lengths(s, group);
         group->place = place;
         place += group->count;
         TRY(keep_group(s, group));
@@ -307,11 +331,29 @@ static mgk_status take_through(const model_source *s, size_t place, size_t n, do
     return device->op->download(device, data, s->block, n * n * sizeof(*data));
 }
 
+/* Copies the valid rectangle of a matrix, with zeros around it. Only the CPU has rectangles. */
+static mgk_status take_rectangle(const model_source *s, const mgk_group *group, const void *matrix,
+                                 double *data)
+{
+    mgk_device *device = s->run.device;
+    const size_t n = group->n, keys = group->keys;
+    for (size_t i = 0; i < n; i++) {
+        double *row = data + i * n;
+        const size_t count = i < group->queries ? keys : 0;
+        if (count > 0)
+            TRY(mgk_device_download(device, mgk_at(device, matrix, i * key_tokens(s)), count, row));
+        memset(row + count, 0, (n - count) * sizeof(*row));
+    }
+    return STATUS_OK;
+}
+
 static mgk_status take_computed(void *state, const mgk_group *group, size_t which, double *data)
 {
     model_source *s = state;
     mgk_device *device = s->run.device;
     size_t tokens = (size_t)s->run.tokens, place = group->place + which;
+    if (s->run.cross)
+        return take_rectangle(s, group, matrix_at(s, place), data);
     if (s->depth == 0 && !s->block)
         return device->op->take_block(device, group->n, tokens, matrix_at(s, place), data);
     pthread_mutex_lock(&s->lock);
@@ -406,18 +448,9 @@ static int sample_count(const mgk_source_options *options, const mgk_model_run *
 static size_t factor_depth(const mgk_source_options *options, const mgk_model_run *run)
 {
     const mgk_config *config = &run->model->config;
-    bool thin = run->model->kind->factors && !config->causal && config->head_dim + 1 < run->tokens;
+    bool thin = run->model->kind->factors && !mgk_model_run_is_causal(run) && !run->cross &&
+                config->head_dim + 1 < run->tokens;
     return thin && options->factors ? (size_t)config->head_dim + 1 : 0;
-}
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
 }
 
 /* Chooses the number of matrices to prepare at a time, each of which takes `bytes` bytes with its
@@ -453,7 +486,7 @@ static mgk_status count_bytes(const model_source *s, size_t *matrix, size_t *vec
 {
     const size_t tokens = (size_t)s->run.tokens;
     size_t numbers = 0;
-    TRY(mgk_multiply(tokens, s->depth > 0 ? 2 * s->depth : tokens, matrix));
+    TRY(mgk_multiply(tokens, s->depth > 0 ? 2 * s->depth : key_tokens(s), matrix));
     TRY(mgk_multiply(*matrix, s->run.device->real_size, matrix));
     for (int which = MGK_QUERIES; which <= MGK_VALUES; which++)
         if (s->kinds & MGK_VECTORS_BIT(which))
@@ -500,6 +533,19 @@ static mgk_status allocate_matrices(model_source *s, const mgk_source_options *o
                               chosen * sizeof(*s->heads_there));
 }
 
+/* Of attention to another sequence there are the matrices alone. */
+static mgk_status allow_vectors(const mgk_source_options *options, model_source *s)
+{
+    if (!s->run.cross)
+        return STATUS_OK;
+    s->kinds = 0;
+    s->outputs = false;
+    return options->best_importance
+               ? mgk_fail(STATUS_UNSUPPORTED, "part \"cross\": the heads that attend to the "
+                                              "encoder cannot be removed one by one")
+               : STATUS_OK;
+}
+
 static mgk_status open_model(const mgk_source_options *options, model_source *s)
 {
     mgk_model_run *run = &s->run;
@@ -513,6 +559,7 @@ static mgk_status open_model(const mgk_source_options *options, model_source *s)
     TRY(mgk_choose_numbers("layer", options->layers, options->layer_count,
                            run->model->config.layers, &s->layers, &s->layer_count));
     TRY(mgk_model_run_choose(run, s->job.seed, sample_count(options, run)));
+    TRY(allow_vectors(options, s));
     wanted = mgk_source_importance_choose(options, run);
     batch_tokens = mgk_source_importance_batch(run, wanted, s->layer_count, options->memory);
     TRY(mgk_model_run_fit(run, batch_tokens, kept_bytes(s, wanted), &capacity));
@@ -560,19 +607,22 @@ mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_i
         .held = s->held,
         .run = &s->run,
         .ablation = mgk_head_importance_ablation(s->importance.heads),
-        .source = {.n_max = (size_t)s->run.tokens,
+        .source = {.n_max = larger((size_t)s->run.tokens, key_tokens(s)),
                    .count = s->layer_count * per_layer,
                    .depth = s->depth,
                    .dim = (size_t)config->head_dim,
                    .kinds = s->kinds,
                    .gaussian = gaussian,
-                   .components = shifted ? 1 : (size_t)config->mixtures,
+                   .components = s->run.cross ? 0
+                                 : shifted    ? 1
+                                              : (size_t)config->mixtures,
                    .width = (size_t)config->dim,
                    .mixtures = s->kinds ? (size_t)s->run.model->config.mixtures : 0,
                    .model_dim = s->outputs ? (size_t)s->run.model->config.dim : 0,
                    .importances = s->importance.wanted,
                    .ahead = s->capacity,
-                   .causal = s->run.model->config.causal,
+                   .causal = mgk_model_run_is_causal(&s->run),
+                   .cross = s->run.cross,
                    .samples = s->run.index,
                    .layers = s->layers,
                    .format = options->double_precision ? MGK_FLOAT_F64 : MGK_FLOAT_F32,
@@ -584,9 +634,9 @@ mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_i
                    .output = s->outputs ? give_output : NULL,
                    .importance = s->importance.wanted ? give_importance : NULL,
                    .mixture = gaussian ? give_mixture : NULL,
-                   .key_weight = give_key_weight,
-                   .projections = give_projections,
-                   .tokens = s->run.data ? give_tokens : NULL,
+                   .key_weight = s->run.cross ? NULL : give_key_weight,
+                   .projections = s->run.cross ? NULL : give_projections,
+                   .tokens = s->run.data && !s->run.cross ? give_tokens : NULL,
                    .state = s},
         .close = close_model};
     memcpy(out->sha256, sha256, sizeof(sha256));

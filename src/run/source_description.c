@@ -43,6 +43,7 @@ static bool add_model(cJSON *run, const mgk_source_options *o, size_t tokens)
            (!input->lines || cJSON_AddTrueToObject(run, "lines")) &&
            (!input->article_per_file || cJSON_AddTrueToObject(run, "article_per_file")) &&
            add_paths(run, "tokens", &input->tokens, input->tokens != NULL) &&
+           (!input->target || add_paths(run, "target", &input->target, true)) &&
            (!input->task || cJSON_AddStringToObject(run, "task", input->task)) &&
            add_paths(run, "data", input->data, input->data_count) &&
            add_paths(run, "images", input->images, input->image_count) &&

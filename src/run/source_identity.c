@@ -96,19 +96,27 @@ static bool add_model(cJSON *settings, const mgk_source_options *o, const mgk_so
            cJSON_AddBoolToObject(settings, "tf32", o->job->tf32);
 }
 
-/* Texts in memory, by their number and a hash. */
-static bool add_strings(cJSON *settings, const mgk_input *input)
+/* Texts in memory, [count], by their number and a hash; none: NULL. */
+static bool add_strings(cJSON *settings, const char *name, const char *const *strings,
+                        const size_t *sizes, size_t count)
 {
     uint64_t hash = 0;
     char text[64];
-    for (size_t i = 0; i < input->string_count; i++) {
-        const char *string = input->strings[i];
-        const size_t size = input->string_sizes ? input->string_sizes[i] : strlen(string);
+    for (size_t i = 0; strings && i < count; i++) {
+        const size_t size = sizes ? sizes[i] : strlen(strings[i]);
         hash = mgk_hash(hash, &size, sizeof(size));
-        hash = mgk_hash(hash, string, size);
+        hash = mgk_hash(hash, strings[i], size);
     }
-    snprintf(text, sizeof(text), "%zu of hash %016" PRIx64, input->string_count, hash);
-    return add_text(settings, "strings", input->string_count > 0 ? text : NULL);
+    snprintf(text, sizeof(text), "%zu of hash %016" PRIx64, count, hash);
+    return add_text(settings, name, strings && count > 0 ? text : NULL);
+}
+
+/* Only runs with targets have them among their settings. */
+static bool add_targets(cJSON *settings, const mgk_input *input)
+{
+    return (!input->target || add_files(settings, "target", &input->target, 1)) &&
+           (!input->target_strings || add_strings(settings, "targets", input->target_strings,
+                                                  input->target_sizes, input->string_count));
 }
 
 static bool add_input(cJSON *settings, const mgk_source_options *o)
@@ -116,7 +124,9 @@ static bool add_input(cJSON *settings, const mgk_source_options *o)
     const mgk_input *input = o->input;
     const int samples = input->samples > 0 ? input->samples : o->samples;
     return add_files(settings, "text", input->text, input->text_count) &&
-           add_strings(settings, input) && add_files(settings, "tokens", &input->tokens, 1) &&
+           add_strings(settings, "strings", input->strings, input->string_sizes,
+                       input->string_count) &&
+           add_targets(settings, input) && add_files(settings, "tokens", &input->tokens, 1) &&
            add_text(settings, "task", input->task) &&
            add_files(settings, "data", input->data, input->data_count) &&
            add_files(settings, "images", input->images, input->image_count) &&

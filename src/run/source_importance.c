@@ -6,6 +6,8 @@
 unsigned mgk_source_importance_choose(const mgk_source_options *options, const mgk_model_run *run)
 {
     const unsigned wanted = options->importances & mgk_head_importance_kinds(run);
+    if (run->cross)
+        return 0;
     return wanted | (options->best_importance ? MGK_IMPORTANCE_BIT(mgk_ablation_best(run)) : 0);
 }
 

@@ -49,7 +49,7 @@ mgk_status mgk_sources_check(const mgk_source_options *o)
     if (o->axes)
         TRY(mgk_axes_parse(o->axes, &axes));
     if (o->model)
-        TRY(mgk_input_check(o->input));
+        TRY(mgk_input_check(o->input, o->job->part));
     else if (about_model)
         return mgk_fail(STATUS_USAGE, "%s is about `model`, not about files of matrices",
                         about_model);

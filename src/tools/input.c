@@ -19,12 +19,15 @@ mgk_status mgk_tool_input_read(mgk_tool *tool, mgk_tool_input *in, mgk_input *ou
 {
     for (size_t i = 0; i < in->text.count; i++)
         TRY(mgk_streams_read(&tool->streams, &in->text.words[i]));
+    if (out->target)
+        TRY(mgk_streams_read(&tool->streams, &out->target));
     return out->tokens ? mgk_streams_read(&tool->streams, &out->tokens) : STATUS_OK;
 }
 
 mgk_status mgk_tool_check_resume(const mgk_input *input, const char *output, bool resume)
 {
-    bool streams = mgk_is_stream(output) || (input->tokens && strcmp(input->tokens, "-") == 0);
+    bool streams = mgk_is_stream(output) || (input->tokens && strcmp(input->tokens, "-") == 0) ||
+                   (input->target && strcmp(input->target, "-") == 0);
     for (size_t i = 0; i < input->text_count; i++)
         streams |= strcmp(input->text[i], "-") == 0;
     if (resume && streams)

@@ -21,6 +21,8 @@ typedef struct mgk_tool_input {
      "Each line is a sample. Otherwise files are put end to end and cut into windows.", NULL},     \
     {MGK_ARG_FILE, 0, "tokens", &(in)->input.tokens, "FILE",                                       \
      "Token ids: .npy, .npz, HDF5, or text with one sequence a line.", NULL},                      \
+    {MGK_ARG_FILE, 0, "target", &(in)->input.target, "FILE",                                       \
+     "What a decoder writes: a line, or a row of ids, for each one of the input; see --part.", NULL}, \
     {MGK_ARG_WORD, 0, "task", &(in)->input.task, "lm|listops|retrieval|text",                      \
      "Evaluation samples of a training task.", NULL},                                              \
     {MGK_ARG_FILES, 0, "images", &(in)->images, "FILE...",                                         \

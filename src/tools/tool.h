@@ -62,8 +62,10 @@ typedef enum mgk_tool_result {
      "Head dimension, for files that do not state it; 32 for LRA checkpoints.", NULL},             \
     {MGK_ARG_WORD, 0, "attention", &(tool)->job.attention, "linear|mlk",                           \
      "Attention kind of an LRA checkpoint, which does not state it.", NULL},                       \
-    {MGK_ARG_WORD, 0, "part", &(tool)->job.part, "text|vision",                                    \
-     "Which model of a folder that has both, as clip's; by default the one that reads the input.", \
+    {MGK_ARG_WORD, 0, "part", &(tool)->job.part, "text|vision|encoder|decoder|cross",              \
+     "Which model of a folder that has both, as clip's; by default the one that reads the input. "  \
+     "Of an encoder-decoder model: the encoder (default), the decoder's attention to itself, or "   \
+     "its attention to the encoder.",                                                               \
      NULL}
 /* clang-format on */
 

@@ -63,7 +63,8 @@ typedef struct mgk_dataset_options {
     const mgk_token_array *ids;
     /* lm: the tokenizer, NULL: bytes; with large texts it must outlive the dataset */
     const mgk_tokenizer *tokenizer;
-    bool lines; /* lm: each line is one sample */
+    bool lines;      /* lm: each line is one sample; blank lines are none, or with */
+    bool every_line; /* an error */
     /* lm, in place of paths: texts in memory, [string_count], used during mgk_dataset_open only;
      * string_sizes NULL: each ends with a 0 */
     const char *const *strings;

@@ -25,6 +25,7 @@ typedef struct tokenized_dataset {
     mgk_token_encoder *encoder; /* for lines; NULL: bytes are their own ids */
     size_t room;                /* ids of a full sample, excluding the frame */
     size_t cut;                 /* number of lines longer than N */
+    bool every_line;            /* blank lines are an error */
 } tokenized_dataset;
 
 static size_t count(const mgk_buffer *ids)
@@ -180,10 +181,15 @@ static mgk_status read_lines(tokenized_dataset *set, mgk_span text)
     mgk_span line;
     while (mgk_next_line(&lines, &line)) {
         size_t start = count(&set->ids), length;
-        if (is_blank(line))
-            continue;
-        TRY(append_ids(set, line));
-        TRY(finish_sequence(set, start, &length));
+        const bool blank = is_blank(line);
+        if (!blank) {
+            TRY(append_ids(set, line));
+            TRY(finish_sequence(set, start, &length));
+        }
+        if (set->every_line && (blank || length == 0))
+            return mgk_fail(STATUS_FORMAT,
+                            "line %zu has no tokens: a line belongs to a line of the other file",
+                            lines.number);
     }
     return STATUS_OK;
 }
@@ -253,6 +259,7 @@ static mgk_status prepare(const mgk_dataset_options *options, tokenized_dataset 
     set->base.functions = &functions;
     set->base.shape = (mgk_dataset_shape){1, options->length, MGK_BYTE_VALUES, 0};
     set->room = options->length;
+    set->every_line = options->every_line;
     if (!options->tokenizer)
         return STATUS_OK;
     mgk_token_frame frame = mgk_tokenizer_frame(options->tokenizer);

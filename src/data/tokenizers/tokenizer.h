@@ -12,12 +12,15 @@
  *   tokenizer.model, spiece.model, sentencepiece.bpe.model, spm.model
  *                             BPE or Unigram of SentencePiece. The class that tokenizer_config.json
  *                             names, or the model_type of config.json, decides which ids pieces
- * have and which steps a text passes; without both, SentencePiece's own do source.spm + vocab.json
- * Unigram of SentencePiece with the ids of Marian all these also read     added_tokens.json,
- * special_tokens_map.json and, in tokenizer_config.json, added_tokens_decoder, add_bos_token and
- * the names of special tokens tokenizer.bin             BPE of llama2.c a list of words one word
- * per line, optionally followed by a count; "<unk>" stands for any other word, "<eos>", if listed,
- * for the end of a line
+ *                             have and which steps a text passes; without both, SentencePiece's own
+ *   source.spm + vocab.json   Unigram of SentencePiece with the ids of Marian; target.spm, if it is
+ *                             there, for what such a model writes
+ *   tokenizer.bin             BPE of llama2.c
+ *   a list of words           one word per line, optionally followed by a count; "<unk>" stands for
+ *                             any other word, "<eos>", if listed, for the end of a line
+ *
+ * Those of SentencePiece also read added_tokens.json, special_tokens_map.json and, in
+ * tokenizer_config.json, added_tokens_decoder, add_bos_token and the names of special tokens.
  *
  * Kinds are recognised by content. The rules are those of the tokenizers library, and for files
  * without tokenizer.json those of transformers: the same text gives the same ids. Bytes that are
@@ -40,6 +43,9 @@ typedef struct mgk_tokenizer mgk_tokenizer;
  * STATUS_UNSUPPORTED: an unknown kind or step.
  */
 mgk_status mgk_tokenizer_open(const char *path, mgk_tokenizer **out);
+
+/* The same for the texts that an encoder-decoder model writes, where their tokenizer is another. */
+mgk_status mgk_tokenizer_open_target(const char *path, mgk_tokenizer **out);
 
 /* Whether the folder contains a file whose name mgk_tokenizer_open accepts. */
 bool mgk_tokenizer_in_folder(const char *folder);

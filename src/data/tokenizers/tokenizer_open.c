@@ -12,7 +12,8 @@
 #include "data/tokenizers/tokenizer_json.h"
 
 static const char vocabulary_name[] = "vocab.json", merges_name[] = "merges.txt";
-static const char marian_name[] = "source.spm"; /* its ids are in vocab.json */
+static const char marian_name[] = "source.spm"; /* its ids are in vocab.json, as those of */
+static const char target_name[] = "target.spm", other_ids_name[] = "target_vocab.json";
 
 /* The files to look for in a folder, in order of preference. Those of SentencePiece have a name for
  * each class of tokenizers. */
@@ -119,7 +120,8 @@ static mgk_status map_notes(const char *path, mgk_mapping files[NOTES], mgk_toke
     mgk_status status = STATUS_OK;
     for (int i = 0; i < NOTES; i++)
         files[i] = (mgk_mapping){0};
-    bool marian = strcmp(mgk_file_name(path), marian_name) == 0;
+    const char *name = mgk_file_name(path);
+    bool marian = strcmp(name, marian_name) == 0 || strcmp(name, target_name) == 0;
     for (int i = 0; i < NOTES && status == STATUS_OK; i++)
         if (i != IDS || marian)
             status = map_beside(path, note_names[i], marian && i == IDS, &files[i]);
@@ -261,9 +263,17 @@ static mgk_status open_file(const char *path, mgk_tokenizer **out)
     return status;
 }
 
-mgk_status mgk_tokenizer_open(const char *path, mgk_tokenizer **out)
+static mgk_status open_in(const char *folder, const char *name, mgk_tokenizer **out)
 {
     char *file;
+    TRY(mgk_join_path(folder, name, &file));
+    mgk_status status = open_file(file, out);
+    mgk_free(file);
+    return status;
+}
+
+mgk_status mgk_tokenizer_open(const char *path, mgk_tokenizer **out)
+{
     *out = NULL;
     if (!mgk_is_folder(path))
         return open_file(path, out);
@@ -274,8 +284,16 @@ mgk_status mgk_tokenizer_open(const char *path, mgk_tokenizer **out)
             "%s: no tokenizer.json, vocab.txt, vocab.json with merges.txt, or .model of "
             "SentencePiece in it",
             path);
-    TRY(mgk_join_path(path, name, &file));
-    mgk_status status = open_file(file, out);
-    mgk_free(file);
-    return status;
+    return open_in(path, name, out);
+}
+
+mgk_status mgk_tokenizer_open_target(const char *path, mgk_tokenizer **out)
+{
+    *out = NULL;
+    if (!mgk_is_folder(path) || best_of(path) != marian_name)
+        return mgk_tokenizer_open(path, out);
+    if (exists_in(path, other_ids_name))
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: targets with a vocabulary of their own, %s", path,
+                        other_ids_name);
+    return open_in(path, exists_in(path, target_name) ? target_name : marian_name, out);
 }

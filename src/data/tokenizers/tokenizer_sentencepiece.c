@@ -138,7 +138,7 @@ mgk_status mgk_tokenizer_read_marian(const mgk_piece_model *model, const mgk_tok
     int32_t end;
     TRY(mgk_notes_open(texts, &notes));
     if (!model->unigram || model->byte_fallback)
-        CHECK(mgk_fail(STATUS_UNSUPPORTED, "source.spm is not a plain Unigram model"));
+        CHECK(mgk_fail(STATUS_UNSUPPORTED, "not a plain Unigram model, as Marian has"));
     CHECK(check_kinds(model));
     CHECK(mgk_json_parse_object(texts->ids.data, texts->ids.size, &tree));
     CHECK(mgk_json_vocabulary(tree, &tokenizer->vocabulary));

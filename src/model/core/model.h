@@ -14,6 +14,7 @@ typedef struct mgk_model {
     mgk_device *device; /* borrowed; NULL: no weights */
     void *weights;      /* [parameters.total], on the device */
     int64_t step;       /* of training, after which the weights were taken; -1: not known */
+    bool encodes;       /* it is the encoder of an encoder-decoder model */
     char *folder;       /* the folder of its files; NULL: created, not loaded */
     char *remark; /* one line about unused tensors and assumptions while loading; NULL: none */
 } mgk_model;

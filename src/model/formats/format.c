@@ -234,6 +234,9 @@ mgk_status mgk_model_load(const char *path, const mgk_model_options *options, mg
     options = options ? options : &usual;
     CHECK(refuse_quantised(&checkpoint));
     CHECK(find_format(&checkpoint, options, &format));
+    const bool encodes = format->decoder != NULL;
+    if (options->encoder && !encodes)
+        CHECK(mgk_fail(STATUS_USAGE, "%s: not an encoder-decoder model", path));
     if (options->decoder)
         CHECK(enter_decoder(&checkpoint, &format));
     if (!format->asks && (options->head_dim || options->attention)) {
@@ -248,6 +251,7 @@ mgk_status mgk_model_load(const char *path, const mgk_model_options *options, mg
         goto out;
     }
     CHECK(make_model(&checkpoint, format, options, &config, device, out));
+    (*out)->encodes = encodes && !options->decoder;
 out:
     mgk_checkpoint_close(&checkpoint);
     return status;

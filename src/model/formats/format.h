@@ -18,6 +18,7 @@ typedef struct mgk_model_options {
     const char *usual_part; /* NULL: a folder with both is refused */
     bool decoder; /* the decoder of an encoder-decoder model, see mgk_config.memory, in place of its
                      encoder */
+    bool encoder; /* the encoder, only of such a model */
 } mgk_model_options;
 
 typedef struct mgk_model_format {
