@@ -92,6 +92,7 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
         .storage = dump->storage,
         .objects = dump->objects,
         .token_text = run->text,
+        .key_token_text = mgk_model_run_keys(run)->text,
         .priors_per_key = config->prior_shape == MGK_PRIOR_POSITION,
         .causal = mgk_model_run_is_causal(run),
         .cross = run->cross,

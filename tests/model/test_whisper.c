@@ -67,7 +67,7 @@ static void test_accepted(void **state)
     assert_int_equal(form->rate, 16000);
     assert_int_equal(form->hop, 800);
     assert_int_equal(form->window, 120);
-    assert_non_null(strstr(model->remark, "the decoder is not run: its "));
+    assert_non_null(strstr(model->remark, "the decoder is not run (`part` chooses it): its "));
     /* K = 21 and 36 numbers for each of 12, of 20 frames and of 10 tokens, with bias and GELU. */
     assert_ok(mgk_cost_of(&model->config, 10, &cost));
     assert_true(cost.flops[MGK_COST_EMBEDDING] ==

@@ -72,6 +72,7 @@ static void comes_back(void **state)
         mgk_store_reader *reader;
         mgk_store_description description = cross_description(tokens, sizes[i][1]);
         description.token_text = (mgk_token_text){text_of, NULL, "##"};
+        description.key_token_text = (mgk_token_text){text_of, NULL, " "};
         assert_ok(fixture_store(PATH, &description, STORE_F64, i % 2));
         assert_ok(mgk_store_open(PATH, NULL, &reader));
         const mgk_store_description *read = mgk_store_describe(reader);

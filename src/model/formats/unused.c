@@ -136,8 +136,8 @@ mgk_status mgk_unused_check(const mgk_checkpoint *checkpoint, const mgk_model_fo
             snprintf(first + used, sizeof(first) - used, "%s%s", used ? ", " : "", tensor->name);
     }
     if (decoder > 0)
-        snprintf(remark, size, "the decoder is not run: its %zu %s left out", decoder,
-                 MGK_NOUN(decoder, "tensor is", "tensors are"));
+        snprintf(remark, size, "the decoder is not run (`part` chooses it): its %zu %s left out",
+                 decoder, MGK_NOUN(decoder, "tensor is", "tensors are"));
     used = strlen(remark);
     if (count > 0)
         snprintf(remark + used, size - used, "%s%zu %s not used: %s%s", used ? "; " : "", count,

@@ -103,7 +103,7 @@ static mgk_status write_token_text(const mgk_block_writer *writer, mgk_store_sid
                                    const int32_t *tokens, const hsize_t *start,
                                    const hsize_t *count)
 {
-    const mgk_token_text *text = &writer->description.token_text;
+    const mgk_token_text *text = mgk_side_text(&writer->description, side);
     const char **texts;
     TRY(mgk_alloc(count[1], sizeof(*texts), &texts));
     for (hsize_t i = 0; i < count[1]; i++)
@@ -129,7 +129,7 @@ static mgk_status write_side(const mgk_block_writer *writer, mgk_store_side side
                            start, count, H5T_NATIVE_INT32, tokens));
     CHECK(mgk_h5_write_box(&writer->file, layout->lengths.name, writer->datasets.lengths[side], 1,
                            start, count, H5T_NATIVE_INT32, &length));
-    if (writer->description.token_text.of)
+    if (mgk_side_text(&writer->description, side)->of)
         CHECK(write_token_text(writer, side, tokens, start, count));
 out:
     mgk_h5_leave();

@@ -131,15 +131,15 @@ out:
 }
 
 static mgk_status create_token_text(const mgk_h5_file *file,
-                                    const mgk_store_description *description,
-                                    const mgk_object_layout *layout, const hid_t scales[STORE_AXES],
-                                    hid_t *out)
+                                    const mgk_store_description *description, mgk_store_side side,
+                                    const hid_t scales[STORE_AXES], hid_t *out)
 {
     hid_t type = mgk_h5_text_type();
-    mgk_status status = create_with_axes(file, description, layout, scales, type, H5P_DEFAULT, out);
+    mgk_status status = create_with_axes(file, description, &mgk_side_layouts[side].text, scales,
+                                         type, H5P_DEFAULT, out);
     mgk_h5_close(type);
     TRY(status);
-    return mgk_h5_put_string(file, *out, "subword", description->token_text.subword);
+    return mgk_h5_put_string(file, *out, "subword", mgk_side_text(description, side)->subword);
 }
 
 /* The tokens, lengths and text of one side of the matrices, with the token axis of this side. */
@@ -152,8 +152,8 @@ static mgk_status create_side(const mgk_h5_file *file, const mgk_store_descripti
                          &out->tokens[side]));
     TRY(create_with_axes(file, description, &layout->lengths, scales, H5T_NATIVE_INT32, H5P_DEFAULT,
                          &out->lengths[side]));
-    return description->token_text.of
-               ? create_token_text(file, description, &layout->text, scales, &out->token_text[side])
+    return mgk_side_text(description, side)->of
+               ? create_token_text(file, description, side, scales, &out->token_text[side])
                : STATUS_OK;
 }
 

@@ -44,7 +44,8 @@ typedef struct mgk_store_description {
     unsigned objects;               /* bit set of MGK_STORE_BIT */
     mgk_token_text token_text; /* Writer: stored with the tokens if `of` is set. Reader: `of` is not
                                   set; `subword` is NULL if the file has no text */
-    bool priors_per_key;       /* priors depend on the key position */
+    mgk_token_text key_token_text; /* Writer: the same of the keys of a `cross` store */
+    bool priors_per_key;           /* priors depend on the key position */
     /* Queries and keys are of different sequences, whose lengths and tokens are stored each: of a
      * store its `part` is "cross"; of an array of other software its matrices are not square. */
     bool cross;

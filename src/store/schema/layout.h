@@ -48,6 +48,13 @@ typedef struct mgk_side_layout {
 /* Indexed by mgk_store_side. */
 extern const mgk_side_layout mgk_side_layouts[STORE_SIDES];
 
+/* The text of the tokens of a side that is written. */
+static inline const mgk_token_text *mgk_side_text(const mgk_store_description *description,
+                                                  mgk_store_side side)
+{
+    return side == STORE_SIDE_KEYS ? &description->key_token_text : &description->token_text;
+}
+
 /* Indexed by mgk_store_axis. */
 extern const mgk_axis_layout mgk_axis_layouts[STORE_AXES];
 

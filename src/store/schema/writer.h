@@ -32,7 +32,7 @@
  * would take the keys for the queries' own. In addition
  *   /key_tokens     int32 [sample, key]                   padding is -1
  *   /key_lengths    int32 [sample]                        valid tokens
- *   /key_token_text variable-length UTF-8 [sample, key]   where there is /token_text
+ *   /key_token_text variable-length UTF-8 [sample, key]   if they have text
  *   and /values are those of the keys: [sample, layer, head, key, dim]. The valid block is
  *   (length x key length), and causal is 0.
  *
