@@ -255,11 +255,13 @@ static void test_rotary_refused(void **state)
     }
 }
 
-#define SIZES                                                                          \
-    "\"num_attention_heads\": 4, \"hidden_size\": 16, \"num_hidden_layers\": 2, "      \
-    "\"intermediate_size\": 20, \"vocab_size\": 37, \"max_position_embeddings\": 16, " \
-    "\"n_head\": 4, \"n_heads\": 4, \"n_embd\": 16, \"dim\": 16, \"n_layer\": 2, "     \
-    "\"n_layers\": 2, \"hidden_dim\": 20, \"n_positions\": 16, "
+#define SIZES                                                                           \
+    "\"num_attention_heads\": 4, \"hidden_size\": 16, \"num_hidden_layers\": 2, "       \
+    "\"intermediate_size\": 20, \"vocab_size\": 37, \"max_position_embeddings\": 16, "  \
+    "\"n_head\": 4, \"n_heads\": 4, \"n_embd\": 16, \"dim\": 16, \"n_layer\": 2, "      \
+    "\"n_layers\": 2, \"hidden_dim\": 20, \"n_positions\": 16, "                        \
+    "\"d_model\": 16, \"d_kv\": 4, \"d_ff\": 20, \"num_layers\": 2, \"num_heads\": 4, " \
+    "\"decoder_layers\": 2, \"decoder_attention_heads\": 4, \"decoder_ffn_dim\": 20, "
 
 /* Values of config.json that change numbers, or that the reference refuses: refused by name. */
 static void test_values_refused(void **state)
@@ -286,6 +288,11 @@ static void test_values_refused(void **state)
         {&mgk_format_modernbert, "modernbert", "\"sliding_window\": 2"},
         {&mgk_format_modernbert, "modernbert", "\"rope_parameters\": {\"rope_theta\": 50}"},
         {&mgk_format_modernbert, "modernbert", "\"local_rope_theta\": null"},
+        {&mgk_format_t5_decoder, "t5", "\"is_causal\": false"},
+        {&mgk_format_t5_decoder, "mt5", "\"decoder_start_token_id\": 37"},
+        {&mgk_format_bart_decoder, "bart", "\"is_causal\": null"},
+        {&mgk_format_bart_decoder, "mbart", "\"use_bidirectional_attention\": true"},
+        {&mgk_format_bart_decoder, "pegasus", "\"decoder_start_token_id\": -1"},
     };
     mgk_checkpoint checkpoint;
     char folder[512];
