@@ -18,8 +18,8 @@ static size_t find_in_rows(const mgk_device *device, const token_vectors *others
 {
     const size_t offset =
         ((uintptr_t)vectors->first - (uintptr_t)others->first) / device->real_size;
-    const bool found = vectors->count == others->count && vectors->stride == others->stride &&
-                       offset < others->stride && offset + vectors->width <= others->stride;
+    const bool found = vectors->stride == others->stride && offset < others->stride &&
+                       offset + vectors->width <= others->stride;
     return found ? offset : others->stride;
 }
 

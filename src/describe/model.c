@@ -47,10 +47,11 @@ static void remove_settings(cJSON *settings, const char *beginning)
     }
 }
 
-/* Settings of pictures and of sounds are of models that read these. */
+/* Settings of pictures, of sounds and of decoders are of models that have to do with these. */
 static mgk_status add_config(const mgk_config *config, cJSON *tree)
 {
     static const char *const of_pictures[] = {"patch", "image", "resampling"};
+    static const char *const of_decoders[] = {"memory", "start"};
     char *text;
     TRY(mgk_config_to_json(config, &text));
     cJSON *settings = cJSON_Parse(text);
@@ -58,6 +59,8 @@ static mgk_status add_config(const mgk_config *config, cJSON *tree)
         remove_settings(settings, of_pictures[i]);
     if (config->sound.bands == 0)
         remove_settings(settings, "sound");
+    for (size_t i = 0; config->memory == 0 && i < 2; i++)
+        remove_settings(settings, of_decoders[i]);
     mgk_status status = mgk_describe_add(tree, "configuration", settings);
     mgk_free(text);
     return status;

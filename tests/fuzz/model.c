@@ -74,11 +74,12 @@ static bool write_tensors(char *list)
 
 static void load(const char *path)
 {
-    const mgk_model_options options[] = {{0}, {.head_dim = 5}, {.attention = "linear"}};
+    const mgk_model_options options[] = {
+        {0}, {.decoder = true}, {.head_dim = 5}, {.attention = "linear"}};
     mgk_device device = {.op = &operations, .precision = MGK_SINGLE, .real_size = sizeof(float)};
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
         mgk_model *model;
-        if (mgk_model_load(path, &options[i], i ? NULL : &device, &model) == STATUS_OK)
+        if (mgk_model_load(path, &options[i], i < 2 ? &device : NULL, &model) == STATUS_OK)
             mgk_model_free(model);
         else if (model)
             abort();

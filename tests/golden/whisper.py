@@ -13,6 +13,8 @@ hugging_face/whisper/expected.safetensors:
     attention  [L, B, H, N, N]
     outputs    [L - 1, B, N, C]  after each layer but the last
     hidden     [B, N, C]         after the last norm
+hugging_face/whisper/decoder.safetensors, as those of sequences.py, with the encoder's frames in
+place of source.
 """
 
 import os
@@ -25,7 +27,8 @@ import torch
 import transformers
 from safetensors.torch import save_file
 
-from hugging_face import double_throughout, scatter
+from hugging_face import batch, double_throughout, scatter
+from sequences import expect_decoder
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOUNDS = os.path.join(HERE, "sounds")
@@ -88,7 +91,7 @@ def write_model(recordings):
     shutil.rmtree(folder, ignore_errors=True)
     config = transformers.WhisperConfig(
         vocab_size=37, num_mel_bins=7, encoder_layers=2, encoder_attention_heads=3, d_model=12,
-        encoder_ffn_dim=20, decoder_layers=1, decoder_attention_heads=2, decoder_ffn_dim=8,
+        encoder_ffn_dim=20, decoder_layers=3, decoder_attention_heads=2, decoder_ffn_dim=8,
         max_source_positions=10, max_target_positions=8, pad_token_id=0, bos_token_id=1,
         eos_token_id=2, decoder_start_token_id=3, begin_suppress_tokens=None,
         attn_implementation="eager")
@@ -111,6 +114,9 @@ def write_model(recordings):
     }
     save_file({name: value.double().contiguous() for name, value in expected.items()},
               os.path.join(folder, "expected.safetensors"))
+    targets, valid = batch(43, [3, 7])
+    expect_decoder(folder, model, expected["frames"], torch.where(valid == 1, targets, -100),
+                   pre_norm=True, input_features=frames.transpose(1, 2))
 
 
 def main():

@@ -75,6 +75,8 @@ static void assert_same(const mgk_config *a, const mgk_config *b)
     assert_int_equal(a->cutoff_count, b->cutoff_count);
     assert_memory_equal(a->cutoffs, b->cutoffs, sizeof(a->cutoffs));
     assert_int_equal(a->padding, b->padding);
+    assert_int_equal(a->memory, b->memory);
+    assert_int_equal(a->start, b->start);
     assert_int_equal(a->picture.patch, b->picture.patch);
     assert_int_equal(a->picture.side, b->picture.side);
     assert_int_equal(a->picture.resampling, b->picture.resampling);
@@ -171,6 +173,7 @@ static mgk_config unusual_config(void)
         .cutoffs = {7, 11},
         .cutoff_count = 2,
         .padding = 3,
+        .start = -1,
         .sound = {.rate = 1, .hop = 1, .window = 2},
     };
 }
@@ -236,6 +239,19 @@ static mgk_config sound_config(void)
     return config;
 }
 
+/* A decoder that attends to an encoder. */
+static mgk_config decoder_config(void)
+{
+    mgk_config config;
+    mgk_config_defaults(MGK_FAMILY_LM, &config);
+    strcpy(config.attention, "softmax");
+    config.mixtures = 1;
+    config.memory = 40;
+    config.start = 7;
+    config.buckets = 6; /* of one side */
+    return config;
+}
+
 static void round_trip(mgk_config config)
 {
     mgk_config read;
@@ -259,6 +275,28 @@ static void test_json_round_trip(void **state)
     round_trip(sound_config());
     round_trip(clip_config());
     round_trip(rotary_config());
+    round_trip(decoder_config());
+}
+
+/* What no layer with a second attention has. */
+static void test_memory_refused(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        mgk_config config = decoder_config();
+        config.memory = i == 1 ? 0 : config.memory;
+        config.start = i == 2 ? config.vocabulary : config.start;
+        config.branch_norm = i == 3;
+        config.pre_norm = i == 4;
+        config.parallel = i == 4 ? MGK_PARALLEL_OWN : MGK_PARALLEL_NO;
+        config.query_norm = i == 5 ? MGK_QUERY_NORM_HEAD : MGK_QUERY_NORM_NONE;
+        config.key_heads = i == 6 ? 2 : 0;
+        config.attention_cap = i == 7 ? 3 : 0;
+        if ((mgk_config_resolve(&config) == STATUS_OK) != (i == 0))
+            fail_msg("accepted: %d", i);
+        if (i > 0)
+            assert_non_null(strstr(mgk_fail_message(), i > 2 ? "memory is 40" : "start is"));
+    }
 }
 
 /* The configuration must fit its pictures. */
@@ -397,7 +435,14 @@ static void test_json_refused(void **state)
         {"{\"family\":\"encoder\",\"buckets\":3}", "buckets"},
         {"{\"family\":\"encoder\",\"buckets\":6}", "buckets"},
         {"{\"family\":\"encoder\",\"buckets\":32,\"bucket_limit\":8}", "bucket_limit"},
-        {"{\"family\":\"lm\",\"buckets\":32}", "buckets"},
+        {"{\"family\":\"lm\",\"buckets\":7}", "buckets"},
+        {"{\"family\":\"lm\",\"buckets\":32,\"bucket_limit\":16}", "bucket_limit"},
+        {"{\"family\":\"lm\",\"buckets\":32,\"positions\":\"alibi\"}", "buckets"},
+        {"{\"family\":\"encoder\",\"memory\":32}", "memory"},
+        {"{\"family\":\"lm\",\"memory\":-1}", "memory"},
+        {"{\"family\":\"lm\",\"memory\":64,\"start\":-2}", "start"},
+        {"{\"family\":\"lm\",\"memory\":64,\"start\":256}", "start"},
+        {"{\"family\":\"lm\",\"start\":0}", "start"},
         {"{\"family\":\"encoder\",\"patch\":-1}", "patch"},
         {"{\"family\":\"encoder\",\"patch\":2,\"image\":5}", "image"},
         {"{\"family\":\"encoder\",\"resampling\":\"sinc\"}", "resampling"},
@@ -470,7 +515,8 @@ int main(void)
         cmocka_unit_test(test_defaults_resolve), cmocka_unit_test(test_json_round_trip),
         cmocka_unit_test(test_pictures),         cmocka_unit_test(test_sounds),
         cmocka_unit_test(test_json_defaults),    cmocka_unit_test(test_json_refused),
-        cmocka_unit_test(test_resolve_refuses),  cmocka_unit_test(test_json_raw_bytes),
+        cmocka_unit_test(test_memory_refused),   cmocka_unit_test(test_resolve_refuses),
+        cmocka_unit_test(test_json_raw_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

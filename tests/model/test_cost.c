@@ -148,6 +148,36 @@ static void parallel_parts(void **state)
     assert_parts(cost.parameters, parameters);
 }
 
+/*
+ * A decoder with a pre-norm and a memory of 9 numbers and 5 tokens: each query sees all of them,
+ * and a layer has three norms and three sums.
+ */
+static void decoder(void **state)
+{
+    (void)state;
+    mgk_config config = small(MGK_FAMILY_LM, "softmax", 1);
+    config.memory = 9;
+    config.pre_norm = config.attention_bias = true;
+    mgk_cost cost;
+    const double own = 3 * (2 * 4 * 6 + 6) + 2 * 6 * 4 + 4;
+    const double cross = 2 * 4 * 6 + 6 + 2 * (2 * 9 * 6 + 6) + 2 * 6 * 4 + 4;
+    const double flops[] = {
+        5 * 2 * 4,
+        5 * (own + cross),
+        2 * (15 * (4 * 3 + 5) + 5 * 3) + 2 * (25 * (4 * 3 + 5) + 5 * 3),
+        5 * (2 * 4 * 5 + 5 + 5 + 2 * 5 * 4 + 4),
+        5 * (4 * 7 * 4 + 3 * 4),
+        5 * (2 * 4 * 7 + 7),
+    };
+    const double maps = 3 * (4 * 6 + 6) + 6 * 4 + 4 + (4 * 6 + 6) + 2 * (9 * 6 + 6) + 6 * 4 + 4;
+    const double parameters[] = {7 * 4, maps, 0, 4 * 5 + 5 + 5 * 4 + 4, 4 * 2 * 4, 7};
+    assert_ok(mgk_cost_of(&config, 5, &cost));
+    assert_parts(cost.flops, flops);
+    assert_parts(cost.parameters, parameters);
+    assert_close(cost.layer_flops, flops[1] + flops[2], 0, 0);
+    assert_close(cost.layer_parameters, maps, 0, 0);
+}
+
 /* Words 0 ... 2 and two clusters of 2 words each: ln(5/3) and ln(7/5), divided by 1 + ln 7, are
  * their shares of the text. */
 static void adaptive_softmax(void **state)
@@ -229,6 +259,7 @@ int main(void)
         cmocka_unit_test(retrieval),
         cmocka_unit_test(shared_keys),
         cmocka_unit_test(parallel_parts),
+        cmocka_unit_test(decoder),
         cmocka_unit_test(adaptive_softmax),
         cmocka_unit_test(parts_are_the_whole),
         cmocka_unit_test(half_the_heads_are_cheaper),

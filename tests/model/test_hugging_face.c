@@ -9,22 +9,23 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "model/core/pass.h"
 
 static const char top[] = MGK_TEST_GOLDEN "/hugging_face/";
 
-/* The toolkit's own file of a model says everything that its folder did. */
-static void check_own_file(const char *folder, const char *expected)
+static const char own[] = "own.safetensors";
+
+/* Writes the toolkit's own file of a model, which says everything that its folder did. */
+static void write_own_file(const char *folder, const mgk_model_options *options)
 {
-    static const char own[] = "own.safetensors";
     mgk_device *device;
     mgk_model *model;
     assert_ok(mgk_device_open("cpu", MGK_DOUBLE, 1, &device));
-    assert_ok(mgk_model_load(folder, NULL, device, &model));
+    assert_ok(mgk_model_load(folder, options, device, &model));
+    assert_false(options && options->decoder && mgk_model_has_gradients(model));
     assert_ok(mgk_model_save(model, own, true, NULL, 0, NULL, 0));
     mgk_model_free(model);
     mgk_device_close(device);
-    golden_check(own, NULL, expected);
-    unlink(own);
 }
 
 static void check_family(void **state)
@@ -33,7 +34,21 @@ static void check_family(void **state)
     snprintf(folder, sizeof(folder), "%s%s", top, (const char *)*state);
     snprintf(expected, sizeof(expected), "%s/expected.safetensors", folder);
     golden_check(folder, NULL, expected);
-    check_own_file(folder, expected);
+    write_own_file(folder, NULL);
+    golden_check(own, NULL, expected);
+    unlink(own);
+}
+
+static void check_decoder(void **state)
+{
+    char folder[512], expected[600];
+    const mgk_model_options options = {.decoder = true};
+    snprintf(folder, sizeof(folder), "%s%s", top, (const char *)*state);
+    snprintf(expected, sizeof(expected), "%s/decoder.safetensors", folder);
+    golden_check_decoder(folder, &options, folder, expected);
+    write_own_file(folder, &options);
+    golden_check_decoder(own, NULL, folder, expected);
+    unlink(own);
 }
 
 /* Loads a model by the file of its weights. */
@@ -240,11 +255,13 @@ static void test_rotary_refused(void **state)
     }
 }
 
-#define SIZES                                                                          \
-    "\"num_attention_heads\": 4, \"hidden_size\": 16, \"num_hidden_layers\": 2, "      \
-    "\"intermediate_size\": 20, \"vocab_size\": 37, \"max_position_embeddings\": 16, " \
-    "\"n_head\": 4, \"n_heads\": 4, \"n_embd\": 16, \"dim\": 16, \"n_layer\": 2, "     \
-    "\"n_layers\": 2, \"hidden_dim\": 20, \"n_positions\": 16, "
+#define SIZES                                                                           \
+    "\"num_attention_heads\": 4, \"hidden_size\": 16, \"num_hidden_layers\": 2, "       \
+    "\"intermediate_size\": 20, \"vocab_size\": 37, \"max_position_embeddings\": 16, "  \
+    "\"n_head\": 4, \"n_heads\": 4, \"n_embd\": 16, \"dim\": 16, \"n_layer\": 2, "      \
+    "\"n_layers\": 2, \"hidden_dim\": 20, \"n_positions\": 16, "                        \
+    "\"d_model\": 16, \"d_kv\": 4, \"d_ff\": 20, \"num_layers\": 2, \"num_heads\": 4, " \
+    "\"decoder_layers\": 2, \"decoder_attention_heads\": 4, \"decoder_ffn_dim\": 20, "
 
 /* Values of config.json that change numbers, or that the reference refuses: refused by name. */
 static void test_values_refused(void **state)
@@ -271,6 +288,11 @@ static void test_values_refused(void **state)
         {&mgk_format_modernbert, "modernbert", "\"sliding_window\": 2"},
         {&mgk_format_modernbert, "modernbert", "\"rope_parameters\": {\"rope_theta\": 50}"},
         {&mgk_format_modernbert, "modernbert", "\"local_rope_theta\": null"},
+        {&mgk_format_t5_decoder, "t5", "\"is_causal\": false"},
+        {&mgk_format_t5_decoder, "mt5", "\"decoder_start_token_id\": 37"},
+        {&mgk_format_bart_decoder, "bart", "\"is_causal\": null"},
+        {&mgk_format_bart_decoder, "mbart", "\"use_bidirectional_attention\": true"},
+        {&mgk_format_bart_decoder, "pegasus", "\"decoder_start_token_id\": -1"},
     };
     mgk_checkpoint checkpoint;
     char folder[512];
@@ -336,20 +358,29 @@ int main(void)
                                            "t5",
                                            "t5-encoder",
                                            "mt5",
+                                           "t5-untied",
                                            "bart",
                                            "mbart",
                                            "marian",
                                            "marian-own",
                                            "pegasus",
                                            "whisper"};
+    static const char *const decoders[] = {"t5",     "mt5",        "t5-untied", "bart",   "mbart",
+                                           "marian", "marian-own", "pegasus",   "whisper"};
     enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
-    enum { OTHERS = 6 };
-    struct CMUnitTest tests[OTHERS + FAMILIES] = {
+    enum { DECODERS = sizeof(decoders) / sizeof(decoders[0]) };
+    enum { OTHERS = 7 };
+    struct CMUnitTest tests[OTHERS + FAMILIES + DECODERS] = {
         cmocka_unit_test(test_file_in_folder), cmocka_unit_test(test_parts),
         cmocka_unit_test(test_usual_parts),    cmocka_unit_test(test_remark),
         cmocka_unit_test(test_refused),        cmocka_unit_test(test_rotary_refused),
         cmocka_unit_test(test_values_refused),
     };
+    for (int i = 0; i < DECODERS; i++)
+        tests[OTHERS + FAMILIES + i] =
+            (struct CMUnitTest){.name = decoders[i],
+                                .test_func = check_decoder,
+                                .initial_state = (void *)(uintptr_t)decoders[i]};
     for (int i = 0; i < FAMILIES; i++)
         tests[OTHERS + i] = (struct CMUnitTest){.name = families[i],
                                                 .test_func = check_family,

@@ -41,7 +41,7 @@ static void copy_config(const char *family)
     mgk_unmap_file(&file);
 }
 
-enum { MOST_TENSORS = 96, MOST_NUMBERS = 512 };
+enum { MOST_TENSORS = 128, MOST_NUMBERS = 512 };
 
 static const double zeros[MOST_NUMBERS];
 
@@ -98,12 +98,13 @@ static void assert_says(const char *text, const char *says)
         fail_msg("\"%s\" does not say \"%s\"", text ? text : "nothing", says);
 }
 
-/* Loads the model with its weights, and without them: both say the same. */
-static void check_load(mgk_status status, const char *says)
+/* Loads the model, or its decoder, with its weights, and without them: both say the same. */
+static void check_part(bool decoder, mgk_status status, const char *says)
 {
+    const mgk_model_options options = {.decoder = decoder};
     for (int i = 0; i < 2; i++) {
         mgk_model *model;
-        mgk_status found = mgk_model_load(weights, NULL, i ? cpu : NULL, &model);
+        mgk_status found = mgk_model_load(weights, &options, i ? cpu : NULL, &model);
         if (found != status)
             fail_msg("%s, expected %s: %s", mgk_status_text(found), mgk_status_text(status), says);
         if (status != STATUS_OK)
@@ -116,15 +117,22 @@ static void check_load(mgk_status status, const char *says)
     }
 }
 
+static void check_load(mgk_status status, const char *says)
+{
+    check_part(false, status, says);
+}
+
 static const char refused[] = "has no place in a model of type \"";
 
 /* NULL: read without a word. A remark says that a tensor is not used. */
-static const struct {
+typedef struct addition {
     const char *family, *added;
     int axes;
     mgk_status status;
     const char *says;
-} additions[] = {
+} addition;
+
+static const addition additions[] = {
     /* Qwen2's biases and Qwen3's norms, in a folder that says it is a llama. */
     {"llama", "model.layers.0.self_attn.q_proj.bias", 1, STATUS_UNSUPPORTED, refused},
     {"llama", "model.layers.1.self_attn.q_norm.weight", 1, STATUS_UNSUPPORTED, refused},
@@ -152,25 +160,46 @@ static const struct {
     {"t5", "encoder.block.1.layer.0.SelfAttention.relative_attention_bias.weight", 2,
      STATUS_UNSUPPORTED, refused},
     {"t5", "lm_head.weight", 2, STATUS_OK,
-     "the decoder is not run (`part` chooses it): its 16 tensors are left out"},
+     "the decoder is not run (`part` chooses it): its 42 tensors are left out"},
     {"t5-encoder", "classifier.weight", 2, STATUS_OK, "1 tensor is not used: classifier.weight"},
     {"bart", "model.encoder.layer_norm.weight", 1, STATUS_UNSUPPORTED, refused},
     {"bart", "model.encoder.version", 1, STATUS_OK,
-     "the decoder is not run (`part` chooses it): its 30 tensors are left out"},
+     "the decoder is not run (`part` chooses it): its 82 tensors are left out"},
     {"vit", "vit.embeddings.mask_token", 3, STATUS_OK, "not used: classifier."},
     {"vit", "vit.embeddings.distillation_token", 3, STATUS_UNSUPPORTED, refused},
 };
 
+static const addition decoder_additions[] = {
+    {"t5", "encoder.block.0.layer.0.SelfAttention.q.bias", 1, STATUS_OK, NULL},
+    {"t5", "decoder.block.0.layer.0.SelfAttention.q.bias", 1, STATUS_UNSUPPORTED, refused},
+    {"t5", "decoder.block.3.layer.1.layer_norm.weight", 1, STATUS_UNSUPPORTED, refused},
+    {"t5", "decoder.block.1.layer.0.SelfAttention.relative_attention_bias.weight", 2,
+     STATUS_UNSUPPORTED, refused},
+    {"t5", "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight", 2, STATUS_OK,
+     NULL},
+    {"t5", "lm_head.weight", 2, STATUS_SHAPE, "is [2,2], expected [37,12]"},
+    {"bart", "model.decoder.layer_norm.weight", 1, STATUS_UNSUPPORTED, refused},
+    {"bart", "model.decoder.version", 1, STATUS_OK, NULL},
+    {"whisper", "model.decoder.layers.0.encoder_attn.k_proj.bias", 1, STATUS_UNSUPPORTED, refused},
+};
+
+static void check_additions(const addition *list, size_t count, bool decoder)
+{
+    char name[256];
+    for (size_t i = 0; i < count; i++) {
+        rewrite(list[i].family, MOST_TENSORS, list[i].added, list[i].axes, name);
+        check_part(decoder, list[i].status, list[i].says);
+        if (list[i].status != STATUS_OK)
+            assert_says(mgk_fail_message(), list[i].added);
+    }
+}
+
 static void test_added(void **state)
 {
     (void)state;
-    char name[256];
-    for (size_t i = 0; i < sizeof(additions) / sizeof(additions[0]); i++) {
-        rewrite(additions[i].family, MOST_TENSORS, additions[i].added, additions[i].axes, name);
-        check_load(additions[i].status, additions[i].says);
-        if (additions[i].status != STATUS_OK)
-            assert_says(mgk_fail_message(), additions[i].added);
-    }
+    check_additions(additions, sizeof(additions) / sizeof(*additions), false);
+    check_additions(decoder_additions, sizeof(decoder_additions) / sizeof(*decoder_additions),
+                    true);
 }
 
 /* A missing tensor is named; a model without its output layer is an encoder. */
@@ -189,6 +218,39 @@ static void test_removed(void **state)
             snprintf(says, sizeof(says), "%s\" is missing", bare);
             check_load(STATUS_SHAPE, says);
         }
+    }
+}
+
+/* A decoder needs all of its tensors, but for the bias of its logits, and none of the encoder's. */
+static void test_removed_from_decoder(void **state)
+{
+    (void)state;
+    static const char *const families[] = {"mt5", "marian"};
+    for (size_t f = 0; f < 2; f++) {
+        size_t count = 1;
+        for (size_t i = 0; i < count; i++) {
+            char name[256], says[300];
+            count = rewrite(families[f], i, NULL, 0, name);
+            snprintf(says, sizeof(says), "\"%s\" is missing", name);
+            if (strstr(name, "decoder.block.0.layer.0.SelfAttention.q.weight") ||
+                strstr(name, "decoder.layers.0.self_attn.q_proj.weight"))
+                check_part(true, STATUS_UNSUPPORTED, "has no decoder that attends to an encoder");
+            else if (strstr(name, "decoder.") || strstr(name, "shared."))
+                check_part(true, STATUS_SHAPE, says);
+            else
+                check_part(true, STATUS_OK, NULL);
+        }
+    }
+}
+
+static void test_without_decoder(void **state)
+{
+    (void)state;
+    static const char *const families[] = {"t5-encoder", "llama", "bert"};
+    for (size_t i = 0; i < 3; i++) {
+        char name[256];
+        rewrite(families[i], MOST_TENSORS, NULL, 0, name);
+        check_part(true, STATUS_UNSUPPORTED, "has no decoder that attends to an encoder");
     }
 }
 
@@ -266,9 +328,10 @@ static void test_type_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_added),         cmocka_unit_test(test_removed),
-        cmocka_unit_test(test_whole_numbers), cmocka_unit_test(test_quantised),
-        cmocka_unit_test(test_type_told),
+        cmocka_unit_test(test_added),           cmocka_unit_test(test_removed),
+        cmocka_unit_test(test_whole_numbers),   cmocka_unit_test(test_quantised),
+        cmocka_unit_test(test_type_told),       cmocka_unit_test(test_removed_from_decoder),
+        cmocka_unit_test(test_without_decoder),
     };
     return cmocka_run_group_tests(tests, open_cpu, close_cpu);
 }

@@ -28,6 +28,17 @@ static double linear(double in, double out, bool bias)
     return 2 * in * out + (bias ? out : 0);
 }
 
+/* Those of attention to a memory, which has as many tokens: its keys and values are maps of it. */
+static double cross_projections(const mgk_config *config)
+{
+    const double width = (double)config->heads * config->head_dim;
+    if (config->memory == 0)
+        return 0;
+    return linear(config->dim, width, config->attention_bias) +
+           2 * linear(config->memory, width, config->attention_bias) +
+           linear(width, config->dim, mgk_config_has_attention_output_bias(config));
+}
+
 /* A layer's query, key, value and output projections of one token. */
 static double projections(const mgk_config *config, const mgk_attention_kind *kind)
 {
@@ -40,7 +51,8 @@ static double projections(const mgk_config *config, const mgk_attention_kind *ki
                        : 0;
     return linear(config->dim, width, config->attention_bias) +
            maps * linear(config->dim, shared, config->attention_bias) +
-           linear(width, config->dim, mgk_config_has_attention_output_bias(config)) + turns;
+           linear(width, config->dim, mgk_config_has_attention_output_bias(config)) + turns +
+           cross_projections(config);
 }
 
 /*
@@ -74,7 +86,10 @@ static double attention(const mgk_config *config, const mgk_attention_kind *kind
     double flops = (config->layers - local) * kind->flops(&size);
     flops += config->layers * relative(config, &size);
     size.terms.window = config->window;
-    return flops + local * kind->flops(&size) + config->layers * shifts;
+    flops += local * kind->flops(&size) + config->layers * shifts;
+    size.causal = false; /* every query sees the whole memory */
+    size.terms = (mgk_score_terms){0};
+    return flops + (config->memory > 0 ? config->layers * kind->flops(&size) : 0);
 }
 
 /*
@@ -120,8 +135,8 @@ static double norm(const mgk_config *config)
 static double normed(const mgk_config *config)
 {
     const bool own = config->pre_norm || !config->branch_norm;
-    const int sites =
-        (own ? config->parallel == MGK_PARALLEL_SHARED ? 1 : 2 : 0) + (config->branch_norm ? 2 : 0);
+    const int sites = (own ? config->parallel == MGK_PARALLEL_SHARED ? 1 : 2 : 0) +
+                      (config->branch_norm ? 2 : 0) + (config->memory > 0 ? 1 : 0);
     const double final = mgk_config_has_final_norm(config);
     const double embedded = config->embedding_norm ? config->embedding : 0;
     const double queries = config->query_norm == MGK_QUERY_NORM_NONE
@@ -186,7 +201,7 @@ static void count_flops(const mgk_config *config, const mgk_attention_kind *kind
     double patch = 2.0 * (double)mgk_patch_size(&config->picture) + convolutions(config);
     double map =
         config->embedding != config->dim ? linear(config->embedding, config->dim, true) : 0;
-    double residuals = layers * 2;
+    double residuals = layers * (config->memory > 0 ? 3 : 2);
     double all_attention = attention(config, kind, tokens);
     cost->layer_flops = sequences * (tokens * projections(config, kind) + all_attention / layers);
     cost->flops[MGK_COST_EMBEDDING] = rows * ((patch + embedded) * config->embedding + map);
@@ -206,11 +221,17 @@ static mgk_cost_part part_of(const char *name)
         const char *word;
         mgk_cost_part part;
     } rows[] = {
-        {"embedding.", MGK_COST_EMBEDDING},       {"distance.", MGK_COST_ATTENTION},
-        {"relative.", MGK_COST_ATTENTION},        {"attention.key_shift", MGK_COST_ATTENTION},
-        {"attention.prior", MGK_COST_ATTENTION},  {"attention.query_norm", MGK_COST_NORMS},
-        {"attention.key_norm", MGK_COST_NORMS},   {"attention.", MGK_COST_PROJECTIONS},
-        {"feed_forward.", MGK_COST_FEED_FORWARD}, {"norm", MGK_COST_NORMS},
+        {"embedding.", MGK_COST_EMBEDDING},
+        {"distance.", MGK_COST_ATTENTION},
+        {"relative.", MGK_COST_ATTENTION},
+        {"attention.key_shift", MGK_COST_ATTENTION},
+        {"attention.prior", MGK_COST_ATTENTION},
+        {"attention.query_norm", MGK_COST_NORMS},
+        {"attention.key_norm", MGK_COST_NORMS},
+        {"attention.", MGK_COST_PROJECTIONS},
+        {"cross.", MGK_COST_PROJECTIONS},
+        {"feed_forward.", MGK_COST_FEED_FORWARD},
+        {"norm", MGK_COST_NORMS},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (strstr(name, rows[i].word))

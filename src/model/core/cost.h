@@ -48,7 +48,8 @@ typedef struct mgk_cost {
 const char *mgk_cost_part_name(mgk_cost_part part);
 
 /*
- * The cost of a resolved configuration for sequences of `tokens` tokens. STATUS_SHAPE: tokens is
+ * The cost of a resolved configuration for sequences of `tokens` tokens, and of a decoder for an
+ * encoder's output of as many tokens, whose own cost is not included. STATUS_SHAPE: tokens is
  * not from 1 to the number of positions; STATUS_UNSUPPORTED: no such attention kind.
  */
 mgk_status mgk_cost_of(const mgk_config *config, int tokens, mgk_cost *out);

@@ -168,8 +168,13 @@ static mgk_status compute_sinusoids(const mgk_checkpoint *checkpoint, const mgk_
                                     const mgk_recipe *recipe, const mgk_parameter *parameter,
                                     double *values)
 {
+    enum { MOST = 1 << 25 }; /* numbers, far more than any model has: no file bounds them */
     const size_t dim = (size_t)config->dim, half = (dim + 1) / 2;
-    (void)checkpoint, (void)recipe;
+    (void)recipe;
+    if (parameter->count > MOST)
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: %d positions of %d numbers without a table of them are not known",
+                        checkpoint->config_path, config->length, config->dim);
     for (size_t i = 0; values && i < parameter->count; i++) {
         size_t column = i % dim, frequency = column < half ? column : column - half;
         double angle = (double)(i / dim) / pow(10000, 2 * (double)frequency / (double)dim);
