@@ -34,12 +34,16 @@ static const mgk_column rank_columns[] = {
     INTEGER("sample", row.sample, false, "", "number of the sample in the input", ""),
     INTEGER("layer", row.layer, false, "", "number of the layer in the model", ""),
     INTEGER("head", row.head, false, "", "number of the head in the layer", ""),
-    INTEGER("n", row.n, false, "tokens", "rows and columns of the matrix", ""),
+    INTEGER(
+        "n", row.n, false, "tokens",
+        "rows of the matrix, and its columns unless queries and keys are of two sequences: then "
+        "rank is at most the smaller number of both",
+        ""),
     INTEGER("rank", count.rank, false, "singular values", "#{i: sigma_i >= threshold}", mgk_paper),
     FLAG("undecided", count.undecided, false,
          "1 where a sigma_i is closer to the threshold than its error: rank_low < rank_high"),
     REAL("sigma_max", row.sigma_max, false, "", "sigma_1", ""),
-    REAL("sigma_min", row.sigma_min, false, "", "sigma_n", ""),
+    REAL("sigma_min", row.sigma_min, false, "", "the smallest sigma_i", ""),
     REAL("effective_rank", row.effective_rank, false, "singular values",
          "exp(-sum p_i ln p_i), p_i = sigma_i / sum sigma", "Roy & Vetterli 2007"),
     REAL("stable_rank", row.stable_rank, false, "singular values", "sum sigma_i^2 / sigma_1^2",
