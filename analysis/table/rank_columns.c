@@ -34,11 +34,10 @@ static const mgk_column rank_columns[] = {
     INTEGER("sample", row.sample, false, "", "number of the sample in the input", ""),
     INTEGER("layer", row.layer, false, "", "number of the layer in the model", ""),
     INTEGER("head", row.head, false, "", "number of the head in the layer", ""),
-    INTEGER(
-        "n", row.n, false, "tokens",
-        "rows of the matrix, and its columns unless queries and keys are of two sequences: then "
-        "rank is at most the smaller number of both",
-        ""),
+    INTEGER("n", row.n, false, "tokens",
+            "rows of the matrix; as many columns, but in cross-attention, where rank is at most "
+            "the smaller number",
+            ""),
     INTEGER("rank", count.rank, false, "singular values", "#{i: sigma_i >= threshold}", mgk_paper),
     FLAG("undecided", count.undecided, false,
          "1 where a sigma_i is closer to the threshold than its error: rank_low < rank_high"),
