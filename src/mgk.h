@@ -490,7 +490,9 @@ typedef struct mgk_rank_options {
     /*
      * Array of floats in a file of HDF5 or NumPy: [..., N, N]; the leading axes are none, sample,
      * (sample, head) or (sample, layer, head), unless `axes` names others. With a star ("layer_*")
-     * it names one array per layer. NULL: /attention, or the only array.
+     * it names one array per layer. NULL: /attention, or the only array. If its last two axes
+     * differ in length, it is attention of one sequence to another: N queries, the rows, and K
+     * keys; the rank is then at most min(N, K).
      */
     const char *dataset;
     const char *model; /* runs this model and counts its matrices without storing them */
@@ -538,7 +540,8 @@ typedef struct mgk_rank_options {
     const char *axes;
     /* Array of others: a file of NumPy or HDF5 with the attention_mask of its model, zeros and ones
      * [samples, N], whose ones are next to each other: only their rows and columns are counted, and
-     * N is their number. NULL: all tokens are valid. */
+     * N is their number. Of N queries and K other keys it is that of the keys, [samples, K], and
+     * all rows are valid. NULL: all tokens are valid. */
     const char *mask;
     /* Matrices in memory, [array_count], in place of `inputs`; they are not resumed. */
     const mgk_array *arrays;
@@ -552,7 +555,8 @@ typedef struct mgk_rank_layer {
     int64_t matrices;
     int64_t samples;       /* number of samples with these matrices; matrices of one sample are not
                               independent */
-    int smallest, largest; /* smallest and largest N of the matrices, an upper bound on the rank */
+    int smallest, largest; /* smallest and largest N of the matrices, their rows: an upper bound on
+                              the rank */
     /* matrices whose rank is open because of storage rounding, see noise_floor */
     int64_t undecided;
     double mean, median, lower_quartile, upper_quartile; /* of the rank */
@@ -699,7 +703,8 @@ typedef struct mgk_diversity_options {
      * importance_hidden is. The sd of prune_random is that of the orders.
      */
     bool prune;
-    /* Arrays of other software come from a model with a causal mask; stores say so themselves. */
+    /* Arrays of other software come from a model with a causal mask; stores say so themselves.
+     * MGK_USAGE: the attention of one sequence to another has none. */
     bool causal;
     bool allow_half;      /* accept f16 input for measures of singular values, which rounding moves;
                              others take f16 without it */
@@ -734,9 +739,10 @@ static inline mgk_diversity_options mgk_diversity_options_default(void)
  * it with mgk_table_close; NULL on failure.
  *
  * A value that is not defined is empty (NaN): of a pair in a layer of one head, of a role where no
- * token repeats. Milestones report what a reader of the values must know: measures that an input
- * does not allow, rows that do not sum to 1, rows of zeros, negative entries, samples of different
- * length.
+ * token repeats. Attention of one sequence to another has no measures that compare the position of
+ * a query with that of a key; means over rows are over its queries. Milestones report what a reader
+ * of the values must know: measures that an input does not allow, rows that do not sum to 1, rows
+ * of zeros, negative entries, samples of different length.
  *
  * Each finished sample, and each finished order of `prune`, is recorded in output + ".part", as
  * mgk_rank_attention does with matrices.
@@ -793,8 +799,8 @@ typedef struct mgk_plot_options {
     const char *pooling; /* "mean" (default) or "max", for matrices with more entries than pixels */
     int panel;           /* side of a panel in pixels; 0: automatic */
     bool matrix;         /* one matrix, one pixel an entry, no decoration */
-    bool labels;         /* attention: tokens along rows and columns */
-    bool words;          /* attention: merge the tokens of a word; words along rows and columns */
+    bool labels; /* attention: tokens along rows and columns, of the queries and of the keys */
+    bool words;  /* attention: merge the tokens of a word; words along rows and columns */
     const char *labels_file; /* attention: the tokens, one per line; NULL: from the store */
     bool sweep; /* ranks: against the threshold, instead of histograms at the first threshold */
     int first, last; /* attention: tokens (words) first ... last - 1; 0, 0: all */

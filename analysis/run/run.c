@@ -57,9 +57,9 @@ static void compute(mgk_rank_work *work)
     snprintf(work->table->settings.method, sizeof(work->table->settings.method), "%s",
              factors                     ? mgk_rank_method_names[MGK_METHOD_FACTORS]
              : work->options->count_only ? "count"
+             : !batches                  ? mgk_rank_method_names[MGK_METHOD_SVD]
              : work->options->bisection  ? mgk_rank_method_names[MGK_METHOD_BISECTION]
-             : batches                   ? mgk_rank_method_names[MGK_METHOD_AUGMENTED]
-                                         : mgk_rank_method_names[MGK_METHOD_SVD]);
+                                         : mgk_rank_method_names[MGK_METHOD_AUGMENTED]);
     if (batches)
         mgk_rank_by_batches(work);
     else

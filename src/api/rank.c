@@ -211,6 +211,20 @@ static bool is_method(const mgk_rank_options *o, const char *method)
     return o->method && strcmp(o->method, method) == 0;
 }
 
+/* A GPU counts square matrices alone. */
+static void tell_device(ranking *r, const mgk_source_input *input)
+{
+    char note[512];
+    if (!r->device->accelerator || !input->source.cross)
+        return;
+    snprintf(
+        note, sizeof(note),
+        "%s: attention of one sequence to another is counted on the CPU: the GPU counts square "
+        "matrices alone",
+        input->name);
+    tell(r, note);
+}
+
 static mgk_status rank_input(ranking *r, mgk_source_input *input)
 {
     const mgk_rank_options *o = r->options;
@@ -235,6 +249,7 @@ static mgk_status rank_input(ranking *r, mgk_source_input *input)
                                           .progress_state = r};
     mgk_rank_table table;
     r->done = 0;
+    tell_device(r, input);
     mgk_status status = mgk_rank_run(&input->source, &options, &table);
     if (status == STATUS_NUMERIC || status == STATUS_UNSUPPORTED)
         return mgk_fail_prefix(status, input->name);

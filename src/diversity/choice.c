@@ -156,24 +156,26 @@ const char *mgk_measure_needs_text(const mgk_measure *measure)
                                                                       : "";
 }
 
-/* Whether positions of queries and keys must be of one sequence, and are not. */
-static bool compares_positions(const mgk_source *source, const mgk_measure *measure)
+/* Whether queries and keys must be of one sequence, as positions, tokens and vectors of a source
+ * are, and are not. */
+static bool lacks_sequence(const mgk_source *source, const mgk_measure *measure)
 {
-    return source->cross && (mgk_measures_needs(&measure, 1) & MGK_NEEDS_POSITIONS) != 0;
+    const unsigned needs = mgk_measures_needs(&measure, 1);
+    return source->cross && ((needs & (MGK_NEEDS_POSITIONS | MGK_NEEDS_TOKENS)) != 0 ||
+                             mgk_measures_vectors(needs) != 0);
 }
 
 /* What a measure needs that the source lacks. */
 static const char *missing_text(const mgk_source *source, const mgk_measure *measure)
 {
-    return compares_positions(source, measure) ? "queries and keys of one sequence"
-                                               : mgk_measure_needs_text(measure);
+    return lacks_sequence(source, measure) ? "queries and keys of one sequence"
+                                           : mgk_measure_needs_text(measure);
 }
 
 static bool is_allowed(const mgk_source *source, const mgk_measure *measure)
 {
     const unsigned needs = mgk_measures_needs(&measure, 1);
-    return !compares_positions(source, measure) &&
-           (source->tokens || !(needs & MGK_NEEDS_TOKENS)) &&
+    return !lacks_sequence(source, measure) && (source->tokens || !(needs & MGK_NEEDS_TOKENS)) &&
            (mgk_measures_vectors(needs) & ~source->kinds) == 0 &&
            (source->gaussian || !(needs & MGK_NEEDS_MIXTURE)) &&
            (source->components > 1 || !(needs & MGK_NEEDS_KEY_WEIGHTS)) &&

@@ -174,6 +174,7 @@ mgk_status mgk_open_array_source(const mgk_source_options *options, const mgk_ar
     s->array = array;
     s->queries = queries_of(array);
     s->keys = keys_of(array);
+    s->zero_keys.cross = array->keys > 0;
     s->single = strcmp(array->dtype, "f32") == 0;
     CHECK(mgk_source_check_causal(options, name_of(array), array->keys > 0));
     status = mgk_choose_numbers("layer", options->layers, options->layer_count,

@@ -319,6 +319,7 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
     CHECK(mgk_source_check_causal(options, path, d->cross));
     if (options->mask)
         CHECK(mgk_store_mask(s->reader, options->mask));
+    s->zero_keys.cross = d->cross;
     s->counts_zero_keys = !options->mask && !mgk_store_has_tokens(s->reader);
     CHECK(choose_layers(options, path, s));
     mgk_selection *selection = &s->selection;

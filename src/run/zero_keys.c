@@ -48,8 +48,9 @@ void mgk_zero_keys_explain(const char *name, const mgk_zero_keys *zero_keys, siz
         snprintf(
             note, size,
             "%s: the first or last columns of %zu %s are all 0 (%zu of %zu columns at most), as "
-            "those of padding are: N, ranks and means count the padding, too; give the "
-            "attention_mask of the model by `mask`",
+            "those of padding are: %s count the padding, too; give the attention_mask of %s by "
+            "`mask`",
             name, zero_keys->matrices, MGK_NOUN(zero_keys->matrices, "matrix", "matrices"),
-            zero_keys->most, n);
+            zero_keys->most, n, zero_keys->cross ? "means over keys" : "N, ranks and means",
+            zero_keys->cross ? "the keys" : "the model");
 }

@@ -3,11 +3,13 @@
 #ifndef MGK_RUN_ZERO_KEYS_H
 #define MGK_RUN_ZERO_KEYS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct mgk_zero_keys {
     size_t matrices; /* their number */
     size_t most;     /* the largest number of such columns in a matrix */
+    bool cross;      /* the keys are of another sequence than the queries */
 } mgk_zero_keys;
 
 /* Looks at the first queries and keys of a matrix [n, n]. By several threads at once. */

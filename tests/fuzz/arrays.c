@@ -25,9 +25,10 @@ static void read_matrices(mgk_store_reader *reader)
 {
     const mgk_store_description *d = mgk_store_describe(reader);
     double *matrix;
-    if (d->tokens > MOST_TOKENS)
+    const int32_t keys = mgk_store_keys(d);
+    if (d->tokens > MOST_TOKENS || keys > MOST_TOKENS)
         return;
-    if (mgk_alloc((size_t)d->tokens * (size_t)d->tokens, sizeof(*matrix), &matrix) != STATUS_OK)
+    if (mgk_alloc((size_t)d->tokens * (size_t)keys, sizeof(*matrix), &matrix) != STATUS_OK)
         return;
     int read = 0;
     for (int32_t s = 0; s < d->samples; s++)
@@ -42,10 +43,13 @@ static void read_tokens(mgk_store_reader *reader)
     const mgk_store_description *d = mgk_store_describe(reader);
     int32_t tokens[MOST_TOKENS], length;
     char text[MOST_TOKENS][MGK_TOKEN_TEXT];
-    if (d->tokens > MOST_TOKENS || d->samples < 1)
+    if (d->tokens > MOST_TOKENS || mgk_store_keys(d) > MOST_TOKENS || d->samples < 1)
         return;
     mgk_store_read_tokens(reader, 0, tokens, &length);
     mgk_store_read_token_text(reader, 0, text);
+    mgk_store_read_key_tokens(reader, 0, tokens, &length);
+    mgk_store_read_key_token_text(reader, 0, text);
+    mgk_store_read_key_length(reader, 0, &length);
 }
 
 void fuzz_arrays(const char *path)

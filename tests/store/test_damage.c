@@ -81,7 +81,8 @@ static void read_store(void)
         assert_null(reader);
         return;
     }
-    if (mgk_store_describe(reader)->tokens == TOKENS) {
+    const mgk_store_description *d = mgk_store_describe(reader);
+    if (d->tokens == TOKENS && mgk_store_keys(d) == TOKENS) {
         (void)mgk_store_read_matrix(reader, 0, 0, 0, STORE_F32, matrix, NULL);
         (void)mgk_store_read_tokens(reader, 0, tokens, &length);
     }

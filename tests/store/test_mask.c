@@ -183,6 +183,39 @@ static void blocks_are_read(void **state)
     mgk_store_close(reader);
 }
 
+/* Of matrices with fewer queries than keys the mask is that of the keys. */
+static void masks_of_keys(void **state)
+{
+    (void)state;
+    enum { Q = 2 };
+    mgk_store_reader *reader;
+    static float values[S][Q][N];
+    static const int64_t of_queries[S][Q] = {{1, 0}, {1, 1}, {1, 1}};
+    for (int k = 0; k < S * Q * N; k++)
+        values[k / N / Q][k / N % Q][k % N] = (float)(1 + k);
+    write_npy("cross.npy", "<f4", false, "(3, 2, 5)", values, sizeof(values));
+    write_npy(npy, "<i8", false, "(3, 5)", rows, sizeof(rows));
+    assert_ok(mgk_store_open("cross.npy", NULL, &reader));
+    assert_ok(mgk_store_mask(reader, npy));
+    for (int32_t s = 0; s < S; s++) {
+        double matrix[Q * N];
+        int32_t queries, keys;
+        assert_ok(mgk_store_read_key_length(reader, s, &keys));
+        assert_int_equal(keys, length[s]);
+        assert_ok(mgk_store_read_matrix(reader, s, 0, 0, STORE_F64, matrix, &queries));
+        assert_int_equal(queries, Q);
+        for (int k = 0; k < Q * N; k++)
+            assert_true(matrix[k] ==
+                        (k % N < length[s] ? (double)values[s][k / N][first[s] + k % N] : 0));
+    }
+    write_npy(npy, "<i8", false, "(3, 2)", of_queries, sizeof(of_queries));
+    assert_fails(mgk_store_mask(reader, npy), STATUS_SHAPE);
+    assert_non_null(strstr(mgk_fail_message(), "read as 3 samples of 5 keys"));
+    mgk_store_close(reader);
+    unlink("cross.npy");
+    unlink(npy);
+}
+
 static void masks_of_other_arrays_are_refused(void **state)
 {
     (void)state;
@@ -205,9 +238,13 @@ static void masks_of_other_arrays_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_integer),   cmocka_unit_test(arrays_have_names),
-        cmocka_unit_test(datasets),        cmocka_unit_test(other_numbers_are_refused),
-        cmocka_unit_test(blocks_are_read), cmocka_unit_test(masks_of_other_arrays_are_refused),
+        cmocka_unit_test(every_integer),
+        cmocka_unit_test(arrays_have_names),
+        cmocka_unit_test(datasets),
+        cmocka_unit_test(other_numbers_are_refused),
+        cmocka_unit_test(blocks_are_read),
+        cmocka_unit_test(masks_of_keys),
+        cmocka_unit_test(masks_of_other_arrays_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

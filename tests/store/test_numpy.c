@@ -225,7 +225,7 @@ static void others_are_refused(void **state)
         {"|O", "(5, 5)", 25, STATUS_UNSUPPORTED, "holds object"},
         {"<c8", "(1, 1)", 8, STATUS_UNSUPPORTED, "holds complex64"},
         {"<f16", "(1, 1)", 16, STATUS_UNSUPPORTED, "holds float128"},
-        {"<f4", "(5, 4)", 80, STATUS_SHAPE, "is [5, 4]: its matrices are not square"},
+        {"<f4", "(3, 0, 4)", 0, STATUS_SHAPE, "is [3, 0, 4], which holds no matrices"},
         {"<f4", "(25,)", 100, STATUS_SHAPE, "has 1 axis, expected 2 to 5"},
         {"<f4", "()", 4, STATUS_SHAPE, "has 0 axes"},
         {"<f4", "(1, 1, 1, 1, 5, 5)", 100, STATUS_SHAPE, "has 6 axes"},
@@ -258,10 +258,69 @@ static void archives_leave_choices(void **state)
     make_npy("<i8", false, "(1,)", "12345678", 8, &arrays[0]);
     make_npy("<i8", false, "(1,)", "12345678", 8, &arrays[1]);
     make_npz(NPZ, names, arrays, 2, false);
-    expect_refusal(NPZ, NULL, STATUS_FORMAT, "no array of square matrices is in it");
+    expect_refusal(NPZ, NULL, STATUS_FORMAT, "no array of matrices is in it");
     arrays[1].size--;
     make_npz(NPZ, names, arrays, 2, false);
     expect_refusal(NPZ, NULL, STATUS_FORMAT, "\"two.npy\": npy elements take 7 bytes");
+}
+
+/* Attention of N queries to another number of keys, in both orders of axes. */
+static void rectangles(void **state)
+{
+    (void)state;
+    static const size_t shapes[][2] = {{N, 3}, {3, N}, {1, N}, {N, 1}};
+    for (size_t c = 0; c < 4; c++)
+        for (int fortran = 0; fortran < 2; fortran++) {
+            const size_t rows = shapes[c][0], columns = shapes[c][1];
+            const size_t shape[] = {S, L, H, rows, columns};
+            mgk_store_reader *reader;
+            double matrix[N * N];
+            int32_t length, keys;
+            make_array("<f8", fortran, 5, shape, &arrays[0]);
+            write_npy(&arrays[0]);
+            assert_ok(mgk_store_open(NPY, NULL, &reader));
+            const mgk_store_description *d = mgk_store_describe(reader);
+            assert_true(d->cross);
+            assert_int_equal(d->tokens, rows);
+            assert_int_equal(d->key_tokens, columns);
+            for (int32_t i = 0; i < S * L * H; i++) {
+                assert_ok(mgk_store_read_matrix(reader, i / H / L, i / H % L, i % H, STORE_F64,
+                                                matrix, &length));
+                assert_ok(mgk_store_read_key_length(reader, i / H / L, &keys));
+                assert_int_equal(length, rows);
+                assert_int_equal(keys, columns);
+                for (size_t k = 0; k < rows * columns; k++)
+                    assert_true(matrix[k] == value((size_t)i * rows * columns + k));
+            }
+            mgk_store_close(reader);
+        }
+}
+
+/* Square matrices go before others, and without a name two axes alone are no matrices among other
+ * arrays. */
+static void square_arrays_are_chosen_first(void **state)
+{
+    (void)state;
+    const size_t square[] = {H, N, N}, wide[] = {L, H, 3, N}, flat[] = {3, N};
+    const char *const names[] = {"square.npy", "wide.npy", "flat.npy"};
+    mgk_store_reader *reader;
+    make_array("<f4", false, 3, square, &arrays[0]);
+    make_array("<f4", false, 4, wide, &arrays[1]);
+    make_array("<f4", false, 2, flat, &arrays[2]);
+    make_npz(NPZ, names, arrays, 3, false);
+    expect_matrices(NPZ, NULL, H, 1, 1);
+    make_npz(NPZ, names + 1, arrays + 1, 2, false);
+    assert_ok(mgk_store_open(NPZ, NULL, &reader));
+    assert_int_equal(mgk_store_describe(reader)->samples, L);
+    assert_int_equal(mgk_store_describe(reader)->tokens, 3);
+    assert_true(mgk_store_describe(reader)->cross);
+    mgk_store_close(reader);
+    assert_ok(mgk_store_open(NPZ, "flat", &reader));
+    assert_int_equal(mgk_store_describe(reader)->key_tokens, N);
+    mgk_store_close(reader);
+    make_npy("<i8", false, "(1,)", "12345678", 8, &arrays[1]);
+    make_npz(NPZ, names + 1, arrays + 1, 2, false);
+    expect_refusal(NPZ, NULL, STATUS_FORMAT, "no array of matrices is in it");
 }
 
 /* A file cut off anywhere is refused when it is opened; one with a changed byte never crashes. */
@@ -343,10 +402,16 @@ static int remove_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_type_and_order),   cmocka_unit_test(archives),
-        cmocka_unit_test(arrays_of_layers),       cmocka_unit_test(others_are_refused),
-        cmocka_unit_test(archives_leave_choices), cmocka_unit_test(damaged_files),
-        cmocka_unit_test(arrays_are_listed),      cmocka_unit_test(files_that_shrink),
+        cmocka_unit_test(every_type_and_order),
+        cmocka_unit_test(archives),
+        cmocka_unit_test(arrays_of_layers),
+        cmocka_unit_test(others_are_refused),
+        cmocka_unit_test(archives_leave_choices),
+        cmocka_unit_test(damaged_files),
+        cmocka_unit_test(arrays_are_listed),
+        cmocka_unit_test(files_that_shrink),
+        cmocka_unit_test(rectangles),
+        cmocka_unit_test(square_arrays_are_chosen_first),
     };
     return cmocka_run_group_tests(tests, NULL, remove_files);
 }

@@ -166,18 +166,39 @@ static void wrong_axes(void **state)
     mgk_store_close(reader);
 }
 
+/* Attention of one sequence to another. */
+static void oblong(void **state)
+{
+    (void)state;
+    const hsize_t shape[] = {2, 5, 4};
+    mgk_store_reader *reader;
+    double matrix[20];
+    int32_t queries, keys;
+    write_plain(3, shape, H5T_NATIVE_FLOAT);
+    assert_ok(mgk_store_open_as(PATH, "group/name", "head", &reader));
+    assert_true(mgk_store_describe(reader)->cross);
+    assert_int_equal(mgk_store_describe(reader)->heads, 2);
+    assert_ok(mgk_store_read_key_length(reader, 0, &keys));
+    assert_int_equal(keys, 4);
+    assert_ok(mgk_store_read_matrix(reader, 0, 0, 1, STORE_F64, matrix, &queries));
+    assert_int_equal(queries, 5);
+    for (int k = 0; k < 20; k++)
+        assert_true(matrix[k] == 20 + k);
+    mgk_store_close(reader);
+}
+
 static void refused(void **state)
 {
     (void)state;
     mgk_store_reader *reader;
-    const hsize_t six[] = {1, 1, 1, 1, 5, 5}, oblong[] = {2, 5, 4}, line[] = {25};
+    const hsize_t six[] = {1, 1, 1, 1, 5, 5}, empty[] = {2, 5, 0}, line[] = {25};
     write_plain(6, six, H5T_NATIVE_FLOAT);
     assert_fails(mgk_store_open(PATH, "group/name", &reader), STATUS_SHAPE);
     assert_fails(mgk_store_open(PATH, NULL, &reader), STATUS_SHAPE);
     assert_fails(mgk_store_open(PATH, "group", &reader), STATUS_FORMAT);
     assert_fails(mgk_store_open(PATH, "group/other", &reader), STATUS_FORMAT);
     assert_fails(mgk_store_open(PATH, "no/such/name", &reader), STATUS_FORMAT);
-    write_plain(3, oblong, H5T_NATIVE_FLOAT);
+    write_plain(3, empty, H5T_NATIVE_FLOAT);
     assert_fails(mgk_store_open(PATH, "group/name", &reader), STATUS_SHAPE);
     write_plain(1, line, H5T_NATIVE_FLOAT);
     assert_fails(mgk_store_open(PATH, "group/name", &reader), STATUS_SHAPE);
@@ -211,9 +232,13 @@ static int remove_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(leading_axes), cmocka_unit_test(axes_have_names),
-        cmocka_unit_test(wrong_axes),   cmocka_unit_test(several_datasets),
-        cmocka_unit_test(refused),      cmocka_unit_test(half_is_recognised),
+        cmocka_unit_test(leading_axes),
+        cmocka_unit_test(axes_have_names),
+        cmocka_unit_test(wrong_axes),
+        cmocka_unit_test(several_datasets),
+        cmocka_unit_test(oblong),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(half_is_recognised),
     };
     return cmocka_run_group_tests(tests, NULL, remove_file);
 }
