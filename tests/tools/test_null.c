@@ -173,6 +173,41 @@ static mgk_result null_network_attention_of(pointers none)
     return result;
 }
 
+/* A network that has an encoder. */
+static mgk_network *open_decoder(void)
+{
+    const mgk_job job = {.device = "cpu", .threads = 1, .part = "cross"};
+    mgk_network *network;
+    assert_done(mgk_network_open(MGK_TEST_GOLDEN "/hugging_face/t5", &job, true, &network));
+    return network;
+}
+
+static mgk_result null_network_encode(pointers none)
+{
+    mgk_network *network = none & 1 ? NULL : open_decoder();
+    mgk_result result = mgk_network_encode(network, unless(none, 1, tokens), N);
+    mgk_network_close(network);
+    return result;
+}
+
+static mgk_result null_network_encoder(pointers none)
+{
+    mgk_network *network = none ? NULL : open_decoder();
+    assert_int_equal(mgk_network_encoder(network) == NULL, none != 0);
+    mgk_network_close(network);
+    return MGK_OK;
+}
+
+static mgk_result null_network_shift(pointers none)
+{
+    int32_t ids[N] = {1, 2, 3};
+    int count = N;
+    mgk_network *network = none & 1 ? NULL : open_decoder();
+    mgk_result result = mgk_network_shift(network, none & 2 ? NULL : ids, none & 4 ? NULL : &count);
+    mgk_network_close(network);
+    return result;
+}
+
 static mgk_result null_network_tokenize_cut(pointers none)
 {
     int32_t *ids = NULL;
@@ -550,6 +585,9 @@ static const struct {
     {"mgk_network_open", null_network_open, 3, 0},
     {"mgk_network_close", null_network_close, 1, 0},
     {"mgk_network_shape_of", null_network_shape_of, 1, 0},
+    {"mgk_network_encode", null_network_encode, 2, 0},
+    {"mgk_network_encoder", null_network_encoder, 1, 0},
+    {"mgk_network_shift", null_network_shift, 3, 0},
     {"mgk_network_attention", null_network_attention, 3, 0},
     {"mgk_network_attention_all", null_network_attention_all, 3, 0},
     {"mgk_network_attention_of", null_network_attention_of, 5, 0},
