@@ -28,7 +28,7 @@ import transformers
 from safetensors.torch import save_file
 
 from hugging_face import batch, double_throughout, scatter
-from sequences import expect_decoder
+from sequences import calm, expect_decoder
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOUNDS = os.path.join(HERE, "sounds")
@@ -99,6 +99,7 @@ def write_model(recordings):
                                                      chunk_length=1)
     model = transformers.WhisperForConditionalGeneration(config)
     scatter(model, 41)
+    calm(model)
     model.save_pretrained(folder)
     extractor.save_pretrained(folder)
     os.remove(os.path.join(folder, "generation_config.json"))
