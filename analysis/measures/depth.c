@@ -6,7 +6,7 @@
 
 static double cross_layer_cosine(const mgk_depth_view *layer)
 {
-    const size_t entries = layer->n * layer->n;
+    const size_t entries = layer->queries * layer->n;
     double sum = 0;
     for (size_t h = 0; layer->next && h < layer->heads; h++)
         sum += layer->kernels->dot(entries, layer->a + h * layer->pitch,

@@ -100,7 +100,7 @@ typedef struct mgk_place {
 typedef struct mgk_matrix_view {
     const mgk_row_kernels *kernels;
     size_t queries, keys, n;   /* n: the larger of both, which are equal in a square matrix */
-    const double *a;           /* [n, n], 0 beyond the queries and keys */
+    const double *a;           /* [queries, n], 0 beyond the keys */
     bool causal;               /* as in mgk_rows */
     const double *row_sums;    /* [queries] */
     const double *column_sums; /* [keys] */
@@ -176,6 +176,7 @@ static inline size_t mgk_mixture_scratch(size_t n, size_t mixtures)
 typedef struct mgk_depth_view {
     const mgk_row_kernels *kernels;
     size_t heads, n;
+    size_t queries;         /* rows of the matrices */
     size_t pitch;           /* distance of the matrices of two heads, at least n n */
     const double *a, *next; /* [H, pitch], of the layer and of the next one; NULL: none, or not
                                requested */

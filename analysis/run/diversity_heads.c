@@ -68,7 +68,7 @@ static mgk_status describe_entries(head_matrix *m)
     find_zero_rows(m);
     if (m->row.zero_rows > 0 && !m->work->options->allow_zero_rows)
         return refuse_zero_row(m);
-    const double lowest = m->work->kernels->smallest(m->n * m->n, m->a);
+    const double lowest = m->work->kernels->smallest(m->queries * m->n, m->a);
     m->work->norms[m->group->slot + m->which] = m->row.frobenius;
     m->negative = lowest < 0;
     double *facts = mgk_record_facts(m->work->layout, m->record, m->layer, m->head);

@@ -53,6 +53,7 @@ static void compare(mgk_diversity_work *work, size_t g)
     const mgk_depth_view view = {.kernels = work->kernels,
                                  .heads = work->layout->heads,
                                  .n = group->group->n,
+                                 .queries = group->group->queries,
                                  .pitch = work->pitch,
                                  .a = before,
                                  .next = mgk_diversity_matrix(work, group->slot),

@@ -94,8 +94,8 @@ typedef struct mgk_source {
     /*
      * Copies matrix `which` of a prepared group to `data`, which has room for [n_max, n_max], or
      * [2, n_max, depth] with a depth. The matrix is [n, n], packed, rows are queries: entry (i, j)
-     * is data[i n + j], and 0 unless i < queries and j < keys. With a depth it is [2, n, d], L
-     * followed by R of A = L Rᵀ, non-negative.
+     * is data[i n + j] for i < queries and j < keys, and 0 for other keys; rows after the queries
+     * may hold anything. With a depth it is [2, n, d], L followed by R of A = L Rᵀ, non-negative.
      * May be called by several threads concurrently, with a device by one.
      */
     mgk_status (*take)(void *state, const mgk_group *group, size_t which, double *data);

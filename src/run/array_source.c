@@ -151,7 +151,6 @@ static mgk_status take_matrix(void *state, const mgk_group *group, size_t which,
                  data + i * n);
         memset(data + i * n + keys, 0, (n - keys) * sizeof(*data));
     }
-    memset(data + group->queries * n, 0, (n - group->queries) * n * sizeof(*data));
     if (!s->keys.lengths)
         mgk_zero_keys_look(&s->zero_keys, data, group->queries, keys, n);
     return STATUS_OK;

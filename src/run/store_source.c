@@ -126,8 +126,9 @@ static void move_row(double *matrix, size_t i, size_t stride, size_t keys, size_
     memset(matrix + i * n + keys, 0, (n - keys) * sizeof(*matrix));
 }
 
-/* Makes of the valid block of a matrix, whose rows are `stride` apart, the matrix [n, n] of the
- * group, in place. Rows that move away from the front move in the order from the last one. */
+/* Makes of the valid block of a matrix, whose rows are `stride` apart, that of the group, whose
+ * rows are n apart, in place. Rows that move away from the front move in the order from the last
+ * one. */
 static void pack(double *matrix, size_t stride, const mgk_group *group)
 {
     const size_t rows = group->queries, n = group->n;
@@ -135,7 +136,6 @@ static void pack(double *matrix, size_t stride, const mgk_group *group)
         move_row(matrix, i, stride, group->keys, n);
     for (size_t i = rows; i-- > 0 && n > stride;)
         move_row(matrix, i, stride, group->keys, n);
-    memset(matrix + rows * n, 0, (n - rows) * n * sizeof(*matrix));
 }
 
 static mgk_status take_stored(void *state, const mgk_group *group, size_t which, double *data)

@@ -12,7 +12,8 @@ typedef struct mgk_zero_keys {
     bool cross;      /* the keys are of another sequence than the queries */
 } mgk_zero_keys;
 
-/* Looks at the first queries and keys of a matrix [n, n]. By several threads at once. */
+/* Looks at the first queries and keys of a matrix whose rows are n apart. By several threads at
+ * once. */
 void mgk_zero_keys_look(mgk_zero_keys *zero_keys, const double *matrix, size_t queries, size_t keys,
                         size_t n);
 

@@ -36,14 +36,15 @@ static void sides_of(const void *context, size_t i, size_t *queries, size_t *key
     *keys = m->kind == TEST_TALL && !odd ? half : m->n;
 }
 
-/* [n, n], zeros around the queries and keys. */
+/* [n, n]: zeros after the keys, and what nothing may read after the queries. */
 static void fill_cross(const test_model *m, size_t i, size_t n, double *a)
 {
     size_t queries, keys;
     sides_of(m, i, &queries, &keys);
     double *packed = calloc(queries * keys, sizeof(double));
     test_rectangle_softmax(i, queries, keys, 2, packed);
-    memset(a, 0, n * n * sizeof(*a));
+    for (size_t k = 0; k < n * n; k++)
+        a[k] = k < queries * n ? 0 : (double)NAN;
     for (size_t k = 0; k < queries; k++)
         memcpy(a + k * n, packed + k * keys, keys * sizeof(*a));
     free(packed);

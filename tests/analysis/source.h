@@ -22,7 +22,7 @@ typedef struct test_source {
     size_t n_max, ahead;
     size_t (*order)(const void *context, size_t i); /* n; the same for all heads of a layer */
     /* The queries and keys of head i, known after they are prepared; NULL: n each. `fill` then
-     * gives the matrix of both, [n, n], n the larger. */
+     * gives the matrix of both, [n, n], n the larger; rows after the queries are NaN. */
     void (*sides)(const void *context, size_t i, size_t *queries, size_t *keys);
     void (*fill)(const void *context, size_t i, size_t n, double *data);
     /* Value vectors [n, dim] of head i, and tokens [n] of its sample; NULL: the source has none. */

@@ -92,6 +92,7 @@ static void write_store(int shape)
     mgk_store_writer *writer;
     fixture_cross(&d, shapes[shape][1]);
     d.token_text = (mgk_token_text){text_of, NULL, " "};
+    d.key_token_text = (mgk_token_text){text_of, NULL, " "};
     assert_ok(mgk_store_create(PATH, &d, &options, &writer));
     for (int block = 0; block < S * L; block++) {
         mgk_store_block *lent;
