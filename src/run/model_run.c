@@ -123,11 +123,10 @@ static mgk_status remark_lines(const mgk_job *job, const mgk_input *input, const
     if (status != STATUS_OK || !sentences)
         return status;
     mgk_model_name(file, name, sizeof(name));
-    snprintf(
-        note, sizeof(note),
-        "%s: its lines look like sentences, and are joined and cut into windows; `lines` makes "
-        "each one a sample",
-        name);
+    snprintf(note, sizeof(note),
+             "%s: its lines look like sentences or passages, and are joined and cut into windows; "
+             "`lines` makes each one a sample",
+             name);
     mgk_job_report(job, &(mgk_report){.note = note, .milestone = true});
     return STATUS_OK;
 }
@@ -185,7 +184,8 @@ mgk_status mgk_model_run_open(const mgk_job *job, const char *model, const mgk_i
     CHECK(mgk_job_open_device(job, double_precision, &out->device));
     CHECK(mgk_model_hash_begin(model, &out->hash));
     CHECK(mgk_job_load_reader(model, job, input, out->device, &out->model));
-    mgk_job_report_remark(job, model, out->model->remark);
+    if (out->model->news)
+        mgk_job_report_remark(job, model, out->model->remark);
     CHECK(mgk_input_check_model(input, &out->model->config, model));
     CHECK(input->image_count > 0   ? open_pictures(out, input)
           : input->audio_count > 0 ? open_sounds(out, job, input)
@@ -234,6 +234,20 @@ mgk_status mgk_model_run_choose(mgk_model_run *run, uint64_t seed, int samples)
         run->index[i] = (int32_t)(chosen * documents + document);
     }
     return fit_length(run);
+}
+
+void mgk_model_run_tell(const mgk_model_run *run, const mgk_job *job, const mgk_input *input)
+{
+    char note[128];
+    if (!run->data || input->task || run->samples == run->available)
+        return;
+    snprintf(note, sizeof(note), "%d of %d %s, drawn by seed (`samples`)", run->samples,
+             run->available,
+             input->lines         ? "lines"
+             : run->documents > 1 ? "passages"
+             : input->text_count  ? "windows of the text"
+                                  : "samples");
+    mgk_job_report(job, &(mgk_report){.note = note, .milestone = true});
 }
 
 static size_t count_batches(const mgk_model_run *run)

@@ -178,7 +178,7 @@ int main(int argc, char **argv)
         {MGK_ARG_HEADING, 0, "Input from a running model", NULL, NULL, NULL, NULL},
         {MGK_ARG_FILES, 0, "model", &w.models, "MODEL...",
          "Run these models instead of reading files; no matrix is stored.", NULL},
-        MGK_TOOL_INPUT_ARGS(&in),
+        MGK_TOOL_INPUT_ARGS(&in, " (default: 16)"),
         {MGK_ARG_CHOICE, 0, "precision", &w.double_precision, "single|double",
          "Precision of the forward pass; measures are always float64.", &w.precision},
         MGK_TOOL_TF32_ARG(&tool),

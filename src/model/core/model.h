@@ -16,6 +16,8 @@ typedef struct mgk_model {
     int64_t step;       /* of training, after which the weights were taken; -1: not known */
     char *folder;       /* the folder of its files; NULL: created, not loaded */
     char *remark; /* one line about unused tensors and assumptions while loading; NULL: none */
+    bool news; /* the remark tells more than that an encoder's pooler is not used, as most have one
+                */
 } mgk_model;
 
 /*
