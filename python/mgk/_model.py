@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes as c
 import operator
+import os
 from typing import Iterator, NamedTuple, Sequence
 
 import numpy as np
@@ -70,6 +71,8 @@ def texts_of(texts, mask=None):
     texts = list(texts)
     if not texts:
         raise ValueError("texts: at least one is expected")
+    if isinstance(texts[0], str) and len(texts[0]) < 1024 and os.path.isfile(texts[0]):
+        warn(f"texts: {texts[0]!r} is a file, but is read as a text; open(...).read() reads files")
     return texts if mask is None else _unpadded(texts, mask)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from . import _inputs
 from ._arrays import is_array, matrices
 from ._library import as_list, check, header, options, run, types
+from ._table import Table
 from ._typing import Array, Follow, Path
 
 _KINDS = {
@@ -57,15 +58,25 @@ def _one_sample(x, about, sample):
     return np.stack([view[sample, :, first:last, first:last] for view in array.kept[1]])[None]
 
 
+def _path(given, path):
+    """A path as it is; a table is written to `path`."""
+    if not isinstance(given, Table):
+        return os.fspath(given)
+    given._write(path)
+    return path
+
+
 @contextlib.contextmanager
 def _fields(x, about, choices):
-    """The fields that name the inputs; an array passes through a file."""
+    """The fields that name the inputs; tables and an array pass through files."""
     if not is_array(x):
         for name in ("attention_mask", "lengths"):
             if about[name] is not None:
-                raise ValueError(f"{name}: files have none")
-        paths = [os.fspath(path) for path in as_list(x, "inputs")]
-        yield {"inputs": paths, "axes": about["axes"], **choices}
+                raise ValueError(f"{name}: only arrays have one")
+        with tempfile.TemporaryDirectory(prefix="mgk-") as folder:
+            given = [x] if isinstance(x, Table) else as_list(x, "inputs")
+            paths = [_path(one, os.path.join(folder, f"{i}.csv")) for i, one in enumerate(given)]
+            yield {"inputs": paths, "axes": about["axes"], **choices}
         return
     sample = choices.get("sample", 0)
     with tempfile.TemporaryDirectory(prefix="mgk-") as folder:
@@ -82,7 +93,7 @@ def _fields(x, about, choices):
 
 def plot(
     kind: str,
-    x: Path | Sequence[Path] | Array,
+    x: Path | Table | Sequence[Path | Table] | Array,
     *,
     axes: str | Sequence[str] | None = None,
     attention_mask: Array | None = None,
@@ -99,9 +110,9 @@ def plot(
     kind : str
         "attention", "weights", "keys", "ranks", "curves", "cost", "heads", "depth", "pairs",
         "roles", "compare", "prune", "map", "mixture", or "figure" with ``figure=2``.
-    x : path, list of paths, or array
-        Stores, rank files, files of measures, logs or models, as the kind needs. "attention" also
-        draws one sample of an array [..., N, N], by default the first.
+    x : path, table, list of these, or array
+        Stores, ranks, measures, logs or models, as the kind needs; ranks and measures are files or
+        tables. "attention" also draws one sample of an array [..., N, N], by default the first.
     axes, attention_mask, lengths, allow_half
         Of an array, as in `ranks`.
     **choices
