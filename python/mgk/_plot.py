@@ -110,9 +110,9 @@ def plot(
     kind : str
         "attention", "weights", "keys", "ranks", "curves", "cost", "heads", "depth", "pairs",
         "roles", "compare", "prune", "map", "mixture", or "figure" with ``figure=2``.
-    x : path, table, list of these, or array
-        Stores, ranks, measures, logs or models, as the kind needs; ranks and measures are files or
-        tables. "attention" also draws one sample of an array [..., N, N], by default the first.
+    x : path, table of `ranks` or `diversity`, list of these, or array
+        Stores, rank files, files of measures, logs or models, as the kind needs. "attention" also
+        draws one sample of an array [..., N, N], by default the first.
     axes, attention_mask, lengths, allow_half
         Of an array, as in `ranks`.
     **choices
