@@ -46,6 +46,13 @@ static bool is_complete(const mgk_checkpoint *checkpoint)
     return format && strcmp(format, "mgk") == 0;
 }
 
+/* Whether a path ends like that of a file: ".safetensors", but not "Qwen2.5-0.5B". */
+static bool has_ending(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && dot[1] && dot[1 + strspn(dot + 1, "abcdefghijklmnopqrstuvwxyz")] == '\0';
+}
+
 /* A path that leads nowhere may be a model's name on Hugging Face: "owner/name" without such a
  * folder. */
 static mgk_status expect_no_name(const char *path)
@@ -54,7 +61,7 @@ static mgk_status expect_no_name(const char *path)
     char *owner;
     const char *slash = strchr(path, '/');
     if (!slash || slash == path || *path == '.' || !slash[1] || strchr(slash + 1, '/') ||
-        stat(path, &info) == 0)
+        has_ending(path) || stat(path, &info) == 0)
         return STATUS_OK;
     TRY(mgk_folder_of(path, &owner));
     mgk_status status = STATUS_OK;
