@@ -4,7 +4,7 @@
 >>> import mgk
 >>> a = mgk.attention("models/lm-mgk-4.safetensors", ["The cat sat on the mat."])
 >>> table = mgk.ranks(a)
->>> table["rank"].max() <= a.shape[-1]
+>>> bool(table["rank"].max() <= a.shape[-1])
 True
 
 `attention` runs a model on texts; `ranks`, `diversity` and `singular_values` measure arrays of any

@@ -139,7 +139,7 @@ def inputs(x, given, dataset, precision, length, about, targets=None):
         raise ValueError("targets: only models with texts have them")
     if length is not None:
         raise ValueError(
-            "length: only texts have one; say which tokens of an array are valid by lengths"
+            "length: only texts have one; say which tokens of an array are valid by attention_mask"
         )
     if paths is not None:
         _refuse(about, "files", ("attention_mask", "lengths"))

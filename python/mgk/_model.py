@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes as c
 import operator
+import os
 from typing import Iterator, NamedTuple, Sequence
 
 import numpy as np
@@ -68,6 +69,8 @@ def texts_of(texts, mask=None):
     if hasattr(texts, "numpy"):
         texts = texts.numpy()
     texts = list(texts)
+    if texts and isinstance(texts[0], str) and len(texts[0]) < 1024 and os.path.isfile(texts[0]):
+        warn(f"texts: {texts[0]!r} is a file, but is read as a text; open(...).read() reads files")
     if not texts:
         raise ValueError("texts: at least one is expected")
     return texts if mask is None else _unpadded(texts, mask)

@@ -15,6 +15,7 @@ import numpy as np
 from . import _inputs
 from ._arrays import is_array, matrices
 from ._library import as_list, check, header, options, run, types
+from ._table import Table
 from ._typing import Array, Follow, Path
 
 _KINDS = {
@@ -64,15 +65,25 @@ def _valid(first, lengths, tokens, sample):
     return slice(start, start + lengths[sample] if lengths else tokens)
 
 
+def _path(given, path):
+    """A path as it is; a table is written to `path`."""
+    if not isinstance(given, Table):
+        return os.fspath(given)
+    given._write(path)
+    return path
+
+
 @contextlib.contextmanager
 def _fields(x, about, choices):
-    """The fields that name the inputs; an array passes through a file."""
+    """The fields that name the inputs; tables and an array pass through files."""
     if not is_array(x):
         for name in ("attention_mask", "lengths"):
             if about[name] is not None:
-                raise ValueError(f"{name}: files have none")
-        paths = [os.fspath(path) for path in as_list(x, "inputs")]
-        yield {"inputs": paths, "axes": about["axes"], **choices}
+                raise ValueError(f"{name}: only arrays have one")
+        with tempfile.TemporaryDirectory(prefix="mgk-") as folder:
+            given = [x] if isinstance(x, Table) else as_list(x, "inputs")
+            paths = [_path(one, os.path.join(folder, f"{i}.csv")) for i, one in enumerate(given)]
+            yield {"inputs": paths, "axes": about["axes"], **choices}
         return
     sample = choices.get("sample", 0)
     with tempfile.TemporaryDirectory(prefix="mgk-") as folder:
@@ -89,7 +100,7 @@ def _fields(x, about, choices):
 
 def plot(
     kind: str,
-    x: Path | Sequence[Path] | Array,
+    x: Path | Table | Sequence[Path | Table] | Array,
     *,
     axes: str | Sequence[str] | None = None,
     attention_mask: Array | None = None,
@@ -106,7 +117,7 @@ def plot(
     kind : str
         "attention", "weights", "keys", "ranks", "curves", "cost", "heads", "depth", "pairs",
         "roles", "compare", "prune", "map", "mixture", or "figure" with ``figure=2``.
-    x : path, list of paths, or array
+    x : path, table of `ranks` or `diversity`, list of these, or array
         Stores, rank files, files of measures, logs or models, as the kind needs. "attention" also
         draws one sample of an array [..., N, K], by default the first.
     axes, attention_mask, lengths, allow_half

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import csv
 import ctypes as c
 import html
 import json
@@ -104,6 +105,13 @@ class Table:
             raise ImportError("to_pandas needs pandas: pip install pandas") from None
         return pandas.DataFrame(self._columns)
 
+    def _write(self, path):
+        """Write a CSV file of the form that the programs write and read."""
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            rows = csv.writer(file, lineterminator="\n")
+            rows.writerow(self._columns)
+            rows.writerows(zip(*(map(_word, values) for values in self._columns.values())))
+
     def __repr__(self):
         return f"<mgk.Table of {len(self)} rows: {', '.join(self._columns)}>"
 
@@ -130,6 +138,15 @@ def _cell(value):
         return html.escape(value)
     is_missing = value != value if isinstance(value, np.floating) else value == -1
     return "" if is_missing else f"{value:.6g}"
+
+
+def _word(value):
+    """A cell of a CSV file: all digits, or nothing where there is no value."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, np.integer):
+        return "" if value == -1 else str(value)
+    return "" if np.isnan(value) else repr(float(value))
 
 
 def _values(column, rows):

@@ -142,6 +142,13 @@ class Attention(unittest.TestCase):
         with self.assertWarnsRegex(mgk.Warning, "1 of 2 texts .* cut to 6 tokens"):
             mgk.attention(MODEL, TEXTS, length=6)
 
+    def test_a_file_is_not_a_text(self):
+        with open("a-text.txt", "w") as file:
+            file.write("text")
+        with self.assertWarnsRegex(mgk.Warning, "'a-text.txt' is a file, but is read as a text"):
+            a = mgk.attention(MODEL, "a-text.txt")
+        self.assertEqual(a.shape[-1], len("a-text.txt"))
+
 
 class Dump(unittest.TestCase):
     def test_a_store_has_the_same_matrices(self):

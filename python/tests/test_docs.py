@@ -38,7 +38,7 @@ def folder():
 def is_missing(code):
     """A package that the code needs and that is not there."""
     for name in OPTIONAL:
-        wanted = f"import {name}" in code or (name == "xarray" and "mgk.open(\"attention.h5\")" in code)
+        wanted = f"import {name}" in code or (name == "xarray" and "mgk.open(store)" in code)
         if wanted or (name == "pandas" and "to_pandas()" in code):
             try:
                 __import__(name)

@@ -58,6 +58,17 @@ class Pictures(unittest.TestCase):
         mgk.diversity(attention_like(4, 2, 2, 8, 8), output="plot-measures.csv", force=True)
         self.assertIn(b"IHDR", mgk.plot("heads", "plot-measures.csv", measure="entropy").png)
 
+    def test_tables_in_memory(self):
+        a = attention_like(4, 2, 3, 8, 8)
+        measures = mgk.diversity(a, output="plot-same.csv", force=True)
+        for kind in ("pairs", "heads"):
+            same = mgk.plot(kind, "plot-same.csv")
+            self.assertEqual(mgk.plot(kind, measures).png, same.png)
+        ranks = mgk.ranks(a, output="plot-same-ranks.csv", force=True)
+        names = ["a", "b"]
+        same = mgk.plot("ranks", ["plot-same-ranks.csv"] * 2, names=names)
+        self.assertEqual(mgk.plot("ranks", [ranks, ranks], names=names).png, same.png)
+
     def test_refusals(self):
         with self.assertRaisesRegex(ValueError, "kind"):
             mgk.plot("attentions", MODEL)

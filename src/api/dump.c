@@ -171,6 +171,7 @@ static mgk_status dump_attention(const mgk_dump_options *o, mgk_dump_summary *su
     CHECK(mgk_model_run_open(&o->job, o->model, &o->input, o->double_precision, &run));
     mgk_job_report_device(&o->job, run.device);
     CHECK(mgk_model_run_choose(&run, o->job.seed, sample_count(o, &run)));
+    mgk_model_run_tell(&run, &o->job, &o->input);
     CHECK(mgk_choose_numbers("layer", o->layers, o->layer_count, run.model->config.layers,
                              &dump.layers, &dump.layer_count));
     CHECK(mgk_choose_numbers("head", o->heads, o->head_count, run.model->config.heads, &dump.heads,

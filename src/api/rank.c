@@ -135,6 +135,7 @@ static mgk_status open_inputs(ranking *r)
 {
     const mgk_rank_options *o = r->options;
     mgk_source_options sources = mgk_rank_source_options(o);
+    const int usual = mgk_rank_options_default().matrices;
     size_t memory;
     char note[512];
     TRY(mgk_memory_left(r->device, o->memory, 0, &memory));
@@ -146,7 +147,8 @@ static mgk_status open_inputs(ranking *r)
         mgk_array_axes_explain(input->name, input->axes, o->dataset, note, sizeof(note));
         if (!o->axes)
             warn(r, note);
-        if (input->per_layer >= (size_t)o->matrices)
+        /* Nobody asked for the usual number. */
+        if (input->per_layer >= (size_t)o->matrices || o->matrices == usual)
             continue;
         snprintf(note, sizeof(note), "%s: only %zu %s in each layer (%d wanted)", input->name,
                  input->per_layer, MGK_NOUN(input->per_layer, "matrix", "matrices"), o->matrices);

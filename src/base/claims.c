@@ -2,6 +2,7 @@
 #include "base/claims.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -156,6 +157,19 @@ static mgk_status add_lock(mgk_claims *claims, const char *output)
     return status;
 }
 
+/* If the folder is there, writing will fail with a message. */
+static mgk_status expect_folder(const char *path)
+{
+    struct stat info;
+    char *folder;
+    TRY(mgk_folder_of(path, &folder));
+    mgk_status status = STATUS_OK;
+    if (stat(folder, &info) != 0 && errno == ENOENT)
+        status = mgk_fail(STATUS_IO, "%s: cannot create: there is no folder \"%s\"", path, folder);
+    mgk_free(folder);
+    return status;
+}
+
 mgk_status mgk_claims_add_output(mgk_claims *claims, const char *path)
 {
     struct stat info;
@@ -165,7 +179,7 @@ mgk_status mgk_claims_add_output(mgk_claims *claims, const char *path)
         return mgk_fail(STATUS_IO, "%s: not a regular file", path);
     TRY(identify(path, &file, &there));
     if (!there)
-        return STATUS_OK; /* writing it will fail with a message */
+        return expect_folder(path);
     TRY(add(claims, CLAIM_OUTPUT, path, &file));
     return add_lock(claims, path);
 }

@@ -31,7 +31,7 @@ mgk_status mgk_claims_add_input(mgk_claims *claims, const char *path);
 
 /*
  * Adds an output, which may exist. STATUS_USAGE: it is also an input or another output, or another
- * output's temporary file or lock; STATUS_IO: not a regular file.
+ * output's temporary file or lock; STATUS_IO: not a regular file, or in a folder that is not there.
  */
 mgk_status mgk_claims_add_output(mgk_claims *claims, const char *path);
 

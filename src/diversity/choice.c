@@ -185,11 +185,15 @@ static bool is_allowed(const mgk_source *source, const mgk_measure *measure)
 }
 
 /* Whether users are told that an input does not allow a measure: not of those that only models with
- * several keys per position have, nor of those that pruning alone wants. */
+ * several keys per position have, nor, unless they want all, of those that need a running model. */
 static bool is_news(const mgk_diversity_options *o, const mgk_measure *measure)
 {
-    return !(measure->needs & (MGK_NEEDS_MIXTURE | MGK_NEEDS_KEY_WEIGHTS)) && !are_named(o) &&
-           (o->measures || !(measure->needs & MGK_NEEDS_IMPORTANCE));
+    enum {
+        OF_MIXTURES = MGK_NEEDS_MIXTURE | MGK_NEEDS_KEY_WEIGHTS,
+        OF_RUNS = MGK_NEEDS_IMPORTANCE | MGK_NEEDS_PROJECTIONS | MGK_NEEDS_LAYER_OUTPUT
+    };
+    return !(measure->needs & OF_MIXTURES) && !are_named(o) &&
+           (o->measures || !(measure->needs & OF_RUNS));
 }
 
 /* Adds the name of a measure to the note; `before` is the one that was added before, or NULL. */
@@ -206,15 +210,29 @@ static void add_name(const mgk_source_input *input, const mgk_measure *measure,
         snprintf(note + used, size - used, "; without %s no %s", needs, measure->name);
 }
 
+/* Adds a measure to those that are left out, [count], behind the others that need the same. */
+static void leave_out(const mgk_source *source, const mgk_measure **left, size_t count,
+                      const mgk_measure *measure)
+{
+    const char *needs = missing_text(source, measure);
+    size_t at = count;
+    while (at > 0 && strcmp(missing_text(source, left[at - 1]), needs) != 0)
+        at--;
+    at = at > 0 ? at : count;
+    memmove(left + at + 1, left + at, (count - at) * sizeof(*left));
+    left[at] = measure;
+}
+
 mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
                                  const mgk_source_input *input, const mgk_measure *const *chosen,
                                  size_t count, mgk_record_layout *out, char *note, size_t size)
 {
-    const mgk_measure **allowed, *left_out = NULL;
-    size_t kept = 0;
+    const mgk_measure **allowed, **left;
+    size_t kept = 0, left_count = 0;
     mgk_status status = STATUS_OK;
     note[0] = '\0';
-    TRY(mgk_alloc(count, sizeof(*allowed), &allowed));
+    TRY(mgk_alloc(2 * count, sizeof(*allowed), &allowed));
+    left = allowed + count;
     for (size_t m = 0; m < count && status == STATUS_OK; m++) {
         if (is_allowed(&input->source, chosen[m]))
             allowed[kept++] = chosen[m];
@@ -222,11 +240,11 @@ mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
             status =
                 mgk_fail(STATUS_UNSUPPORTED, "%s: measure \"%s\" needs %s, which this input lacks",
                          input->name, chosen[m]->name, missing_text(&input->source, chosen[m]));
-        else if (is_news(options, chosen[m])) {
-            add_name(input, chosen[m], left_out, note, size);
-            left_out = chosen[m];
-        }
+        else if (is_news(options, chosen[m]))
+            leave_out(&input->source, left, left_count++, chosen[m]);
     }
+    for (size_t i = 0; i < left_count; i++)
+        add_name(input, left[i], i > 0 ? left[i - 1] : NULL, note, size);
     if (status == STATUS_OK)
         status = mgk_record_layout_make(input->layer_count, input->head_count, input->mixtures,
                                         allowed, kept, out);

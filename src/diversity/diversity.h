@@ -196,7 +196,7 @@ mgk_status mgk_diversity_write(const mgk_diversity_options *options,
 /* ---- notes.c --------------------------------------------------------------------------------- */
 
 /* What a reader of a part's values must know. */
-enum { MGK_DIVERSITY_NOTES = 6, MGK_DIVERSITY_NOTE = 512 };
+enum { MGK_DIVERSITY_NOTES = 6, MGK_DIVERSITY_NOTE = 1024 };
 
 typedef struct mgk_diversity_notes {
     char lines[MGK_DIVERSITY_NOTES][MGK_DIVERSITY_NOTE];

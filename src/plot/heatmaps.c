@@ -48,20 +48,23 @@ static mgk_status draw_grid(const mgk_plot *plot, const mgk_panels *groups, size
     return mgk_draw_heatmap_grid(&grid, &plot->picture, plot->options->output);
 }
 
-/* The title of one model is its name and the sample; the title of several is the sample, and each
- * has its name. */
+/* The title of one model is its name and the sample; the title of several is the sample, if it is
+ * the same, and each has its name. */
 static void set_titles(mgk_plot *plot, const mgk_plot_matrices *matrices, size_t count,
                        group_title *titles, mgk_panels *groups)
 {
     const mgk_plot_options *o = plot->options;
     const char *name = count == 1 ? matrices[0].model : "";
     char sample[32] = "";
+    bool same = matrices[0].sample >= 0;
+    for (size_t i = 1; i < count; i++)
+        same = same && matrices[i].sample == matrices[0].sample;
     for (size_t i = 0; count > 1 && i < count && o->name_count == 0; i++) {
         const mgk_plot_matrices *m = &matrices[i];
         snprintf(titles[i], sizeof(titles[i]), *m->model ? "%s: %s" : "%s%s", m->model, m->title);
         groups[i].title = titles[i];
     }
-    if (matrices[0].sample >= 0)
+    if (same)
         snprintf(sample, sizeof(sample), "sample %d", matrices[0].sample);
     mgk_plot_set_title(plot, name, sample);
 }

@@ -94,7 +94,7 @@ typedef struct mgk_plot_matrices {
     const char *path;         /* the matrices' file, borrowed */
     char title[MGK_PLOT_TITLE];
     char model[MGK_PLOT_TITLE]; /* name of the model's file or folder; "" if not known */
-    int32_t sample;             /* position of the sample; −1: the matrices belong to no sample */
+    int32_t sample; /* the sample's number in the input; −1: the matrices belong to no sample */
     char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "": not known */
 } mgk_plot_matrices;
 

@@ -158,11 +158,10 @@ static mgk_status remark_lines(const mgk_job *job, const mgk_input *input, const
     if (status != STATUS_OK || !sentences)
         return status;
     mgk_model_name(file, name, sizeof(name));
-    snprintf(
-        note, sizeof(note),
-        "%s: its lines look like sentences, and are joined and cut into windows; `lines` makes "
-        "each one a sample",
-        name);
+    snprintf(note, sizeof(note),
+             "%s: its lines look like sentences or passages, and are joined and cut into windows; "
+             "`lines` makes each one a sample",
+             name);
     mgk_job_report(job, &(mgk_report){.note = note, .milestone = true});
     return STATUS_OK;
 }
@@ -255,7 +254,8 @@ mgk_status mgk_model_run_open(const mgk_job *job, const char *model, const mgk_i
     CHECK(mgk_model_hash_begin(model, &out->hash));
     CHECK(mgk_part_decodes(job->part) ? open_decoder(out, job, model, input)
                                       : open_reader(out, job, model, input));
-    mgk_job_report_remark(job, model, out->model->remark);
+    if (out->model->news)
+        mgk_job_report_remark(job, model, out->model->remark);
 out:
     if (status != STATUS_OK)
         mgk_model_run_close(out);
@@ -309,6 +309,20 @@ mgk_status mgk_model_run_choose(mgk_model_run *run, uint64_t seed, int samples)
     }
     TRY(fit_length(run));
     return run->memory ? choose_same(run, run->memory) : STATUS_OK;
+}
+
+void mgk_model_run_tell(const mgk_model_run *run, const mgk_job *job, const mgk_input *input)
+{
+    char note[128];
+    if (!run->data || input->task || run->samples == run->available)
+        return;
+    snprintf(note, sizeof(note), "%d of %d %s, drawn by seed (`samples`)", run->samples,
+             run->available,
+             input->lines         ? "lines"
+             : run->documents > 1 ? "passages"
+             : input->text_count  ? "windows of the text"
+                                  : "samples");
+    mgk_job_report(job, &(mgk_report){.note = note, .milestone = true});
 }
 
 static size_t count_batches(const mgk_model_run *run)

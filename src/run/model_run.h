@@ -75,6 +75,10 @@ mgk_status mgk_model_run_choose(mgk_model_run *run, uint64_t seed, int samples);
  * mgk_pass_bytes. */
 mgk_status mgk_model_run_bytes(const mgk_model_run *run, int sequences, size_t *bytes);
 
+/* Tells the job's watcher how many samples of the input were chosen, if not all; of a training
+ * task, whose samples are numberless, nothing. */
+void mgk_model_run_tell(const mgk_model_run *run, const mgk_job *job, const mgk_input *input);
+
 /*
  * Computes the capacity of a batch of `batch_tokens` tokens (0: enough to keep the device busy) in
  * sequences of the chosen samples: at least one, and at most what fits into half of the device's

@@ -560,6 +560,7 @@ static mgk_status open_model(const mgk_source_options *options, model_source *s)
                            run->model->config.layers, &s->layers, &s->layer_count));
     TRY(mgk_model_run_choose(run, s->job.seed, sample_count(options, run)));
     TRY(allow_vectors(options, s));
+    mgk_model_run_tell(run, &s->job, options->input);
     wanted = mgk_source_importance_choose(options, run);
     batch_tokens = mgk_source_importance_batch(run, wanted, s->layer_count, options->memory);
     TRY(mgk_model_run_fit(run, batch_tokens, kept_bytes(s, wanted), &capacity));

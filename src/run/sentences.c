@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { LONGEST = 400 }; /* bytes of a line */
+enum { LONGEST = 400 }; /* bytes of a sentence */
 
 /* Whether one of the words with blanks between them is at the end of the line. */
 static bool ends_in(const char *line, size_t length, const char *words, size_t *word_length)
@@ -43,7 +43,8 @@ static const char *trim(const char *line, size_t *length)
 
 bool mgk_lines_are_sentences(const char *text, size_t size)
 {
-    size_t lines = 0, sentences = 0;
+    size_t lines = 0, sentences = 0, blank = 0, gaps = 0;
+    bool any_long = false;
     const bool cut = size >= MGK_SENTENCES_READ;
     const size_t read = cut ? MGK_SENTENCES_READ : size;
     for (size_t at = 0; at < read;) {
@@ -54,12 +55,14 @@ bool mgk_lines_are_sentences(const char *text, size_t size)
         const char *line = text + at;
         at += length + 1;
         line = trim(line, &length);
+        const size_t before = blank;
+        blank = length == 0 ? blank + 1 : 0;
         if (length == 0)
             continue;
-        if (length > LONGEST)
-            return false;
+        gaps += before > 0 && lines > 0;
+        any_long = any_long || length > LONGEST;
         lines++;
         sentences += is_sentence(line, length);
     }
-    return lines >= 2 && 4 * sentences >= 3 * lines;
+    return lines >= 2 && 4 * sentences >= 3 * lines && !(any_long && gaps > 0);
 }

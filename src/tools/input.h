@@ -11,8 +11,8 @@ typedef struct mgk_tool_input {
 } mgk_tool_input;
 
 /* clang-format off */
-/* The rows of the option table; `in` is the program's. */
-#define MGK_TOOL_INPUT_ARGS(in)                                                                    \
+/* The rows of the option table; `in` is the program's, `usual` says how many samples are taken. */
+#define MGK_TOOL_INPUT_ARGS(in, usual)                                                             \
     {MGK_ARG_FILES, 0, "text", &(in)->text, "FILE...",                                             \
      "Text files, cut into windows, or into pairs of passages for a retrieval model.", NULL},      \
     {MGK_ARG_FILE, 0, "tokenizer", &(in)->input.tokenizer, "PATH",                                 \
@@ -35,7 +35,7 @@ typedef struct mgk_tool_input {
      "Retrieval: each file is an article; otherwise files are split at WikiText titles, lines "    \
      "such as \"= Title =\".", NULL},                                                              \
     {MGK_ARG_COUNT, 0, "samples", &(in)->input.samples, "S",                                       \
-     "Number of sequences, drawn by seed without repeats.", NULL},                                 \
+     "Number of sequences, drawn by seed without repeats" usual ".", NULL},                        \
     {MGK_ARG_COUNT, 0, "length", &(in)->input.length, "N",                                         \
      "Tokens of a sequence, at most; if not given, as many as the model has positions, at most "    \
      "4096.",                                                                                      \

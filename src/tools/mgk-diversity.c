@@ -96,13 +96,14 @@ static const mgk_arg_note notes[] = {
      "Without this option a matrix with such a row ends the run, with a line that names it."},
     {"model", "One of --text, --tokens, --task, --images and --audio is needed."},
     {"samples", "If not given, 16, or all if the input has fewer."},
-    {"measures", "The section MEASURES describes them.\n"
-                 "A measure that is named must be possible: without token ids there is no "
-                 "induction score, without values no output of a head, without a running model no "
-                 "output of a layer and no importance of a head.\n"
-                 "With `all` or without this option, measures that are not possible are left out, "
-                 "and a line names them.\n"
-                 "Names take any case, and spaces around them."},
+    {"measures",
+     "The section MEASURES describes them.\n"
+     "A measure that is named must be possible: without token ids there is no "
+     "induction score, without values no output of a head, without a running model no "
+     "output of a layer and no importance of a head.\n"
+     "With `all` or without this option, measures that are not possible are left out; a "
+     "line names them, with `all` also those that need a running model.\n"
+     "Names take any case, and spaces around them."},
     {"compare",
      "For each layer and measure: the difference of means, its bootstrap interval over samples "
      "(10,000 draws by seed), and p of a t test over samples, adjusted for all rows by Holm's "
@@ -178,7 +179,7 @@ int main(int argc, char **argv)
         {MGK_ARG_HEADING, 0, "Input from a running model", NULL, NULL, NULL, NULL},
         {MGK_ARG_FILES, 0, "model", &w.models, "MODEL...",
          "Run these models instead of reading files; no matrix is stored.", NULL},
-        MGK_TOOL_INPUT_ARGS(&in),
+        MGK_TOOL_INPUT_ARGS(&in, " (default: 16)"),
         {MGK_ARG_CHOICE, 0, "precision", &w.double_precision, "single|double",
          "Precision of the forward pass; measures are always float64.", &w.precision},
         MGK_TOOL_TF32_ARG(&tool),

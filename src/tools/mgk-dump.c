@@ -85,7 +85,7 @@ int main(int argc, char **argv)
     int *layers = NULL, *heads = NULL;
     const mgk_arg args[] = {
         {MGK_ARG_HEADING, 0, "Input", NULL, NULL, NULL, NULL},
-        MGK_TOOL_INPUT_ARGS(&in),
+        MGK_TOOL_INPUT_ARGS(&in, " (default: 16)"),
         {MGK_ARG_HEADING, 0, "Output", NULL, NULL, NULL, NULL},
         {MGK_ARG_FILE, 'o', "output", &o.output, "OUT.h5", "The attention store, HDF5.", NULL},
         {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST",

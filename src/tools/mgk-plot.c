@@ -162,7 +162,8 @@ static const mgk_arg_note notes[] = {
      "effective_rank, cka_output_debiased and token_cosine, as far as the files have them; if they "
      "have none of these, the first six of the file."},
     {"name", "Where matrices of several models are drawn, it is the name of the file."},
-    {"title", "The model is named by its file, the sample by its position from 0, as in --sample."},
+    {"title",
+     "The model is named by its file, the sample by its number in the input, as in tables."},
     {"scale", "Attention that one token dominates is nearly blank on a linear scale."},
     {NULL, NULL},
 };
@@ -177,8 +178,8 @@ int main(int argc, char **argv)
         {MGK_ARG_HEADING, 0, "Content", NULL, NULL, NULL, NULL},
         {MGK_ARG_FILE, 'o', "output", &o.output, "OUT.png|.pdf|.svg", "The picture.", NULL},
         {MGK_ARG_INT, 0, "sample", &w.sample, "S",
-         "Position of the sample in the store, from 0, not its number in the input; drawn by seed "
-         "if not given.",
+         "Position of the sample in the store, from 0; drawn by seed if not given. The title has "
+         "its number in the input.",
          &w.sample_given},
         {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST",
          "Layers, such as 0,2,5-7; all, or the figure's own, if not given.", NULL},

@@ -170,7 +170,6 @@ static const mgk_arg_note notes[] = {
      "precision.\n"
      "The option may be added when such a run is resumed."},
     {"model", "One of --text, --tokens, --task, --images and --audio is needed."},
-    {"samples", "If not given, as many as --matrices needs."},
     {"method", "The section METHODS describes them."},
     {"memory",
      "If matrices are large, fewer threads count at once.\n"
@@ -234,7 +233,7 @@ int main(int argc, char **argv)
         {MGK_ARG_HEADING, 0, "Input from a running model", NULL, NULL, NULL, NULL},
         {MGK_ARG_FILE, 0, "model", &o.model, "MODEL",
          "Run this model instead of reading files; no matrix is stored.", NULL},
-        MGK_TOOL_INPUT_ARGS(&in),
+        MGK_TOOL_INPUT_ARGS(&in, "; as many as --matrices needs, if not given"),
         {MGK_ARG_CHOICE, 0, "precision", &w.double_precision, "single|double",
          "Precision of the forward pass; singular values are always float64.", &w.precision},
         MGK_TOOL_TF32_ARG(&tool),

@@ -184,8 +184,9 @@ static void what_is_no_file(void **state)
         assert_fails(mgk_claims_add_output(&claims, names[i]), STATUS_IO);
         expect_message("not a regular file");
     }
-    /* Writing these files reports the error. */
-    assert_ok(mgk_claims_add_output(&claims, "nowhere/a"));
+    assert_fails(mgk_claims_add_output(&claims, "nowhere/a"), STATUS_IO);
+    expect_message("nowhere/a: cannot create: there is no folder \"nowhere\"");
+    /* Writing or reading these files reports the error. */
     assert_ok(mgk_claims_add_output(&claims, ""));
     assert_ok(mgk_claims_add_input(&claims, "absent"));
     assert_ok(mgk_claims_lock(&claims, keep_line, NULL));

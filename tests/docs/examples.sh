@@ -10,10 +10,10 @@ top=$1 programs=$2 folder=$3 page=$4
 rm -rf "$folder" && mkdir -p "$folder/out" && cd "$folder"
 ln -s "$top/models" "$top/docs" "$top/scripts" "$top/src" .
 
-# A BERT of 37 words for the reader's model, and the last words of a text for the reader's text.
+# A llama of 37 words and 64 positions for the reader's model, and the last words of a text for the reader's text.
 mkdir all-MiniLM-L6-v2
-cp "$top"/tests/golden/hugging_face/bert/config.json \
-    "$top"/tests/golden/hugging_face/bert/model.safetensors all-MiniLM-L6-v2
+cp "$top"/tests/golden/hugging_face/llama/config.json \
+    "$top"/tests/golden/hugging_face/llama/model.safetensors all-MiniLM-L6-v2
 head -n 37 "$top/tests/golden/tokenizers/wordpiece-uncased/vocab.txt" > all-MiniLM-L6-v2/vocab.txt
 grep '[a-z] \. *$' models/sample.txt | head -n 40 > passages.txt
 

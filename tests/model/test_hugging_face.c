@@ -152,6 +152,7 @@ static void test_remark(void **state)
     unload(model);
     model = load("bert");
     assert_non_null(strstr(model->remark, "2 tensors are not used: pooler.dense."));
+    assert_false(model->news);
     unload(model);
 }
 

@@ -68,6 +68,7 @@ static void test_no_preprocessor(void **state)
     for (int c = 0; c < MGK_CHANNELS; c++)
         assert_true(form->mean[c] == 0.5 && form->deviation[c] == 0.5);
     assert_non_null(strstr(model->remark, "2 tensors are not used: classifier."));
+    assert_true(model->news);
     mgk_model_free(model);
 }
 

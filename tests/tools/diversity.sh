@@ -158,9 +158,12 @@ grep ',rank,,2,' all.csv | cmp - gap.rank 2>/dev/null || {
     grep ',rank,,2,' gap.csv >gap.rank
     grep ',rank,,2,' all.csv | cmp - gap.rank || complain "layer 2 is not layer 2"
 }
+"$diversity" one.h5 --measures all --force -o one.csv >out.txt 2>err.txt || complain "one head, all measures"
+[ "$(grep -c 'one.h5: without a running model .*; without a running model no .*rank_collapse, token_cosine; without values no .*disagreement_value$' err.txt)" -eq 1 ] ||
+    complain "what is left out of all: $(cat err.txt)"
 "$diversity" one.h5 --force -o one.csv >out.txt 2>err.txt || complain "one head"
-[ "$(grep -c 'one.h5: without values no cka_output, .*; without a running model no rank_collapse, ' err.txt)" -eq 1 ] ||
-    complain "what is left out: $(cat err.txt)"
+[ "$(grep -c 'one.h5: without values no cka_output, ' err.txt)" -eq 1 ] || complain "what is left out: $(cat err.txt)"
+grep -q 'running model' err.txt && complain "nobody wanted a running model: $(cat err.txt)"
 grep -q ',pair,' one.csv && complain "pairs of one head"
 grep -q ',layer,effective_heads,,0,,,,,,,0$' one.csv || complain "one head is effective"
 measure both.csv m.h5 one.h5

@@ -102,9 +102,9 @@ fails 2 '"seed" "0", not "1"' $long -o k.csv --resume --seed 1
 cmp k.csv whole.csv || complain "a killed and resumed run differs"
 [ ! -e k.csv.part ] || complain "a journal is left"
 
-"$rank" --model m.safetensors --text long.txt --samples 3 -o r.csv >out.txt 2>err.txt ||
+"$rank" --model m.safetensors --text long.txt --samples 3 --matrices 900 -o r.csv >out.txt 2>err.txt ||
     complain "a right command fails: $(cat err.txt)"
-grep -q 'only 6 matrices in each layer (1000 wanted)' err.txt ||
+grep -q 'only 6 matrices in each layer (900 wanted)' err.txt ||
     complain "nothing about fewer matrices"
 [ "$(wc -l <r.csv)" -eq 13 ] || complain "not a header and 12 rows"
 [ "$(head -n 1 r.csv | cut -d , -f 1-10)" = \
@@ -152,8 +152,10 @@ grep -q '^ *0 .* 0 to 0 * - * - * [0-9]*$' out.txt || complain "zero matrices: $
 grep -q '^warning: rows of zeros: 4 in 1 matrix, counted as they are$' out.txt || complain "rows of zeros: $(cat out.txt)"
 grep -q 'do not sum' out.txt && complain "rows of zeros are told as unnormalised: $(cat out.txt)"
 # One matrix is not told as several.
-"$rank" zero.npy --allow-zero-rows >out.txt 2>err.txt || complain "one matrix is not counted"
-grep -q 'zero.npy: only 1 matrix in each layer (1000 wanted)' err.txt || complain "one matrix: $(cat err.txt)"
+"$rank" zero.npy --allow-zero-rows >out.txt 2>err.txt || complain "the usual number is not taken"
+grep -q 'wanted' err.txt && complain "nobody wanted a number: $(cat err.txt)"
+"$rank" zero.npy --matrices 9 --allow-zero-rows >out.txt 2>err.txt || complain "one matrix is not counted"
+grep -q 'zero.npy: only 1 matrix in each layer (9 wanted)' err.txt || complain "one matrix: $(cat err.txt)"
 grep -q '^certification of 1 rank (stored matrices)' out.txt || complain "one rank: $(cat out.txt)"
 grep -qE '(^|[^0-9])1 (matrices|samples|ranks|layers|heads|tokens)' out.txt err.txt && complain "plural of one"
 # How the axes of somebody's array were read; a store says itself.

@@ -171,10 +171,14 @@ static void titles_name_model_and_sample(void **state)
     write_array();
     mgk_plot_options o = case_options(MGK_PLOT_ATTENTION, both, 1);
     o.sample = 1;
-    assert_text(&o, "Title=plot_model, sample 1\n", true);
+    assert_text(&o, "Title=plot_model, sample 60\n", true); /* the number, not the position */
     o.input_count = 2;
     o.sample = 0;
-    assert_text(&o, "Title=sample 0\n", true);
+    assert_text(&o, "Title=", false); /* 24 of the store, 0 of the array */
+    const char *const same[] = {case_store, case_store};
+    o.inputs = same;
+    assert_text(&o, "Title=sample 24\n", true);
+    o.inputs = both;
     o.title = "Mine";
     assert_text(&o, "Title=Mine\n", true);
     o = case_options(MGK_PLOT_WEIGHTS, both, 1);

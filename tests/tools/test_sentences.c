@@ -31,10 +31,12 @@ static void other_texts(void **state)
     assert_false(sentences("Prose whose lines are broken\nto fit a page. It goes on\nand on.\n"));
     assert_false(sentences("= Title =\n\n= Another =\n"));
     assert_false(sentences(".\n\"\n)\n"));
-    char long_line[500];
-    memset(long_line, 'A', sizeof(long_line));
-    memcpy(long_line + 450, ".\nB.\nC.\nD.\nE.\n", 15); /* a paragraph and short lines */
-    assert_false(sentences(long_line));
+    char text[500];
+    memset(text, 'A', sizeof(text));
+    memcpy(text + 450, ".\n\nB.\nC.\n", sizeof(".\n\nB.\nC.\n")); /* paragraphs of one text */
+    assert_false(sentences(text));
+    memcpy(text + 450, ".\nB.\nC.\n\n", sizeof(".\nB.\nC.\n\n")); /* passages */
+    assert_true(sentences(text));
 }
 
 /* Only the beginning is read, and the line at its end is not judged. */

@@ -82,7 +82,7 @@ refuse 1 'one_byte: 1 byte of text' $few --data text.txt --held-out one_byte -o 
 endless="$(without steps $few) --data text.txt --steps 1000000000"
 refuse 1 'nowhere/a.safetensors: cannot create' $endless -o nowhere/a.safetensors
 refuse 1 'not a regular file' $endless -o . --force
-refuse 1 'nowhere/a.csv: cannot create: No such file' $endless -o new.safetensors --log nowhere/a.csv
+refuse 1 'nowhere/a.csv: cannot create: there is no folder "nowhere"' $endless -o new.safetensors --log nowhere/a.csv
 
 # A loss that is no number is not printed as one.
 refuse 1 'training diverged: at step' $(without steps $few) --data text.txt --steps 20 --lr 1e30 --clip 0 -o new.safetensors

@@ -17,6 +17,8 @@ typedef struct mgk_model {
     bool encodes;       /* it is the encoder of an encoder-decoder model */
     char *folder;       /* the folder of its files; NULL: created, not loaded */
     char *remark; /* one line about unused tensors and assumptions while loading; NULL: none */
+    bool news; /* the remark tells more than that an encoder's pooler is not used, as most have one
+                */
 } mgk_model;
 
 /*

@@ -46,10 +46,39 @@ static bool is_complete(const mgk_checkpoint *checkpoint)
     return format && strcmp(format, "mgk") == 0;
 }
 
+/* Whether a path ends like that of a file: ".safetensors", but not "Qwen2.5-0.5B". */
+static bool has_ending(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && dot[1] && dot[1 + strspn(dot + 1, "abcdefghijklmnopqrstuvwxyz")] == '\0';
+}
+
+/* A path that leads nowhere may be a model's name on Hugging Face: "owner/name" without such a
+ * folder. */
+static mgk_status expect_no_name(const char *path)
+{
+    struct stat info;
+    char *owner;
+    const char *slash = strchr(path, '/');
+    if (!slash || slash == path || *path == '.' || !slash[1] || strchr(slash + 1, '/') ||
+        has_ending(path) || stat(path, &info) == 0)
+        return STATUS_OK;
+    TRY(mgk_folder_of(path, &owner));
+    mgk_status status = STATUS_OK;
+    if (!mgk_is_folder(owner))
+        status = mgk_fail(STATUS_IO,
+                          "%s: no such file or folder; models are not downloaded by name: \"hf "
+                          "download %s\" does it, and prints the folder to give here",
+                          path, path);
+    mgk_free(owner);
+    return status;
+}
+
 mgk_status mgk_checkpoint_open(const char *path, mgk_checkpoint *out)
 {
     mgk_status status;
     *out = (mgk_checkpoint){.path = path};
+    CHECK(expect_no_name(path));
     CHECK(mgk_tensors_open(path, &out->tensors));
     CHECK(mgk_is_folder(path) ? mgk_copy_string(path, &out->folder)
                               : mgk_folder_of(path, &out->folder));

@@ -168,12 +168,14 @@ out:
     return status;
 }
 
-/* Describes unused tensors and assumptions in one line, for people. */
+/* Describes unused tensors and assumptions in one line, for people; *news as in model.h. */
 static mgk_status describe_rest(const mgk_checkpoint *checkpoint, const mgk_model_format *format,
-                                const mgk_config *config, const char *assumed, char **remark)
+                                const mgk_config *config, const char *assumed, char **remark,
+                                bool *news)
 {
     char text[TEXT];
-    TRY(mgk_unused_check(checkpoint, format, config, text, sizeof(text)));
+    TRY(mgk_unused_check(checkpoint, format, config, text, sizeof(text), news));
+    *news = *news || *assumed || checkpoint->told;
     if (*assumed)
         append(text, "; ", assumed);
     if (checkpoint->told) {
@@ -202,9 +204,10 @@ static mgk_status make_model(const mgk_checkpoint *checkpoint, const mgk_model_f
     mgk_status status;
     mgk_model *model = NULL;
     char *remark = NULL;
+    bool news;
     const char *assumed = format->assumed ? format->assumed(options, config) : "";
     CHECK(check_recipes(checkpoint, format, config));
-    CHECK(describe_rest(checkpoint, format, config, assumed, &remark));
+    CHECK(describe_rest(checkpoint, format, config, assumed, &remark, &news));
     CHECK(mgk_model_create_empty(config, device, &model));
     if (device)
         CHECK(read_weights(checkpoint, format, model));
@@ -212,6 +215,7 @@ static mgk_status make_model(const mgk_checkpoint *checkpoint, const mgk_model_f
         CHECK(format->step(checkpoint, &model->step));
     CHECK(mgk_copy_string(checkpoint->folder, &model->folder));
     model->remark = remark;
+    model->news = news;
     remark = NULL;
     *out = model;
     model = NULL;

@@ -115,11 +115,12 @@ static mgk_status refuse(const mgk_checkpoint *checkpoint, const mgk_model_forma
 }
 
 mgk_status mgk_unused_check(const mgk_checkpoint *checkpoint, const mgk_model_format *format,
-                            const mgk_config *config, char *remark, size_t size)
+                            const mgk_config *config, char *remark, size_t size, bool *news)
 {
     char first[256] = "";
     size_t count = 0, decoder = 0, used;
     remark[0] = '\0';
+    *news = false;
     for (size_t i = 0; i < mgk_tensors_count(checkpoint->tensors); i++) {
         const mgk_tensor_info *tensor = mgk_tensors_at(checkpoint->tensors, i);
         if (checkpoint->used[i] || is_silent(format, tensor))
@@ -131,10 +132,12 @@ mgk_status mgk_unused_check(const mgk_checkpoint *checkpoint, const mgk_model_fo
         if (is_second_model(format, tensor->name) ||
             !is_apart(checkpoint, format, config, tensor->name))
             return refuse(checkpoint, format, tensor->name);
+        *news = *news || !has_parts(tensor->name, "pooler");
         used = strlen(first);
         if (count++ < 3)
             snprintf(first + used, sizeof(first) - used, "%s%s", used ? ", " : "", tensor->name);
     }
+    *news = *news || decoder > 0;
     if (decoder > 0)
         snprintf(remark, size, "the decoder is not run (`part` chooses it): its %zu %s left out",
                  decoder, MGK_NOUN(decoder, "tensor is", "tensors are"));

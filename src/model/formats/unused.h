@@ -14,9 +14,10 @@
  * left out: redundant ones (format->beside), and constant buffers such as numbers of positions.
  * With a remark, [size], which is "" if there is none: heads on top of the model (format->apart),
  * a decoder that is not run (format->decoder), and what lies outside of the module of an encoder.
+ * *news: the remark tells of more than a pooler, which is behind all attention.
  * STATUS_UNSUPPORTED names any other tensor; STATUS_FORMAT: the file holds a second model.
  */
 mgk_status mgk_unused_check(const mgk_checkpoint *checkpoint, const mgk_model_format *format,
-                            const mgk_config *config, char *remark, size_t size);
+                            const mgk_config *config, char *remark, size_t size, bool *news);
 
 #endif
