@@ -264,6 +264,10 @@ static void test_values_refused(void **state)
         {&mgk_format_llama, "gemma3_text", "\"attn_logit_softcapping\": 2"},
         {&mgk_format_llama, "gemma2",
          "\"layer_types\": [\"sliding_attention\", \"full_attention\"], \"sliding_window\": null"},
+        {&mgk_format_llama, "mistral", "\"sliding_window\": 0"},
+        {&mgk_format_llama, "gemma3_text", "\"sliding_window\": 0"},
+        {&mgk_format_llama, "phi3", "\"sliding_window\": -1"},
+        {&mgk_format_llama, "qwen2", "\"sliding_window\": 0, \"use_sliding_window\": true"},
         {&mgk_format_gpt2, "gptj", "\"rope_theta\": 50"},
         {&mgk_format_bert, "mpnet", "\"is_decoder\": true"},
         {&mgk_format_bert, "mpnet", "\"pad_token_id\": 4"},
@@ -343,13 +347,15 @@ int main(void)
                                            "pegasus",
                                            "whisper"};
     enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
-    enum { OTHERS = 6 };
-    struct CMUnitTest tests[OTHERS + FAMILIES] = {
+    static const struct CMUnitTest others[] = {
         cmocka_unit_test(test_file_in_folder), cmocka_unit_test(test_parts),
         cmocka_unit_test(test_usual_parts),    cmocka_unit_test(test_remark),
         cmocka_unit_test(test_refused),        cmocka_unit_test(test_rotary_refused),
         cmocka_unit_test(test_values_refused),
     };
+    enum { OTHERS = sizeof(others) / sizeof(others[0]) };
+    struct CMUnitTest tests[OTHERS + FAMILIES];
+    memcpy(tests, others, sizeof(others));
     for (int i = 0; i < FAMILIES; i++)
         tests[OTHERS + i] = (struct CMUnitTest){.name = families[i],
                                                 .test_func = check_family,
