@@ -264,6 +264,8 @@ static void test_values_refused(void **state)
         {&mgk_format_llama, "gemma3_text", "\"attn_logit_softcapping\": 2"},
         {&mgk_format_llama, "gemma2",
          "\"layer_types\": [\"sliding_attention\", \"full_attention\"], \"sliding_window\": null"},
+        {&mgk_format_llama, "gemma3_text",
+         "\"rope_parameters\": {}, \"rope_scaling\": {\"rope_type\": \"default\"}"},
         {&mgk_format_llama, "mistral", "\"sliding_window\": 0"},
         {&mgk_format_llama, "gemma3_text", "\"sliding_window\": 0"},
         {&mgk_format_llama, "phi3", "\"sliding_window\": -1"},
@@ -299,6 +301,49 @@ static void test_values_refused(void **state)
             fail_msg("\"%s\" does not say \"%s\"", mgk_fail_message(), key);
     }
     mgk_checkpoint_close(&checkpoint);
+}
+
+/* The angles that transformers 5.24 has for these settings of a family with local layers. */
+static void test_rotary_of_layer_types(void **state)
+{
+    (void)state;
+#define FLAT "\"rope_type\": \"linear\", \"factor\": 8, \"rope_theta\": 500000"
+    static const struct {
+        const char *type, *settings;
+        double base, local, factor;
+    } cases[] = {
+        {"gemma3_text", "", 1e6, 1e4, 1},
+        {"gemma3_text", ", \"rope_parameters\": {" FLAT "}", 1e6, 1e4, 1},
+        {"gemma3_text", ", \"rope_theta\": 700000, \"rope_parameters\": {" FLAT "}", 7e5, 1e4, 1},
+        {"gemma3_text", ", \"rope_parameters\": {\"full_attention\": {" FLAT "}}", 5e5, 1e4, 8},
+        {"gemma3_text", ", \"rope_parameters\": {\"sliding_attention\": {\"rope_theta\": 5000}}",
+         1e6, 5e3, 1},
+        {"gemma3_text",
+         ", \"rope_local_base_freq\": 3000, \"rope_scaling\": {\"rope_type\": \"linear\", "
+         "\"factor\": 8}",
+         1e6, 3e3, 8},
+        {"gemma2", ", \"rope_parameters\": {" FLAT "}", 5e5, 0, 8},
+    };
+#undef FLAT
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        mgk_checkpoint checkpoint;
+        const mgk_model_options usual = {0};
+        mgk_config config;
+        char folder[512], text[1024];
+        snprintf(folder, sizeof(folder), "%sllama", top); /* its tensors do not matter */
+        assert_ok(mgk_checkpoint_open(folder, &checkpoint));
+        snprintf(text, sizeof(text), "{" SIZES "\"model_type\": \"%s\"%s}", cases[i].type,
+                 cases[i].settings);
+        cJSON_Delete(checkpoint.config);
+        checkpoint.config = cJSON_Parse(text);
+        assert_non_null(checkpoint.config);
+        assert_ok(mgk_format_llama.configure(&checkpoint, &usual, &config));
+        if (config.rotary_base != cases[i].base || config.local_base != cases[i].local ||
+            config.rotary_factor != cases[i].factor)
+            fail_msg("%s: base %g, local base %g, factor %g", text, config.rotary_base,
+                     config.local_base, config.rotary_factor);
+        mgk_checkpoint_close(&checkpoint);
+    }
 }
 #undef SIZES
 
@@ -351,7 +396,7 @@ int main(void)
         cmocka_unit_test(test_file_in_folder), cmocka_unit_test(test_parts),
         cmocka_unit_test(test_usual_parts),    cmocka_unit_test(test_remark),
         cmocka_unit_test(test_refused),        cmocka_unit_test(test_rotary_refused),
-        cmocka_unit_test(test_values_refused),
+        cmocka_unit_test(test_values_refused), cmocka_unit_test(test_rotary_of_layer_types),
     };
     enum { OTHERS = sizeof(others) / sizeof(others[0]) };
     struct CMUnitTest tests[OTHERS + FAMILIES];

@@ -10,14 +10,22 @@ typedef struct objects {
     const cJSON *all, *local; /* NULL: none */
 } objects;
 
-static mgk_status find_objects(const mgk_checkpoint *checkpoint, objects *out)
+/*
+ * Without local layers settings of all may stand for themselves. With local layers there is an
+ * object for each type of layers, and transformers ignores settings outside of these.
+ */
+static mgk_status find_objects(const mgk_checkpoint *checkpoint, bool local, objects *out)
 {
     const cJSON *newer, *older, *global;
     TRY(mgk_checkpoint_object(checkpoint, "rope_parameters", &newer));
     TRY(mgk_checkpoint_object(checkpoint, "rope_scaling", &older));
+    if (local && newer && older)
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: \"rope_parameters\" and \"rope_scaling\": expected one of them",
+                        checkpoint->config_path);
     *out = (objects){.all = newer};
     global = cJSON_GetObjectItemCaseSensitive(newer, "full_attention");
-    if (cJSON_IsObject(global)) {
+    if (local || cJSON_IsObject(global)) {
         out->all = global;
         out->local = cJSON_GetObjectItemCaseSensitive(newer, "sliding_attention");
     }
@@ -214,9 +222,9 @@ static mgk_status read_part(const mgk_checkpoint *checkpoint, const cJSON *objec
 
 mgk_status mgk_rotary_configure(const mgk_checkpoint *checkpoint, double usual, mgk_config *config)
 {
-    objects found;
+    objects found = {0};
     double part;
-    TRY(find_objects(checkpoint, &found));
+    TRY(find_objects(checkpoint, config->local_base != 0, &found));
     TRY(read_real(checkpoint, found.all, "rope_theta", &config->rotary_base));
     TRY(read_part(checkpoint, found.all, usual, &part));
     if (config->rotary_dim == 0 && config->head_dim > 0)
