@@ -177,8 +177,10 @@ static void test_refused(void **state)
                    "tensor \"transformer.wte.weight\" is [37,12], expected [38,12]");
     assert_refused("{" SIZES ", \"n_layer\": 2, \"vocab_size\": 37, \"n_inner\": 1048576}",
                    STATUS_SHAPE, "expected [12,1048576]");
-    assert_refused("{" SIZES ", \"n_layer\": 4097, \"vocab_size\": 37}", STATUS_FORMAT, "layers");
-    assert_refused("{" SIZES ", \"n_layer\": -1, \"vocab_size\": 37}", STATUS_FORMAT, "layers");
+    assert_refused("{" SIZES ", \"n_layer\": 4097, \"vocab_size\": 37}", STATUS_FORMAT,
+                   "config.json: \"n_layer\" is 4097, expected 1 to 4096");
+    assert_refused("{" SIZES ", \"n_layer\": -1, \"vocab_size\": 37}", STATUS_FORMAT,
+                   "config.json: \"n_layer\" is -1, expected 1 to 4096");
     assert_refused("{" SIZES ", \"n_layer\": 2, \"vocab_size\": 37, \"activation_function\": "
                    "\"mish\"}",
                    STATUS_UNSUPPORTED, "\"mish\"");
@@ -200,6 +202,49 @@ static void test_refused(void **state)
     assert_fails(mgk_model_load(MGK_TEST_GOLDEN "/hugging_face/bert", &options, device, &model),
                  STATUS_USAGE);
     mgk_device_close(device);
+    unlink("model.safetensors");
+}
+
+/* Values out of range are told by the key in config.json that has them, wherever it is. */
+static void test_keys_named(void **state)
+{
+    (void)state;
+#define MODEL(type)                                                                              \
+    "{\"model_type\": \"" type "\", \"num_attention_heads\": 4, \"hidden_size\": 16, "           \
+    "\"num_hidden_layers\": 2, \"intermediate_size\": 20, \"vocab_size\": 37, \"d_model\": 16, " \
+    "\"d_kv\": 4, \"d_ff\": 20, \"num_layers\": 2, \"num_heads\": 4, "
+#define ROPE(settings) "\"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": 2, " settings "}}"
+    static const char *const cases[][2] = {
+        {MODEL("mistral") "\"sliding_window\": 2000000}",
+         "config.json: \"sliding_window\" is 2000000, expected 0 to 1048576"},
+        {MODEL("llama") "\"num_key_value_heads\": 3}",
+         "config.json: \"num_key_value_heads\" is 3, expected a divisor of heads, 4"},
+        {MODEL("llama") ROPE("\"low_freq_factor\": -3, \"high_freq_factor\": 4"),
+         "config.json: \"low_freq_factor\" is -3, expected at least"},
+        {MODEL("llama") ROPE("\"low_freq_factor\": 1, \"high_freq_factor\": 4, "
+                             "\"original_max_position_embeddings\": -8"),
+         "config.json: \"original_max_position_embeddings\" is -8, expected 1 to 1048576"},
+        {MODEL("llama") "\"rms_norm_eps\": 2}", "config.json: \"rms_norm_eps\" is 2, expected"},
+        {MODEL("t5") "\"relative_attention_num_buckets\": 6}",
+         "config.json: \"relative_attention_num_buckets\" is 6, expected a multiple of 4"},
+        {MODEL("gemma2") "\"query_pre_attn_scalar\": 0}",
+         "config.json: \"query_pre_attn_scalar\" is 0, expected more than 0"},
+        {MODEL("granite") "\"logits_scaling\": 0}",
+         "config.json: \"logits_scaling\" is 0, expected more than 0"},
+        {MODEL("llama") "\"head_dim\": 5}", /* no key says how many numbers are rotated */
+         "config.json: rotary_dim is 5, expected an even number"},
+    };
+#undef MODEL
+#undef ROPE
+    char path[512];
+    mgk_mapping weights;
+    snprintf(path, sizeof(path), "%sgpt2/model.safetensors", top);
+    assert_ok(mgk_map_file(path, &weights));
+    assert_ok(mgk_write_file("model.safetensors", true, weights.data, weights.size));
+    mgk_unmap_file(&weights);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_refused(cases[i][0], STATUS_FORMAT, cases[i][1]);
+    unlink("config.json");
     unlink("model.safetensors");
 }
 
@@ -397,6 +442,7 @@ int main(void)
         cmocka_unit_test(test_usual_parts),    cmocka_unit_test(test_remark),
         cmocka_unit_test(test_refused),        cmocka_unit_test(test_rotary_refused),
         cmocka_unit_test(test_values_refused), cmocka_unit_test(test_rotary_of_layer_types),
+        cmocka_unit_test(test_keys_named),
     };
     enum { OTHERS = sizeof(others) / sizeof(others[0]) };
     struct CMUnitTest tests[OTHERS + FAMILIES];

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "model/formats/clip.h"
+#include "model/formats/config_keys.h"
 #include "model/formats/hugging_face.h"
 #include "model/formats/unused.h"
 
@@ -209,6 +210,19 @@ out:
     return status;
 }
 
+/* A file with a value out of range is malformed. Formats without model types do not read
+ * config.json. */
+static mgk_status resolve(const mgk_checkpoint *checkpoint, const mgk_model_format *format,
+                          mgk_config *config)
+{
+    mgk_status status = mgk_config_resolve(config);
+    if (status == STATUS_OK)
+        return STATUS_OK;
+    status = status == STATUS_USAGE ? STATUS_FORMAT : status;
+    return format->model_types ? mgk_config_keys_name(checkpoint, config, status)
+                               : mgk_fail_prefix(status, checkpoint->path);
+}
+
 mgk_status mgk_model_load(const char *path, const mgk_model_options *options, mgk_device *device,
                           mgk_model **out)
 {
@@ -227,12 +241,7 @@ mgk_status mgk_model_load(const char *path, const mgk_model_options *options, mg
         goto out;
     }
     CHECK(format->configure(&checkpoint, options, &config));
-    status = mgk_config_resolve(&config);
-    if (status != STATUS_OK) {
-        mgk_fail_prefix(status, path);
-        status = status == STATUS_USAGE ? STATUS_FORMAT : status;
-        goto out;
-    }
+    CHECK(resolve(&checkpoint, format, &config));
     CHECK(make_model(&checkpoint, format, options, &config, device, out));
 out:
     mgk_checkpoint_close(&checkpoint);

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { LONGEST = 1 << 20 };
+
 /* The objects with rotary settings: of all layers or of the global ones, and of local ones. */
 typedef struct objects {
     const cJSON *all, *local; /* NULL: none */
@@ -94,7 +96,11 @@ static mgk_status read_original(const mgk_checkpoint *checkpoint, const cJSON *o
     double original = config->length;
     TRY(mgk_checkpoint_real_of(checkpoint, object, key, &original));
     TRY(mgk_checkpoint_real(checkpoint, key, original, &original)); /* this one goes first */
-    config->rotary_original = original >= 1 && original <= 1 << 20 ? (int)original : 0;
+    if (original != config->length && !(original >= 1 && original <= LONGEST))
+        return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is %g, expected 1 to %d",
+                        checkpoint->config_path, key, original, LONGEST);
+    config->rotary_original =
+        original >= 1 ? (int)original : 1; /* a wrong length is refused later */
     return STATUS_OK;
 }
 
