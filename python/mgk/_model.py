@@ -9,7 +9,7 @@ from typing import Iterator, NamedTuple, Sequence
 
 import numpy as np
 
-from ._arrays import block_of
+from ._arrays import block_of, remember
 from ._library import as_list, call, check, fill, text_of, types
 from ._progress import Progress, warn
 from ._typing import Array, Follow, Numbers, Path, Texts
@@ -312,6 +312,7 @@ class Model:
                 follower.show()
         finally:
             follower.close()
+        remember(out)
         return (out, lengths) if return_lengths else out
 
 
