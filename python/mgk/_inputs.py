@@ -103,6 +103,8 @@ def inputs(x, given, dataset, precision, length, about):
         axes, attention_mask, lengths and allow_half, of arrays.
     """
     if isinstance(x, Model):
+        if given is None:
+            raise TypeError("texts: a model has no matrices without texts: pass some after it")
         precision, x = x.precision, x.path
     paths = _files(x)
     if given is not None:

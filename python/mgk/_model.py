@@ -178,6 +178,13 @@ class Model:
     def __exit__(self, *_):
         self.close()
 
+    @property
+    def _network(self):
+        """The address of the model; ValueError if it is closed."""
+        if not self._address:
+            raise ValueError(f"the model is closed: open it again, mgk.Model({str(self.path)!r})")
+        return self._address
+
     def __repr__(self):
         return (
             f"<mgk.Model {str(self.path)!r}: {self.kind}, {self.layers} layers of "
@@ -195,7 +202,7 @@ class Model:
         ids, count = c.POINTER(c.c_int32)(), c.c_int()
         check(
             "mgk_network_tokenize_cut",
-            self._address,
+            self._network,
             data,
             len(data),
             self.length if length is None else _length(length),
@@ -211,7 +218,7 @@ class Model:
         """The text of each token, for people."""
         text, texts = c.c_char_p(), []
         for token in tokens:
-            check("mgk_network_token_text", self._address, operator.index(token), c.byref(text))
+            check("mgk_network_token_text", self._network, operator.index(token), c.byref(text))
             texts.append(text.value.decode("utf-8", "replace"))
         return texts
 
@@ -254,7 +261,7 @@ class Model:
         out = np.empty(shape)
         check(
             "mgk_network_attention_of",
-            self._address,
+            self._network,
             ids.ctypes.data_as(c.POINTER(c.c_int32)),
             ids.size,
             layers,

@@ -122,8 +122,18 @@ class Attention(unittest.TestCase):
         self.assertIn("6 layers", repr(model))
         model.close()
         model.close()
-        with self.assertRaisesRegex(mgk.Error, "no network is given"):
-            model.tokenize("text")
+        for use in (
+            lambda: model.tokenize("text"),
+            lambda: model.token_texts([1]),
+            lambda: model.attention("text"),
+            lambda: mgk.attention(model, [[1, 2]]),
+            lambda: list(model.samples("text")),
+        ):
+            with self.assertRaisesRegex(ValueError, "the model is closed: open it again"):
+                use()
+        for call in (mgk.ranks, mgk.diversity):
+            with self.assertRaisesRegex(TypeError, "no matrices without texts"):
+                call(model)
 
     def test_memory_is_released(self):
         def resident():
