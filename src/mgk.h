@@ -346,9 +346,9 @@ typedef struct mgk_dump_options {
     mgk_job job;
     const char *model;
     mgk_input input; /* samples: default 16, or all if the input has fewer; all images and audio */
-    const int *layers; /* [layer_count]; NULL: all */
+    const int *layers; /* [layer_count], a set; NULL: all */
     size_t layer_count;
-    const int *heads; /* [head_count]; NULL: all */
+    const int *heads; /* [head_count], a set; NULL: all */
     size_t head_count;
     unsigned save;         /* default MGK_SAVE_ATTENTION */
     const char *dtype;     /* storage: "f32", "f64", "f16"; NULL: as `double_precision` */
@@ -457,7 +457,7 @@ typedef struct mgk_rank_options {
     const char *dataset;
     const char *model; /* runs this model and counts its matrices without storing them */
     mgk_input input;   /* for `model`; samples: as many as `matrices` needs */
-    const int *layers; /* [layer_count]; NULL: all */
+    const int *layers; /* [layer_count], a set; NULL: all */
     size_t layer_count;
     bool double_precision;    /* for `model`: compute in float64 */
     const double *thresholds; /* [threshold_count]; default 1e-6 */
@@ -638,7 +638,7 @@ typedef struct mgk_diversity_options {
     const char *const *models;
     size_t model_count;
     mgk_input input;   /* for `models`; samples: default 16, or all if the input has fewer */
-    const int *layers; /* [layer_count]; NULL: all */
+    const int *layers; /* [layer_count], a set; NULL: all */
     size_t layer_count;
     bool double_precision; /* for `models`: compute in float64 */
     /* Names of measures, [measure_count]; the one name "all": all that the inputs allow; NULL:
@@ -744,7 +744,7 @@ typedef struct mgk_plot_options {
     const char *dataset; /* array in a file of HDF5 or NumPy, as for ranks */
     int sample; /* position of the sample in the store (rank files contain its number instead); −1
                    (default): chosen by seed */
-    const int *layers; /* [layer_count]; NULL: all, or the figure's own */
+    const int *layers; /* [layer_count], a set; NULL: all, or the figure's own */
     size_t layer_count;
     const int *heads; /* [head_count], for rank files too; NULL: all */
     size_t head_count;

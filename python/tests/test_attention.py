@@ -36,6 +36,11 @@ class Attention(unittest.TestCase):
         for repeated in ({"layers": [0, 0]}, {"heads": [1, 2, 1]}):
             with self.assertRaisesRegex(ValueError, "repeated"):
                 mgk.attention(MODEL, TEXTS[0], **repeated)
+            with self.assertRaisesRegex(ValueError, "repeated"):
+                mgk.dump(MODEL, TEXTS[0], "repeated.h5", **repeated)
+        for call in (mgk.ranks, mgk.diversity):
+            with self.assertRaisesRegex(ValueError, "layers: a number is repeated"):
+                call(MODEL, TEXTS[0], layers=[1, 2, 1])
         short = mgk.attention(MODEL, TEXTS[0], precision="double", length=7)
         np.testing.assert_allclose(short, whole[..., :7, :7], atol=1e-12)
 
