@@ -284,7 +284,8 @@ typedef struct mgk_network_shape {
     int layers, heads, head_dim, dim, length, mixtures, vocabulary;
     bool causal;
     int padding; /* the id that pads sequences at their end; -1: none */
-    int reserved[7];
+    bool padding_word; /* this id also begins or ends texts */
+    int reserved[6];
 } mgk_network_shape;
 
 /* All 0 for NULL. */

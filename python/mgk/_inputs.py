@@ -33,7 +33,7 @@ def job(device, threads, seed=0, force=False):
 @contextlib.contextmanager
 def texts(texts, mask, length):
     """An mgk_input of texts, or of token ids, which pass through a file."""
-    texts = texts_of(texts, mask)
+    texts, told = texts_of(texts, mask)
     source = types["mgk_input"]()
     with contextlib.ExitStack() as stack:
         if all(isinstance(text, str) for text in texts):
@@ -46,22 +46,27 @@ def texts(texts, mask, length):
             source.string_count = len(data)
         else:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mgk-"))
-            source_path = os.path.join(folder, "tokens.npy")
-            np.save(source_path, _padded(texts))
-            fill(source, tokens=source_path)
+            fill(source, tokens=_write_ids(folder, texts, told))
         fill(source, samples=len(texts), length=length)
         yield source
 
 
-def _padded(texts):
-    """Sequences of ids as one array, padded with -1."""
+def _write_ids(folder, texts, told):
+    """Write sequences of ids: with padding that is told as an array with -1, which has no other."""
     rows = [ids_of(text) for text in texts]
     if any(row.size == 0 for row in rows):
         raise ValueError("texts: one has no tokens")
-    out = np.full((len(rows), max(row.size for row in rows)), -1, np.int64)
+    if not told:
+        path = os.path.join(folder, "tokens")
+        with open(path, "w", encoding="ascii") as file:
+            file.writelines(" ".join(map(str, row.tolist())) + "\n" for row in rows)
+        return path
+    out = np.full((len(rows), 1 + max(row.size for row in rows)), -1, np.int64)
     for place, row in zip(out, rows):
         place[: row.size] = row
-    return out
+    path = os.path.join(folder, "tokens.npy")
+    np.save(path, out)
+    return path
 
 
 def _files(x):

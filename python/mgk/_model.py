@@ -49,9 +49,10 @@ def _numbers(values, what):
 
 
 def texts_of(texts, mask=None):
-    """A list of texts, or of sequences of ids, of which a mask leaves out the padding.
+    """A list of texts, or of sequences of ids, and whether their padding is told: a mask left it
+    out, or it is -1.
 
-    What a tokenizer of transformers returns has both.
+    What a tokenizer of transformers returns has ids and mask.
     """
     if hasattr(texts, "keys"):
         if "input_ids" not in texts:
@@ -70,7 +71,14 @@ def texts_of(texts, mask=None):
     texts = list(texts)
     if not texts:
         raise ValueError("texts: at least one is expected")
-    return texts if mask is None else _unpadded(texts, mask)
+    return (texts, _has_own_padding(texts)) if mask is None else (_unpadded(texts, mask), True)
+
+
+def _has_own_padding(texts):
+    return any(
+        not isinstance(text, str) and np.asarray(text).reshape(-1)[-1:].tolist() == [-1]
+        for text in texts
+    )
 
 
 def _unpadded(texts, mask):
@@ -87,14 +95,14 @@ def _unpadded(texts, mask):
     return [row[first : first + length] for row, (first, length) in zip(rows, blocks)]
 
 
-def ids_of(text, padding=-1):
-    """A sequence of token ids, without padding at its end: -1, and the model's id for it."""
+def ids_of(text):
+    """A sequence of token ids, without -1 at its end."""
     ids = np.asarray(text)
     if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
         raise TypeError("texts: expected str, or sequences of token ids")
     if ids.size and not -1 <= ids.min() <= ids.max() <= _MOST:
         raise ValueError("texts: a token id is out of range")
-    last = np.flatnonzero((ids != -1) & (ids != padding))
+    last = np.flatnonzero(ids != -1)
     return ids[: last[-1] + 1] if last.size else ids[:0]
 
 
@@ -163,6 +171,7 @@ class Model:
         self.vocabulary = shape.vocabulary
         self.causal = shape.causal
         self._padding = shape.padding
+        self._padding_word = shape.padding_word
 
     def close(self) -> None:
         """Release the memory of the model."""
@@ -222,26 +231,48 @@ class Model:
             texts.append(text.value.decode("utf-8", "replace"))
         return texts
 
-    def _ids(self, text, length):
-        """Token ids of a text, or of a sequence of ids, where -1 at the end is padding."""
-        if isinstance(text, str):
-            return self.tokenize(text, length)
-        ids = ids_of(text, self._padding)
-        cut = ids[: self.length if length is None else length]
-        return np.ascontiguousarray(cut, np.int32)
+    def _without_padding(self, rows):
+        """Sequences of ids without padding: of causal models at the beginning, too, where it cannot
+        be a token. Warnings say what was left out, or read as tokens."""
+        left = self.causal and not self._padding_word
+        out, led, ended = [], 0, 0
+        for row in rows:
+            valid = np.flatnonzero(row != self._padding)
+            first, last = (valid[0], valid[-1] + 1) if valid.size else (0, 0)
+            led += first > 0 and not self._padding_word
+            ended += last < row.size and self._padding_word
+            out.append(row[first if left else 0 : last])
+        one = len(rows) == 1
+        if led:
+            warn(
+                f"{led} of {len(rows)} {'sequence begins' if one else 'sequences begin'} with padding, {self._padding}, "
+                + ("which is left out" if left else "read as tokens: pass the attention_mask")
+            )
+        if ended:
+            warn(
+                f"{ended} of {len(rows)} {'sequence ends' if one else 'sequences end'} with "
+                f"{self._padding}, which pads texts and also begins or ends them: left out as padding; attention_mask says which it is"
+            )
+        return out
 
-    def _all_ids(self, texts, length):
+    def _all_ids(self, given, length):
         """Token ids of each text; a warning says how many are cut."""
-        ids = [self._ids(text, length) for text in texts]
+        texts, told = given
         most = self.length if length is None else length
+        whole = [None if isinstance(text, str) else ids_of(text) for text in texts]
+        if not told and self._padding >= 0 and not any(ids is None for ids in whole):
+            whole = self._without_padding(whole)
+        ids = [
+            self.tokenize(text, length) if of is None else np.ascontiguousarray(of[:most], np.int32)
+            for text, of in zip(texts, whole)
+        ]
         for number, sample in enumerate(ids):
             if sample.size == 0:
                 raise ValueError(f"texts: number {number} has no tokens")
-        full = [text for text, sample in zip(texts, ids) if sample.size == most]
         cut = sum(
-            (len(self.tokenize(t, _MOST)) if isinstance(t, str) else ids_of(t, self._padding).size)
-            > most
-            for t in full
+            (len(self.tokenize(text, _MOST)) if of is None else of.size) > most
+            for text, of, sample in zip(texts, whole, ids)
+            if sample.size == most
         )
         if cut:
             what = "text is" if len(ids) == 1 else "texts are"
@@ -345,7 +376,8 @@ def attention(
         A checkpoint that the toolkit reads, or a model that is in memory already.
     texts : str, list of str, or token ids
         One sample each, tokenised as the model expects. Ids, in lists or an array, are taken as
-        they are, without -1 and the model's padding at their end.
+        they are, without -1 and the model's padding at their end, and of causal models at their
+        beginning.
     layers, heads : int or list of int, optional
         All by default; they count from 0, and come in the order given.
     length : int, optional

@@ -104,7 +104,8 @@ mgk_network_shape mgk_network_shape_of(const mgk_network *network)
                                .mixtures = config->mixtures,
                                .vocabulary = config->vocabulary,
                                .causal = config->causal,
-                               .padding = config->padding};
+                               .padding = config->padding,
+                               .padding_word = config->padding_word};
 }
 
 /* Entries of a layer's matrices. */

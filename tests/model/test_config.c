@@ -75,6 +75,7 @@ static void assert_same(const mgk_config *a, const mgk_config *b)
     assert_int_equal(a->cutoff_count, b->cutoff_count);
     assert_memory_equal(a->cutoffs, b->cutoffs, sizeof(a->cutoffs));
     assert_int_equal(a->padding, b->padding);
+    assert_int_equal(a->padding_word, b->padding_word);
     assert_int_equal(a->picture.patch, b->picture.patch);
     assert_int_equal(a->picture.side, b->picture.side);
     assert_int_equal(a->picture.resampling, b->picture.resampling);
@@ -171,6 +172,7 @@ static mgk_config unusual_config(void)
         .cutoffs = {7, 11},
         .cutoff_count = 2,
         .padding = 3,
+        .padding_word = true,
         .sound = {.rate = 1, .hop = 1, .window = 2},
     };
 }

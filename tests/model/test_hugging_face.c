@@ -348,6 +348,41 @@ static void test_values_refused(void **state)
     mgk_checkpoint_close(&checkpoint);
 }
 
+/* Whether the id of padding is also that of the beginning or the end of texts. */
+static void test_padding_word(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *settings;
+        int padding;
+        bool word;
+    } cases[] = {
+        {"", -1, false},
+        {", \"pad_token_id\": 3, \"bos_token_id\": 1, \"eos_token_id\": 2", 3, false},
+        {", \"pad_token_id\": 2, \"bos_token_id\": 1, \"eos_token_id\": 2", 2, true},
+        {", \"pad_token_id\": 1, \"bos_token_id\": 1, \"eos_token_id\": 2", 1, true},
+        {", \"pad_token_id\": 7, \"eos_token_id\": [2, 7]", 7, true},
+        {", \"pad_token_id\": null, \"eos_token_id\": [2, 7]", -1, false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[1024];
+        mgk_config config;
+        const mgk_model_options usual = {0};
+        mgk_checkpoint checkpoint;
+        char folder[512];
+        snprintf(folder, sizeof(folder), "%sllama", top); /* its tensors do not matter */
+        assert_ok(mgk_checkpoint_open(folder, &checkpoint));
+        snprintf(text, sizeof(text), "{" SIZES "\"model_type\": \"llama\"%s}", cases[i].settings);
+        cJSON_Delete(checkpoint.config);
+        checkpoint.config = cJSON_Parse(text);
+        assert_non_null(checkpoint.config);
+        assert_ok(mgk_format_llama.configure(&checkpoint, &usual, &config));
+        assert_int_equal(config.padding, cases[i].padding);
+        assert_int_equal(config.padding_word, cases[i].word);
+        mgk_checkpoint_close(&checkpoint);
+    }
+}
+
 /* The angles that transformers 5.24 has for these settings of a family with local layers. */
 static void test_rotary_of_layer_types(void **state)
 {
@@ -442,7 +477,7 @@ int main(void)
         cmocka_unit_test(test_usual_parts),    cmocka_unit_test(test_remark),
         cmocka_unit_test(test_refused),        cmocka_unit_test(test_rotary_refused),
         cmocka_unit_test(test_values_refused), cmocka_unit_test(test_rotary_of_layer_types),
-        cmocka_unit_test(test_keys_named),
+        cmocka_unit_test(test_keys_named),     cmocka_unit_test(test_padding_word),
     };
     enum { OTHERS = sizeof(others) / sizeof(others[0]) };
     struct CMUnitTest tests[OTHERS + FAMILIES];

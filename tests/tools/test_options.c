@@ -122,7 +122,7 @@ static void structures_have_their_sizes(void **state)
         ROW(mgk_architecture, 120, reserved, 88),
         ROW(mgk_train_options, 424, keep_every, 416),
         ROW(mgk_convert_options, 136, double_precision, 128),
-        ROW(mgk_network_shape, 72, reserved, 44),
+        ROW(mgk_network_shape, 72, reserved, 48),
         ROW(mgk_dump_options, 360, output, 352),
         ROW(mgk_dump_summary, 88, reserved, 56),
         ROW(mgk_table_column, 96, reserved, 64),

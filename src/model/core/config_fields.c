@@ -110,6 +110,7 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(logit_scale), .kind = MGK_FIELD_REAL, .low = FLT_MIN, .high = 1e6},
     {AT(logit_cap), .kind = MGK_FIELD_REAL, .low = 0, .high = 1e6},
     {AT(padding), .kind = MGK_FIELD_SIZE, .low = -1, .high = MAX_SIZE},
+    {AT(padding_word), .kind = MGK_FIELD_FLAG},
     {NAMED("patch", picture.patch), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_COUNT},
     {NAMED("image_extra", picture.extra), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_COUNT},
     {NAMED("image_edge", picture.edge), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIDE},
