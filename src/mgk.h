@@ -438,7 +438,7 @@ typedef struct mgk_array {
     int samples, heads, tokens; /* S, H, N; at least 1 */
     int64_t sample_stride, head_stride, row_stride, column_stride;
     /* The valid tokens of each sample, [S]: `lengths` of them, from number `first` on; NULL: the
-     * first is 0, the last N - 1. Other rows and columns are not looked at. */
+     * first is 0, the last N - 1. Other rows and columns are not looked at. No sample has none. */
     const int32_t *first, *lengths;
     void *reserved[4];
 } mgk_array;

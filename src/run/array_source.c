@@ -35,10 +35,10 @@ static mgk_status check_lengths(const mgk_array *a)
 {
     for (int s = 0; s < a->samples; s++) {
         const int32_t first = a->first ? a->first[s] : 0;
-        if (first < 0 || first > a->tokens)
+        if (first < 0 || first >= a->tokens)
             return mgk_fail(STATUS_USAGE, "%s: sample %d begins at token %d of %d", name_of(a), s,
                             first, a->tokens);
-        if (a->lengths && (a->lengths[s] < 0 || a->lengths[s] > a->tokens - first))
+        if (a->lengths && (a->lengths[s] < 1 || a->lengths[s] > a->tokens - first))
             return mgk_fail(STATUS_USAGE, "%s: sample %d has %d valid tokens from token %d of %d",
                             name_of(a), s, a->lengths[s], first, a->tokens);
     }

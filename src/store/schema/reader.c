@@ -207,8 +207,8 @@ static mgk_status read_length(mgk_store_reader *reader, int32_t sample, int32_t 
                                         &count, H5T_NATIVE_INT32, out);
     mgk_h5_leave();
     TRY(status);
-    if (*out < 0 || *out > reader->description.tokens)
-        return mgk_fail(STATUS_FORMAT, "%s: \"lengths\" of sample %d is %d, expected 0 to %d",
+    if (*out < 1 || *out > reader->description.tokens)
+        return mgk_fail(STATUS_FORMAT, "%s: \"lengths\" of sample %d is %d, expected 1 to %d",
                         reader->path, sample, *out, reader->description.tokens);
     return STATUS_OK;
 }
