@@ -40,11 +40,13 @@ static void append(char *text, const char *separator, const char *word)
 /* Refuses a Hugging Face folder with an unknown kind of model. */
 static mgk_status refuse_type(const mgk_checkpoint *checkpoint, const char *type)
 {
-    char known[TEXT] = "";
+    size_t known = 0;
     for (size_t f = 0; f < FORMATS; f++)
         for (size_t i = 0; registry[f]->model_types && registry[f]->model_types[i]; i++)
-            append(known, ", ", registry[f]->model_types[i]);
-    return mgk_fail(STATUS_UNSUPPORTED, "%s: model_type \"%.64s\" is not one of those known: %s",
+            known++;
+    return mgk_fail(STATUS_UNSUPPORTED,
+                    "%s: model_type \"%.64s\" is not one of the %zu that are known; "
+                    "docs/models.md lists them",
                     checkpoint->config_path, type, known);
 }
 
