@@ -10,7 +10,7 @@ from typing import Iterator, NamedTuple, Sequence
 import numpy as np
 
 from ._arrays import block_of, remember
-from ._library import as_list, call, check, fill, text_of, types
+from ._library import Error, as_list, call, check, fill, text_of, types
 from ._progress import Progress, warn
 from ._typing import Array, Follow, Numbers, Path, Texts
 
@@ -259,6 +259,8 @@ class Model:
         """Token ids of each text; a warning says how many are cut."""
         texts, told = given
         most = self.length if length is None else length
+        if most > self.length:
+            raise Error(f"length {most}: the model has {self.length} positions")
         whole = [None if isinstance(text, str) else ids_of(text) for text in texts]
         if not told and self._padding >= 0 and not any(ids is None for ids in whole):
             whole = self._without_padding(whole)

@@ -44,6 +44,14 @@ class Attention(unittest.TestCase):
         for call in (mgk.ranks, mgk.diversity):
             with self.assertRaisesRegex(ValueError, "layers: a number is repeated"):
                 call(MODEL, TEXTS[0], layers=[1, 2, 1])
+        for call in (
+            mgk.attention,
+            mgk.ranks,
+            lambda model, texts, length: mgk.dump(model, texts, "long.h5", length=length),
+            lambda model, texts, length: list(mgk.Model(model).samples(texts, length=length)),
+        ):
+            with self.assertRaisesRegex(mgk.Error, "length 257: the model has 256 positions"):
+                call(MODEL, TEXTS[0], length=257)
         short = mgk.attention(MODEL, TEXTS[0], precision="double", length=7)
         np.testing.assert_allclose(short, whole[..., :7, :7], atol=1e-12)
 
