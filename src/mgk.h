@@ -297,7 +297,8 @@ typedef struct mgk_network_shape {
     const char *attention; /* owned by the network */
     int layers, heads, head_dim, dim, length, mixtures, vocabulary;
     bool causal;
-    int padding;     /* the id that pads sequences at their end; -1: none */
+    int padding;       /* the id that pads sequences at their end; -1: none */
+    bool padding_word; /* this id also begins or ends texts */
     bool has_source; /* the part "decoder" or "cross": mgk_network_encode comes before attention */
     bool cross;      /* the part "cross": matrices are [count, tokens of the source] */
     int reserved[6];
@@ -379,9 +380,9 @@ typedef struct mgk_dump_options {
     mgk_job job;
     const char *model;
     mgk_input input; /* samples: default 16, or all if the input has fewer; all images and audio */
-    const int *layers; /* [layer_count]; NULL: all */
+    const int *layers; /* [layer_count], a set; NULL: all */
     size_t layer_count;
-    const int *heads; /* [head_count]; NULL: all */
+    const int *heads; /* [head_count], a set; NULL: all */
     size_t head_count;
     unsigned save;         /* default MGK_SAVE_ATTENTION */
     const char *dtype;     /* storage: "f32", "f64", "f16"; NULL: as `double_precision` */
@@ -470,7 +471,7 @@ typedef struct mgk_array {
     int samples, heads, tokens; /* S, H, N; at least 1 */
     int64_t sample_stride, head_stride, row_stride, column_stride;
     /* The valid tokens of each sample, [S]: `lengths` of them, from number `first` on; NULL: the
-     * first is 0, the last N - 1. Other rows and columns are not looked at. */
+     * first is 0, the last N - 1. Other rows and columns are not looked at. No sample has none. */
     const int32_t *first, *lengths;
     /* Attention of one sequence, of N tokens, to another one (cross-attention): the matrices are
      * [N, keys], and `first` and `lengths` are of their rows alone; those of the columns are
@@ -497,7 +498,7 @@ typedef struct mgk_rank_options {
     const char *dataset;
     const char *model; /* runs this model and counts its matrices without storing them */
     mgk_input input;   /* for `model`; samples: as many as `matrices` needs */
-    const int *layers; /* [layer_count]; NULL: all */
+    const int *layers; /* [layer_count], a set; NULL: all */
     size_t layer_count;
     bool double_precision;    /* for `model`: compute in float64 */
     const double *thresholds; /* [threshold_count]; default 1e-6 */
@@ -680,7 +681,7 @@ typedef struct mgk_diversity_options {
     const char *const *models;
     size_t model_count;
     mgk_input input;   /* for `models`; samples: default 16, or all if the input has fewer */
-    const int *layers; /* [layer_count]; NULL: all */
+    const int *layers; /* [layer_count], a set; NULL: all */
     size_t layer_count;
     bool double_precision; /* for `models`: compute in float64 */
     /* Names of measures, [measure_count]; the one name "all": all that the inputs allow; NULL:
@@ -788,7 +789,7 @@ typedef struct mgk_plot_options {
     const char *dataset; /* array in a file of HDF5 or NumPy, as for ranks */
     int sample; /* position of the sample in the store (rank files contain its number instead); −1
                    (default): chosen by seed */
-    const int *layers; /* [layer_count]; NULL: all, or the figure's own */
+    const int *layers; /* [layer_count], a set; NULL: all, or the figure's own */
     size_t layer_count;
     const int *heads; /* [head_count], for rank files too; NULL: all */
     size_t head_count;

@@ -3,12 +3,28 @@
 
 import ctypes as c
 import os
+import weakref
 
 import numpy as np
 
 from ._library import keep, types
+from ._progress import warn
 
 _AXES = ("sample", "layer", "head")
+
+# Arrays [S, L, H, N, N] that the toolkit made, by their id.
+_made = weakref.WeakValueDictionary()
+
+
+def remember(array):
+    """Note that the axes of an array are those of `attention`."""
+    _made[id(array)] = array
+
+
+def _is_made(x):
+    """Whether x is such an array, or a view of one whose axes are in their order."""
+    whole = x if x.base is None else x.base
+    return _made.get(id(whole)) is whole and list(x.strides) == sorted(x.strides, reverse=True)
 
 
 def is_array(x):
@@ -24,6 +40,11 @@ def is_array(x):
 
 def _as_numpy(x, allow_half):
     """An array of float32 or float64 in this machine's byte order; a view of x if it is one."""
+    if hasattr(x, "data_vars"):
+        raise TypeError(
+            "expected an array, not a Dataset: pass the variable with the matrices, such as "
+            'x["attention"], and lengths=x["lengths"] if it has them, or the path of the file'
+        )
     if hasattr(x, "detach"):  # a tensor of torch, perhaps on a GPU
         x = x.detach()
         x = (
@@ -62,15 +83,24 @@ def _half_message(name):
 def _usual_axes(count, x):
     """The names of the axes in front of the matrices if users do not say them; None: not known.
 
-    Three axes of numpy are those that `attention` returns. Of tensors they may be those of
-    ``torch.stack(outputs.attentions)``, which begins with layers.
+    Three axes of numpy are read as those that `attention` returns, with a warning unless it did
+    return them. Of tensors they may be those of ``torch.stack(outputs.attentions)``, which begins
+    with layers.
     """
     dims = tuple(getattr(x, "dims", ()))[:-2]
     if dims and set(dims) <= set(_AXES):
         return dims
     if count == 0:
         return ()
-    return _AXES if count == 3 and isinstance(x, np.ndarray) else None
+    if count != 3 or not isinstance(x, np.ndarray):
+        return None
+    if x.shape[:2] != (1, 1) and not _is_made(x):
+        warn(
+            f"an array of shape {x.shape}: its axes are read as sample,layer,head, which is a "
+            "guess: if this is torch.stack(outputs.attentions), say axes='layer,sample,head'; "
+            "if the guess is right, axes='sample,layer,head'"
+        )
+    return _AXES
 
 
 def _axes_of(array, axes, x):

@@ -54,7 +54,7 @@ def _strings(source, texts, strings, sizes):
 @contextlib.contextmanager
 def texts(texts, mask, length, targets=None):
     """An mgk_input of texts, or of token ids, which pass through files; of targets, too."""
-    texts = texts_of(texts, mask)
+    texts, told = texts_of(texts, mask)
     targets = targets_of(targets, texts)
     source = types["mgk_input"]()
     with contextlib.ExitStack() as stack:
@@ -62,27 +62,32 @@ def texts(texts, mask, length, targets=None):
             _strings(source, texts, "strings", "string_sizes")
             source.string_count = len(texts)
             if targets is not None:
-                _strings(source, targets, "target_strings", "target_sizes")
+                _strings(source, targets[0], "target_strings", "target_sizes")
         else:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mgk-"))
-            for field, ids in (("tokens", texts), ("target", targets)):
-                if ids is not None:
-                    path = os.path.join(folder, field + ".npy")
-                    np.save(path, _padded(ids))
-                    fill(source, **{field: path})
+            fill(source, tokens=_write_ids(folder, "tokens", texts, told))
+            if targets is not None:
+                fill(source, target=_write_ids(folder, "target", *targets))
         fill(source, samples=len(texts), length=length)
         yield source
 
 
-def _padded(texts):
-    """Sequences of ids as one array, padded with -1."""
+def _write_ids(folder, name, texts, told):
+    """Write sequences of ids: with padding that is told as an array with -1, which has no other."""
     rows = [ids_of(text) for text in texts]
     if any(row.size == 0 for row in rows):
         raise ValueError("texts: one has no tokens")
-    out = np.full((len(rows), max(row.size for row in rows)), -1, np.int64)
+    if not told:
+        path = os.path.join(folder, name)
+        with open(path, "w", encoding="ascii") as file:
+            file.writelines(" ".join(map(str, row.tolist())) + "\n" for row in rows)
+        return path
+    out = np.full((len(rows), 1 + max(row.size for row in rows)), -1, np.int64)
     for place, row in zip(out, rows):
         place[: row.size] = row
-    return out
+    path = os.path.join(folder, name + ".npy")
+    np.save(path, out)
+    return path
 
 
 def _files(x):
@@ -126,6 +131,8 @@ def inputs(x, given, dataset, precision, length, about, targets=None):
         Of decoders.
     """
     if isinstance(x, Model):
+        if given is None:
+            raise TypeError("texts: a model has no matrices without texts: pass some after it")
         precision, x = x.precision, x.path
     paths = _files(x)
     if given is not None:

@@ -171,6 +171,8 @@ def fill(structure, **values):
             keep(structure, value)
         elif _is_pointer(kind):
             values_ = as_list(value, name)
+            if name in ("layers", "heads") and len(set(values_)) != len(values_):
+                raise ValueError(f"{name}: a number is repeated")
             element = kind._type_
             is_structure = issubclass(element, c.Structure)
             array = (element * len(values_))(

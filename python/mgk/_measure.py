@@ -62,7 +62,8 @@ def ranks(
         Run the model x on these, and count its matrices without storing them.
     axes : str, optional
         The axes in front of the matrices, in their order, such as "layer,sample,head". Three axes
-        of a numpy array are "sample,layer,head", unless you say otherwise.
+        of a numpy array are read as "sample,layer,head"; a warning says that this is a guess,
+        unless `attention` made the array.
     attention_mask : array [S, N], optional
         1 for tokens and 0 for padding at the beginning or the end, as tokenizers give it; of
         token ids, too. Of matrices [..., N, K] it is that of the keys, [S, K].

@@ -10,8 +10,8 @@ from typing import Iterator, NamedTuple, Sequence
 
 import numpy as np
 
-from ._arrays import block_of
-from ._library import as_list, call, check, fill, text_of, types
+from ._arrays import block_of, remember
+from ._library import Error, as_list, call, check, fill, text_of, types
 from ._progress import Progress, warn
 from ._typing import Array, Follow, Numbers, Path, Texts
 
@@ -50,9 +50,10 @@ def _numbers(values, what):
 
 
 def texts_of(texts, mask=None):
-    """A list of texts, or of sequences of ids, of which a mask leaves out the padding.
+    """A list of texts, or of sequences of ids, and whether their padding is told: a mask left it
+    out, or it is -1.
 
-    What a tokenizer of transformers returns has both.
+    What a tokenizer of transformers returns has ids and mask.
     """
     if hasattr(texts, "keys"):
         if "input_ids" not in texts:
@@ -73,19 +74,27 @@ def texts_of(texts, mask=None):
         warn(f"texts: {texts[0]!r} is a file, but is read as a text; open(...).read() reads files")
     if not texts:
         raise ValueError("texts: at least one is expected")
-    return texts if mask is None else _unpadded(texts, mask)
+    return (texts, _has_own_padding(texts)) if mask is None else (_unpadded(texts, mask), True)
+
+
+def _has_own_padding(texts):
+    return any(
+        not isinstance(text, str) and np.asarray(text).reshape(-1)[-1:].tolist() == [-1]
+        for text in texts
+    )
 
 
 def targets_of(targets, texts):
-    """A list of what a decoder writes, one for each text and of the same kind, or None."""
+    """What a decoder writes, one for each text and of the same kind, as `texts_of` gives it; or
+    None."""
     if targets is None:
         return None
-    targets = texts_of(targets)
+    targets, told = texts_of(targets)
     if len(targets) != len(texts):
         raise ValueError(f"targets: {len(targets)} for {len(texts)} texts")
     if {isinstance(one, str) for one in texts} != {isinstance(one, str) for one in targets}:
         raise TypeError("targets: expected str for texts, token ids for ids")
-    return targets
+    return targets, told
 
 
 def _unpadded(texts, mask):
@@ -102,14 +111,14 @@ def _unpadded(texts, mask):
     return [row[first : first + length] for row, (first, length) in zip(rows, blocks)]
 
 
-def ids_of(text, padding=-1):
-    """A sequence of token ids, without padding at its end: -1, and the model's id for it."""
+def ids_of(text):
+    """A sequence of token ids, without -1 at its end."""
     ids = np.asarray(text)
     if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
         raise TypeError("texts: expected str, or sequences of token ids")
     if ids.size and not -1 <= ids.min() <= ids.max() <= _MOST:
         raise ValueError("texts: a token id is out of range")
-    last = np.flatnonzero((ids != -1) & (ids != padding))
+    last = np.flatnonzero(ids != -1)
     return ids[: last[-1] + 1] if last.size else ids[:0]
 
 
@@ -186,6 +195,7 @@ class Model:
         self.vocabulary = shape.vocabulary
         self.causal = shape.causal
         self._padding = shape.padding
+        self._padding_word = shape.padding_word
         self._cross = shape.cross
         self._source = _Encoder(self) if shape.has_source else None
 
@@ -205,6 +215,13 @@ class Model:
     def __exit__(self, *_):
         self.close()
 
+    @property
+    def _network(self):
+        """The address of the model; ValueError if it is closed."""
+        if not self._address:
+            raise ValueError(f"the model is closed: open it again, mgk.Model({str(self.path)!r})")
+        return self._address
+
     def __repr__(self):
         return (
             f"<mgk.Model {str(self.path)!r}: {self.kind}, {self.layers} layers of "
@@ -222,7 +239,7 @@ class Model:
         ids, count = c.POINTER(c.c_int32)(), c.c_int()
         check(
             "mgk_network_tokenize_cut",
-            self._address,
+            self._network,
             data,
             len(data),
             self.length if length is None else _length(length),
@@ -238,60 +255,84 @@ class Model:
         """The text of each token, for people."""
         text, texts = c.c_char_p(), []
         for token in tokens:
-            check("mgk_network_token_text", self._address, operator.index(token), c.byref(text))
+            check("mgk_network_token_text", self._network, operator.index(token), c.byref(text))
             texts.append(text.value.decode("utf-8", "replace"))
         return texts
 
-    def _ids(self, text, length):
-        """Token ids of a text, or of a sequence of ids, where -1 at the end is padding."""
-        if isinstance(text, str):
-            return self.tokenize(text, length)
-        ids = ids_of(text, self._padding)
-        cut = ids[: self.length if length is None else length]
-        return np.ascontiguousarray(cut, np.int32)
+    def _without_padding(self, rows):
+        """Sequences of ids without padding: of causal models at the beginning, too, where it cannot
+        be a token. Warnings say what was left out, or read as tokens."""
+        left = self.causal and not self._padding_word
+        out, led, ended = [], 0, 0
+        for row in rows:
+            valid = np.flatnonzero(row != self._padding)
+            first, last = (valid[0], valid[-1] + 1) if valid.size else (0, 0)
+            led += first > 0 and not self._padding_word
+            ended += last < row.size and self._padding_word
+            out.append(row[first if left else 0 : last])
+        one = len(rows) == 1
+        if led:
+            warn(
+                f"{led} of {len(rows)} {'sequence begins' if one else 'sequences begin'} with padding, {self._padding}, "
+                + ("which is left out" if left else "read as tokens: pass the attention_mask")
+            )
+        if ended:
+            warn(
+                f"{ended} of {len(rows)} {'sequence ends' if one else 'sequences end'} with "
+                f"{self._padding}, which pads texts and also begins or ends them: left out as padding; attention_mask says which it is"
+            )
+        return out
 
-    def _all_ids(self, texts, length):
+    def _all_ids(self, given, length):
         """Token ids of each text; a warning says how many are cut."""
-        ids = [self._ids(text, length) for text in texts]
+        texts, told = given
         most = self.length if length is None else length
+        if most > self.length:
+            raise Error(f"length {most}: the model has {self.length} positions")
+        whole = [None if isinstance(text, str) else ids_of(text) for text in texts]
+        if not told and self._padding >= 0 and not any(ids is None for ids in whole):
+            whole = self._without_padding(whole)
+        ids = [
+            self.tokenize(text, length) if of is None else np.ascontiguousarray(of[:most], np.int32)
+            for text, of in zip(texts, whole)
+        ]
         for number, sample in enumerate(ids):
             if sample.size == 0:
                 raise ValueError(f"texts: number {number} has no tokens")
-        full = [text for text, sample in zip(texts, ids) if sample.size == most]
         cut = sum(
-            (len(self.tokenize(t, _MOST)) if isinstance(t, str) else ids_of(t, self._padding).size)
-            > most
-            for t in full
+            (len(self.tokenize(text, _MOST)) if of is None else of.size) > most
+            for text, of, sample in zip(texts, whole, ids)
+            if sample.size == most
         )
         if cut:
             what = "text is" if len(ids) == 1 else "texts are"
             warn(f"{cut} of {len(ids)} {what} cut to {most} tokens")
         return ids
 
-    def _pairs(self, texts, targets, length):
+    def _pairs(self, given, targets, length):
         """The source's ids, or None, and the ids that are run, of each text."""
-        targets = targets_of(targets, texts)
+        targets = targets_of(targets, given[0])
         if self._source is None:
             if targets is not None:
                 raise ValueError("targets: they belong to the parts 'decoder' and 'cross'")
-            return [(None, ids) for ids in self._all_ids(texts, length)]
+            return [(None, ids) for ids in self._all_ids(given, length)]
         if targets is None:
             raise ValueError(f"part {self.part!r} needs targets: what the decoder writes")
-        sources = self._source._all_ids(texts, length)
+        sources = self._source._all_ids(given, length)
         return list(zip(sources, [self._shifted(ids) for ids in self._all_ids(targets, length)]))
 
     def _shifted(self, ids):
         """What the decoder reads to write these ids."""
         ids, count = ids.copy(), c.c_int(ids.size)
         place = ids.ctypes.data_as(c.POINTER(c.c_int32))
-        check("mgk_network_shift", self._address, place, c.byref(count))
+        check("mgk_network_shift", self._network, place, c.byref(count))
         return ids[: count.value]
 
     def _attention(self, ids, layers, heads, source=None):
         """Attention [L, H, N, N] of token ids, float64; of a source [L, H, N, M]."""
         if source is not None:
             place = source.ctypes.data_as(c.POINTER(c.c_int32))
-            check("mgk_network_encode", self._address, place, source.size)
+            check("mgk_network_encode", self._network, place, source.size)
         layers, layer_count = _numbers(layers, "layers")
         heads, head_count = _numbers(heads, "heads")
         shape = (
@@ -303,7 +344,7 @@ class Model:
         out = np.empty(shape)
         check(
             "mgk_network_attention_of",
-            self._address,
+            self._network,
             ids.ctypes.data_as(c.POINTER(c.c_int32)),
             ids.size,
             layers,
@@ -367,6 +408,7 @@ class Model:
                 follower.show()
         finally:
             follower.close()
+        remember(out)
         if not return_lengths:
             return out
         return (out, lengths, keys) if self._cross else (out, lengths)
@@ -410,7 +452,8 @@ def attention(
         A checkpoint that the toolkit reads, or a model that is in memory already.
     texts : str, list of str, or token ids
         One sample each, tokenised as the model expects. Ids, in lists or an array, are taken as
-        they are, without -1 and the model's padding at their end.
+        they are, without -1 and the model's padding at their end, and of causal models at their
+        beginning.
     layers, heads : int or list of int, optional
         All by default; they count from 0, and come in the order given.
     length : int, optional

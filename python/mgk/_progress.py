@@ -14,9 +14,15 @@ class Warning(UserWarning):
 
 
 def warn(note):
-    """Warn about the caller's line, the first that is not in this package."""
+    """Warn about the caller's line, the first that is not in this package.
+
+    Its context managers run in contextlib.
+    """
     level, frame = 1, sys._getframe()
-    while frame.f_back and frame.f_globals.get("__package__") == __package__:
+    while frame.f_back and (
+        frame.f_globals.get("__package__") == __package__
+        or frame.f_globals.get("__name__") == "contextlib"
+    ):
         level, frame = level + 1, frame.f_back
     warnings.warn(note, Warning, stacklevel=level)
 

@@ -2,11 +2,12 @@
 """Arrays of any layout: the same matrices give the same rows."""
 
 import unittest
+import warnings
 
 import mgk
 import numpy as np
 from mgk import _arrays
-from support import attention_like, ranks_of
+from support import MODEL, attention_like, ranks_of
 
 S, L, H, N = 3, 2, 4, 9
 
@@ -83,6 +84,34 @@ class Layouts(unittest.TestCase):
         self.assertEqual(set(table["input"]), {"a", "b"})
         first, second = table.where(input="a")["value"], table.where(input="b")["value"]
         np.testing.assert_array_equal(first, second)
+
+
+class Guesses(unittest.TestCase):
+    """Axes that nobody named are a guess, and a warning says so."""
+
+    def warnings_of(self, x, **how):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            mgk.ranks(x, **how)
+        self.assertEqual({w.filename for w in seen} - {__file__}, set())
+        return [str(w.message) for w in seen if w.category is mgk.Warning]
+
+    def test_three_axes(self):
+        a = attention_like(S, L, H, N, N)
+        (note,) = self.warnings_of(a)
+        self.assertIn("axes are read as sample,layer,head, which is a guess", note)
+        self.assertIn("axes='layer,sample,head'", note)
+        self.assertEqual(len(self.warnings_of({"a": a, "b": a})), 2)
+        self.assertEqual(self.warnings_of(a, axes="sample,layer,head"), [])
+        self.assertEqual(self.warnings_of(tuple(a[:, layer] for layer in range(L))), [])
+        self.assertEqual(self.warnings_of(a[:1, :1]), [])
+
+    def test_arrays_of_attention(self):
+        a = mgk.attention(MODEL, ["abc", "def"])
+        self.assertEqual(self.warnings_of(a), [])
+        self.assertEqual(self.warnings_of(a[:, 1:3]), [])
+        self.assertEqual(len(self.warnings_of(a.swapaxes(0, 1))), 1)
+        self.assertEqual(len(self.warnings_of(a.copy())), 1)
 
 
 class Masks(unittest.TestCase):
@@ -228,6 +257,15 @@ class Refusals(unittest.TestCase):
         for x in (None, 3, np.eye(3, dtype=int), np.eye(3, dtype=complex), object(), b"path", []):
             with self.assertRaises((TypeError, ValueError)):
                 mgk.ranks(x)
+
+    def test_a_dataset(self):
+        class Dataset:
+            dims = {"sample": 1, "layer": 2}
+            data_vars = {}
+
+        for call in (mgk.ranks, mgk.diversity, mgk.singular_values):
+            with self.assertRaisesRegex(TypeError, "not a Dataset: pass the variable"):
+                call(Dataset())
 
     def test_half(self):
         a = attention_like(1, 1, 2, 5, 5).astype(np.float16)

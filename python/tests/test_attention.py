@@ -4,8 +4,11 @@
 import gc
 import json
 import os
+import shutil
 import struct
+import tempfile
 import unittest
+import warnings
 
 import mgk
 import numpy as np
@@ -36,6 +39,19 @@ class Attention(unittest.TestCase):
         for repeated in ({"layers": [0, 0]}, {"heads": [1, 2, 1]}):
             with self.assertRaisesRegex(ValueError, "repeated"):
                 mgk.attention(MODEL, TEXTS[0], **repeated)
+            with self.assertRaisesRegex(ValueError, "repeated"):
+                mgk.dump(MODEL, TEXTS[0], "repeated.h5", **repeated)
+        for call in (mgk.ranks, mgk.diversity):
+            with self.assertRaisesRegex(ValueError, "layers: a number is repeated"):
+                call(MODEL, TEXTS[0], layers=[1, 2, 1])
+        for call in (
+            mgk.attention,
+            mgk.ranks,
+            lambda model, texts, length: mgk.dump(model, texts, "long.h5", length=length),
+            lambda model, texts, length: list(mgk.Model(model).samples(texts, length=length)),
+        ):
+            with self.assertRaisesRegex(mgk.Error, "length 257: the model has 256 positions"):
+                call(MODEL, TEXTS[0], length=257)
         short = mgk.attention(MODEL, TEXTS[0], precision="double", length=7)
         np.testing.assert_allclose(short, whole[..., :7, :7], atol=1e-12)
 
@@ -71,6 +87,48 @@ class Attention(unittest.TestCase):
                 mgk.attention(BERT, left, attention_mask=wrong)
         with self.assertRaisesRegex(ValueError, "attention_mask"):
             mgk.attention(MODEL, TEXTS, attention_mask=mask)
+
+    def warnings_of(self, call):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            result = call()
+        return result, " ".join(str(w.message) for w in seen)
+
+    def check_padding(self, model, ids, expected, note, **how):
+        """Attention and ranks leave out the same padding, and say the same."""
+        expected, _ = self.warnings_of(
+            lambda: mgk.attention(model, [expected], attention_mask=[[1] * len(expected)])
+        )
+        found, said = self.warnings_of(lambda: mgk.attention(model, [ids], **how))
+        np.testing.assert_array_equal(found, expected)
+        table, said_too = self.warnings_of(lambda: mgk.ranks(model, [ids], **how))
+        self.assertEqual(set(table["n"]), {expected.shape[-1]})
+        for text in (said, said_too):
+            self.assertIn(note, text)
+            self.assertEqual(bool(note), bool(text))
+
+    def test_padding_of_causal_models(self):
+        model = os.path.join(TOP, "tests", "golden", "decoders", "mistral")
+        self.check_padding(model, [0, 0, 5, 6, 0], [5, 6], "begins with padding, 0, which is left")
+        self.check_padding(model, [5, 6, 7], [5, 6, 7], "")
+        self.check_padding(model, [0, 5, 0], [0, 5, 0], "", attention_mask=[[1, 1, 1]])
+        self.check_padding(BERT, [0, 5, 6, 0], [0, 5, 6], "read as tokens")
+
+    def test_padding_that_ends_texts(self):
+        """An id that pads and ends texts is left out at the end, unless a mask or -1 tell."""
+        model = os.path.join(TOP, "tests", "golden", "decoders", "mistral")
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(model, folder, dirs_exist_ok=True)
+            with open(os.path.join(folder, "config.json"), "r+", encoding="utf-8") as file:
+                config = json.load(file)
+                file.seek(0)
+                json.dump({**config, "eos_token_id": [2, config["pad_token_id"]]}, file)
+                file.truncate()
+            note = "ends with 0, which pads texts and also begins or ends them"
+            self.check_padding(folder, [0, 5, 6, 0], [0, 5, 6], note)
+            self.check_padding(folder, [5, 6, 7], [5, 6, 7], "")
+            self.check_padding(folder, [5, 6, 0], [5, 6, 0], "", attention_mask=[[1, 1, 1]])
+            self.check_padding(folder, [5, 6, 0, -1], [5, 6, 0], "")
 
     def test_masks_that_are_none(self):
         ids = [[5, 6, 7, 8], [5, 6, 7, 8]]
@@ -122,8 +180,18 @@ class Attention(unittest.TestCase):
         self.assertIn("6 layers", repr(model))
         model.close()
         model.close()
-        with self.assertRaisesRegex(mgk.Error, "no network is given"):
-            model.tokenize("text")
+        for use in (
+            lambda: model.tokenize("text"),
+            lambda: model.token_texts([1]),
+            lambda: model.attention("text"),
+            lambda: mgk.attention(model, [[1, 2]]),
+            lambda: list(model.samples("text")),
+        ):
+            with self.assertRaisesRegex(ValueError, "the model is closed: open it again"):
+                use()
+        for call in (mgk.ranks, mgk.diversity):
+            with self.assertRaisesRegex(TypeError, "no matrices without texts"):
+                call(model)
 
     def test_memory_is_released(self):
         def resident():

@@ -51,10 +51,10 @@ class Interrupt(unittest.TestCase):
             self.assertEqual(os.listdir(folder), [])
 
     def test_ranks(self):
-        self.interrupt("mgk.ranks(x, output='ranks.csv', method='svd', progress=told)")
+        self.interrupt("mgk.ranks(x, axes='sample,layer,head', output='ranks.csv', method='svd', progress=told)")
 
     def test_diversity(self):
-        self.interrupt("mgk.diversity(x, output='measures.h5', progress=told)")
+        self.interrupt("mgk.diversity(x, axes='sample,layer,head', output='measures.h5', progress=told)")
 
     def test_in_another_thread(self):
         """A call that is not on the main thread works."""
@@ -89,7 +89,7 @@ class Progress(unittest.TestCase):
         self.assertIn("ranks:", done.stderr)
 
     def test_quiet(self):
-        code = LONG.replace("200", "4").format(call="mgk.ranks(x)")
+        code = LONG.replace("200", "4").format(call="mgk.ranks(x, axes='sample,layer,head')")
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 

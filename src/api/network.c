@@ -133,6 +133,7 @@ mgk_network_shape mgk_network_shape_of(const mgk_network *network)
                                .vocabulary = config->vocabulary,
                                .causal = config->causal && !network->cross,
                                .padding = config->padding,
+                               .padding_word = config->padding_word,
                                .has_source = network->encoder != NULL,
                                .cross = network->cross};
 }

@@ -3,6 +3,7 @@
 #include "plot/plot.h"
 
 #include "api/api.h"
+#include "base/file.h"
 #include "plot/options.h"
 #include "plots/canvas/canvas.h"
 #include "run/arguments.h"
@@ -89,7 +90,8 @@ static mgk_status claim_files(const mgk_plot_options *o, mgk_claims *claims)
     TRY(mgk_files_list(claims, &o->labels_file, o->labels_file != NULL));
     TRY(mgk_files_list(claims, &o->mask, o->mask != NULL));
     TRY(mgk_claims_add_output(claims, o->output));
-    return mgk_files_lock(claims, &o->job);
+    TRY(mgk_files_lock(claims, &o->job));
+    return mgk_output_check(o->output, o->job.force);
 }
 
 static mgk_status draw_kind(mgk_plot *plot)

@@ -229,7 +229,11 @@ static mgk_status claim_files(const mgk_train_options *o, const mgk_train_settin
     if (o->log)
         TRY(mgk_claims_add_output(claims, o->log));
     TRY(claim_kept(s, claims));
-    return mgk_files_lock(claims, &o->job);
+    TRY(mgk_files_lock(claims, &o->job));
+    if (o->resume || mgk_exists(s->checkpoint)) /* mgk_train knows what the other run wrote */
+        return STATUS_OK;
+    TRY(mgk_output_check(o->output, o->job.force));
+    return o->log ? mgk_output_check(o->log, o->job.force) : STATUS_OK;
 }
 
 /* A run may continue the state of another output. */

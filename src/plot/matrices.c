@@ -16,7 +16,9 @@ mgk_status mgk_plot_choose(const char *path, const char *what, const int *wanted
     *out_count = 0;
     for (size_t i = 0; wanted && i < wanted_count; i++)
         if (!mgk_is_chosen(index, count, wanted[i]))
-            return mgk_fail(STATUS_SHAPE, "%s: no %s %d (counted from 0)", path, what, wanted[i]);
+            return mgk_fail(STATUS_SHAPE, "%s: no %s %d among its %zu, %d to %d", path, what,
+                            wanted[i], count, count > 0 ? index[0] : 0,
+                            count > 0 ? index[count - 1] : 0);
     TRY(mgk_alloc(count, sizeof(**positions), positions));
     TRY(mgk_alloc(count, sizeof(**numbers), numbers));
     for (size_t i = 0; i < count; i++)

@@ -43,8 +43,7 @@ mgk_status mgk_choose_numbers(const char *what, const int *wanted, size_t count,
         if (index < 0 || index >= limit) {
             mgk_free(*out);
             *out = NULL;
-            return mgk_fail(STATUS_SHAPE, "%s %d: there %s %d, counted from 0", what, index,
-                            MGK_NOUN(limit, "is", "are"), limit);
+            return mgk_fail(STATUS_SHAPE, "%s %d: %ss are 0 to %d", what, index, what, limit - 1);
         }
         (*out)[i] = index;
     }

@@ -16,7 +16,7 @@ mgk_status mgk_check_array(const char *what, const void *array, size_t count);
 mgk_status mgk_check_names(const char *what, const char *const *names, size_t count);
 
 /* The chosen indices below `limit`, ascending: `wanted` [count], or all if it is NULL. STATUS_SHAPE
- * names an index that does not exist ("layer 9: the model has 6"). Release *out with mgk_free. */
+ * names an index that does not exist ("layer 9: layers are 0 to 5"). Release *out with mgk_free. */
 mgk_status mgk_choose_numbers(const char *what, const int *wanted, size_t count, int limit,
                               int32_t **out, size_t *out_count);
 

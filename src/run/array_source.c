@@ -65,10 +65,10 @@ static mgk_status check_lengths(const mgk_array *a, const array_side *side)
 {
     for (int s = 0; s < a->samples; s++) {
         const int32_t first = side->first ? side->first[s] : 0;
-        if (first < 0 || first > side->tokens)
+        if (first < 0 || first >= side->tokens)
             return mgk_fail(STATUS_USAGE, "%s: sample %d begins at %s %d of %d", name_of(a), s,
                             side->token, first, side->tokens);
-        if (side->lengths && (side->lengths[s] < 0 || side->lengths[s] > side->tokens - first))
+        if (side->lengths && (side->lengths[s] < 1 || side->lengths[s] > side->tokens - first))
             return mgk_fail(STATUS_USAGE, "%s: sample %d has %d valid %ss from %s %d of %d",
                             name_of(a), s, side->lengths[s], side->token, side->token, first,
                             side->tokens);

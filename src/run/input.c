@@ -191,6 +191,8 @@ mgk_status mgk_input_open(const mgk_input *input, const mgk_model *model,
     options.article_per_file = input->article_per_file;
     options.vocabulary = (size_t)config->vocabulary;
     options.padding = config->padding;
+    options.padding_word = config->padding_word;
+    options.padding_left = config->causal;
     options.tokenizer = tokenizer;
     options.lines = input->lines;
     options.every_line = input->target != NULL;

@@ -123,7 +123,10 @@ static mgk_status fail_arrays(const char *path, const char *otherwise)
     const char *left = mgk_download_left(start, size);
     if (left)
         return mgk_fail(STATUS_FORMAT, "%s: %s", path, left);
-    return mgk_fail(STATUS_FORMAT, "%s: not an HDF5 file, nor one of NumPy's; %s", path, otherwise);
+    const char *ending = strrchr(path, '.');
+    const bool torch = ending && (strcmp(ending, ".pt") == 0 || strcmp(ending, ".pth") == 0);
+    return mgk_fail(STATUS_FORMAT, "%s: not an HDF5 file, nor one of NumPy's; %s%s", path,
+                    otherwise, torch ? ", and numpy.save stores tensors of matrices" : "");
 }
 
 mgk_status mgk_expect_arrays(const char *path, const char *otherwise)

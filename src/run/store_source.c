@@ -60,8 +60,9 @@ static mgk_status choose_layers(const mgk_source_options *options, const char *p
         }
     for (size_t i = 0; options->layers && i < options->layer_count; i++)
         if (!mgk_is_chosen(d->layer_index, (size_t)d->layers, options->layers[i]))
-            return mgk_fail(STATUS_SHAPE, "%s: no layer %d among its %d %s%s", path,
+            return mgk_fail(STATUS_SHAPE, "%s: no layer %d among its %d %s, %d to %d%s", path,
                             options->layers[i], d->layers, MGK_NOUN(d->layers, "layer", "layers"),
+                            d->layer_index[0], d->layer_index[d->layers - 1],
                             d->leading.count > 0 && !mgk_axes_have(&d->leading, MGK_LEADING_LAYER)
                                 ? "; if an axis of the array is that of layers, say so by `axes`"
                                 : "");

@@ -175,7 +175,7 @@ int main(int argc, char **argv)
         {MGK_ARG_FLAG, 0, "allow-zero-rows", &o.allow_zero_rows, NULL,
          "Accept matrices with rows of zeros, which padded queries leave.", NULL},
         {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST",
-         "Layers, such as 0,2,5-7, counted from 0; all if not given.", NULL},
+         "Layers, such as 0,2,5-7, counted from 0; repeats count once. All if not given.", NULL},
         {MGK_ARG_HEADING, 0, "Input from a running model", NULL, NULL, NULL, NULL},
         {MGK_ARG_FILES, 0, "model", &w.models, "MODEL...",
          "Run these models instead of reading files; no matrix is stored.", NULL},

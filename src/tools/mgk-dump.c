@@ -89,7 +89,7 @@ int main(int argc, char **argv)
         {MGK_ARG_HEADING, 0, "Output", NULL, NULL, NULL, NULL},
         {MGK_ARG_FILE, 'o', "output", &o.output, "OUT.h5", "The attention store, HDF5.", NULL},
         {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST",
-         "Layers, such as 0,2,5-7, counted from 0; all if not given.", NULL},
+         "Layers, such as 0,2,5-7, counted from 0; repeats count once. All if not given.", NULL},
         {MGK_ARG_TEXT, 0, "heads", &w.heads, "LIST", "Heads; all if not given.", NULL},
         {MGK_ARG_CHOICES, 0, "save", &o.save, "attention,scores,queries,keys,values,weights",
          "What to store.", NULL},

@@ -2,6 +2,7 @@
 /* mgk-info: describes a file, the machine, or the measures of attention diversity. */
 #include <stdio.h>
 
+#include "tools/outline.h"
 #include "tools/tool.h"
 
 /* Notes for the man page, after the help of each option. */
@@ -75,9 +76,11 @@ int main(int argc, char **argv)
 {
     mgk_tool tool = {0};
     mgk_arg_list files = {0};
-    bool json = false, machine = false, measures = false;
+    bool all = false, json = false, machine = false, measures = false;
     const mgk_arg args[] = {
-        {MGK_ARG_FLAG, 0, "json", &json, NULL, "Print JSON.", NULL},
+        {MGK_ARG_FLAG, 0, "all", &all, NULL,
+         "Of a model, print all settings and tensors, and all parts of sums.", NULL},
+        {MGK_ARG_FLAG, 0, "json", &json, NULL, "Print JSON, which has everything.", NULL},
         {MGK_ARG_FLAG, 0, "machine", &machine, NULL,
          "Describe the machine: processor, kernels, BLAS, memory, GPU.", NULL},
         {MGK_ARG_FLAG, 0, "measures", &measures, NULL,
@@ -87,7 +90,7 @@ int main(int argc, char **argv)
     };
     const mgk_program program = {
         .name = "mgk-info",
-        .usage = "FILE|FOLDER|--machine|--measures [--json]",
+        .usage = "FILE|FOLDER|--machine|--measures [--all|--json]",
         .summary = "Describes a model, a checkpoint of other software, an attention store, another "
                    "HDF5 or NumPy file, a rank file, or a training log; or this machine; or the "
                    "measures of "
@@ -100,7 +103,7 @@ int main(int argc, char **argv)
                     "  mgk-info --measures\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
-        .screen = "json machine measures",
+        .screen = "all json machine measures",
         .notes = {notes, mgk_tool_model_notes, mgk_tool_notes},
         .operands = &files,
     };
@@ -116,8 +119,10 @@ int main(int argc, char **argv)
     else if (result == MGK_OK)
         result = machine ? mgk_describe_machine(json, &text)
                          : mgk_describe_file(files.words[0], &tool.job, json, &text);
-    if (text)
+    if (text && (all || json))
         fputs(text, stdout);
+    else if (text)
+        mgk_outline_print(text);
     if (text && json)
         putchar('\n');
     mgk_release(text);

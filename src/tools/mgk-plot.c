@@ -182,7 +182,7 @@ int main(int argc, char **argv)
          "its number in the input.",
          &w.sample_given},
         {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST",
-         "Layers, such as 0,2,5-7; all, or the figure's own, if not given.", NULL},
+         "Layers, such as 0,2,5-7; repeats count once. All, or the figure's own, if not given.", NULL},
         {MGK_ARG_TEXT, 0, "heads", &w.heads, "LIST", "Heads; all if not given.", NULL},
         {MGK_ARG_COUNT, 0, "tokens", &o.tokens, "N",
          "Keys: how many tokens to draw, from the first; 100 if not given.", NULL},

@@ -105,7 +105,8 @@ const mgk_arg_note mgk_tool_array_notes[] = {
              "Without this option a message says what was guessed, and how to name the other usual "
              "order; {.json} and {.h5} files of results repeat it."},
     {"mask",
-     "The array is `attention_mask` or `mask`, or the only one of integers or booleans in {FILE}.\n"
+     "The array is `attention_mask` or `mask`, or the only one of integers or booleans in {FILE}, "
+     "or of floats.\n"
      "Its ones may be at the beginning of a row, at the end (padding on the left) or between, but "
      "next to each other.\n"
      "Only the rows and columns of valid tokens are read; {N} is their number.\n"

@@ -54,8 +54,10 @@ static void padding_is_cut(void **state)
     mgk_dataset_fit(set, (const uint64_t[]){1, 0}, 2);
     assert_sample(set, 0, 4, (int32_t[]){0, 5, 0, 7}, (int32_t[]){5, 0, 7, -1});
     assert_sample(set, 1, 1, (int32_t[]){1, -1, -1, -1}, (int32_t[]){-1, -1, -1, -1});
-    assert_string_equal(mgk_dataset_remark(set),
-                        "1 of 2 sequences have padding, 0, before the end, read as tokens");
+    assert_string_equal(
+        mgk_dataset_remark(set),
+        "1 of 2 sequences begin with padding, 0, read as tokens: move it to the end, "
+        "where it is left out");
     mgk_dataset_fit(set, (const uint64_t[]){1}, 1);
     assert_int_equal(mgk_dataset_shape_of(set).length, 1);
     mgk_dataset_close(set);
@@ -103,6 +105,66 @@ static const char *write_npy(void **state, int version, const char *header, cons
     if (size > 0)
         memcpy(file + at + length, elements, size);
     return write_bytes(state, "ids.npy", file, at + length + size);
+}
+
+/* What opens of `text` and what it says. */
+static mgk_dataset *open_padded(void **state, const char *text, bool word, bool left,
+                                const char *remark)
+{
+    const char *path = write_text(state, "ids", text);
+    mgk_dataset_options options = token_options(&path, 0);
+    options.padding = 0;
+    options.padding_word = word;
+    options.padding_left = left;
+    mgk_dataset *set = open_ok(&options);
+    assert_string_equal(mgk_dataset_remark(set), remark);
+    return set;
+}
+
+/* In causal models padding on the left is left out, too: positions count from the first token. */
+static void padding_on_the_left(void **state)
+{
+    static const char text[] = "0 0 5 6\n1 2 0 4\n0 7 8 9\n";
+    mgk_dataset *set =
+        open_padded(state, text, false, true,
+                    "2 of 3 sequences begin with padding, 0, which is left out; 1 of "
+                    "3 sequences have padding, 0, before the end, read as tokens");
+    assert_sample(set, 0, 2, (int32_t[]){5, 6, -1, -1}, (int32_t[]){6, -1, -1, -1});
+    assert_sample(set, 2, 3, (int32_t[]){7, 8, 9, -1}, (int32_t[]){8, 9, -1, -1});
+    mgk_dataset_close(set);
+    set =
+        open_padded(state, text, false, false,
+                    "2 of 3 sequences begin with padding, 0, read as tokens: move it to the end, "
+                    "where it is left out; 1 of 3 sequences have padding, 0, before the end, read "
+                    "as tokens");
+    assert_sample(set, 0, 4, (int32_t[]){0, 0, 5, 6}, (int32_t[]){0, 5, 6, -1});
+    mgk_dataset_close(set);
+}
+
+/* An id that pads and also ends texts is taken for padding at the end of a row, with a remark, and
+ * for a token elsewhere; arrays that are padded with -1 say themselves which it is. */
+static void padding_that_ends_texts(void **state)
+{
+    static const int32_t rows[] = {5, 6, 0, -1, 1, 2, 3, 0};
+    mgk_dataset *set =
+        open_padded(state, "0 5 0 6\n1 2 0 0\n3 4 5 0\n", true, true,
+                    "2 of 3 sequences end with 0, which pads texts and also begins or "
+                    "ends them: left out as padding; an array that is padded with -1 "
+                    "keeps it");
+    assert_sample(set, 0, 4, (int32_t[]){0, 5, 0, 6}, (int32_t[]){5, 0, 6, -1});
+    assert_sample(set, 1, 2, (int32_t[]){1, 2, -1, -1}, (int32_t[]){2, -1, -1, -1});
+    mgk_dataset_close(set);
+    const char *path =
+        write_npy(state, 1, "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 4), }", rows,
+                  sizeof(rows));
+    mgk_dataset_options options = token_options(&path, 0);
+    options.padding = 0;
+    options.padding_word = true;
+    set = open_ok(&options);
+    assert_null(mgk_dataset_remark(set));
+    assert_sample(set, 0, 3, (int32_t[]){5, 6, 0, -1}, (int32_t[]){6, 0, -1, -1});
+    assert_sample(set, 1, 4, (int32_t[]){1, 2, 3, 0}, (int32_t[]){2, 3, 0, -1});
+    mgk_dataset_close(set);
 }
 
 static void arrays_become_samples(void **state)
@@ -289,6 +351,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         folder_test(lines_become_samples),
         folder_test(padding_is_cut),
+        folder_test(padding_on_the_left),
+        folder_test(padding_that_ends_texts),
         folder_test(malformed_lines_are_refused),
         folder_test(arrays_become_samples),
         folder_test(one_axis_becomes_windows),

@@ -77,6 +77,7 @@ static void assert_same(const mgk_config *a, const mgk_config *b)
     assert_int_equal(a->padding, b->padding);
     assert_int_equal(a->memory, b->memory);
     assert_int_equal(a->start, b->start);
+    assert_int_equal(a->padding_word, b->padding_word);
     assert_int_equal(a->picture.patch, b->picture.patch);
     assert_int_equal(a->picture.side, b->picture.side);
     assert_int_equal(a->picture.resampling, b->picture.resampling);
@@ -174,6 +175,7 @@ static mgk_config unusual_config(void)
         .cutoff_count = 2,
         .padding = 3,
         .start = -1,
+        .padding_word = true,
         .sound = {.rate = 1, .hop = 1, .window = 2},
     };
 }

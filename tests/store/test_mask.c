@@ -58,6 +58,32 @@ static void every_integer(void **state)
     unlink(npy);
 }
 
+/* The rows as floats of `size` bytes in either order of bytes. */
+static void every_float(void **state)
+{
+    (void)state;
+    static const char *const types[] = {"<f8", ">f8", "<f4", ">f4", "<f2", ">f2"};
+    static const size_t sizes[] = {8, 8, 4, 4, 2, 2};
+    static const unsigned char ones[][2] = {{0x3f, 0xf0}, {0x3f, 0xf0}, {0x3f, 0x80},
+                                            {0x3f, 0x80}, {0x3c, 0x00}, {0x3c, 0x00}};
+    for (size_t t = 0; t < sizeof(types) / sizeof(*types); t++) {
+        unsigned char elements[S * N * 8] = {0};
+        for (size_t i = 0; i < S * N; i++)
+            for (size_t b = 0; rows[i / N][i % N] && b < 2; b++)
+                elements[(i + 1) * sizes[t] - 1 - b] = ones[t][b];
+        for (size_t i = 0; types[t][0] == '>' && i < S * N; i++)
+            for (size_t b = 0; b < sizes[t] / 2; b++) {
+                unsigned char *low = &elements[i * sizes[t] + b],
+                              *high = &elements[(i + 1) * sizes[t] - 1 - b], byte = *low;
+                *low = *high;
+                *high = byte;
+            }
+        write_npy(npy, types[t], false, "(3, 5)", elements, S * N * sizes[t]);
+        expect_blocks(npy);
+    }
+    unlink(npy);
+}
+
 static void arrays_have_names(void **state)
 {
     (void)state;
@@ -77,17 +103,21 @@ static void arrays_have_names(void **state)
     unlink(npz);
 }
 
-/* As h5py writes integers, and as it writes booleans: an enumeration. */
+/* As h5py writes integers, as it writes booleans, which is an enumeration, and floats. */
 static void datasets(void **state)
 {
     (void)state;
     static const hsize_t shape[] = {S, N};
-    for (int booleans = 0; booleans < 2; booleans++) {
+    for (int kind = 0; kind < 3; kind++) {
+        const bool booleans = kind == 1, floats = kind == 2;
         hid_t file = H5Fcreate(h5, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
         hid_t space = H5Screate_simple(2, shape, NULL), type = H5Tcopy(H5T_NATIVE_INT64);
         signed char bits[S * N];
-        for (size_t i = 0; i < S * N; i++)
+        float reals[S * N];
+        for (size_t i = 0; i < S * N; i++) {
             bits[i] = (signed char)rows[i / N][i % N];
+            reals[i] = (float)rows[i / N][i % N];
+        }
         if (booleans) {
             const signed char no = 0, yes = 1;
             H5Tclose(type);
@@ -95,10 +125,16 @@ static void datasets(void **state)
             H5Tenum_insert(type, "FALSE", &no);
             H5Tenum_insert(type, "TRUE", &yes);
         }
+        if (floats) {
+            H5Tclose(type);
+            type = H5Tcopy(H5T_NATIVE_FLOAT);
+        }
         hid_t dataset =
             H5Dcreate2(file, "mask", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
         assert_true(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                             booleans ? (const void *)bits : rows) >= 0);
+                             booleans ? (const void *)bits
+                             : floats ? (const void *)reals
+                                      : rows) >= 0);
         H5Dclose(dataset);
         H5Tclose(type);
         H5Sclose(space);
@@ -123,7 +159,7 @@ static void other_numbers_are_refused(void **state)
     static const int64_t gap[] = {1, 1, 0, 1, 0}, two[] = {1, 2, 0, 0, 0},
                          minus[] = {1, -1, 0, 0, 0}, wide[] = {1, (int64_t)1 << 40, 0, 0, 0},
                          empty[2][N] = {{1, 1, 0, 0, 0}};
-    static const double real[] = {1, 1, 0, 0, 0};
+    static const double real[] = {1, 0.5, 0, 0, 0}, additive[] = {0, 0, -1e9, -1e9, -1e9};
     write_npy(npy, "<i8", false, "(5,)", gap, sizeof(gap));
     expect_refusal(STATUS_UNSUPPORTED, "mask.npy: row 0 of the mask has zeros between its ones");
     write_npy(npy, "<i8", false, "(1, 5)", two, sizeof(two));
@@ -135,9 +171,13 @@ static void other_numbers_are_refused(void **state)
     write_npy(npy, "<i8", false, "(2, 5)", empty, sizeof(empty));
     expect_refusal(STATUS_FORMAT, "mask.npy: row 1 of the mask has no ones");
     write_npy(npy, "<f8", false, "(1, 5)", real, sizeof(real));
-    expect_refusal(STATUS_FORMAT, "no array of integers or booleans");
+    expect_refusal(STATUS_FORMAT, "other numbers than 0 and 1");
+    write_npy(npy, "<f8", false, "(1, 5)", additive, sizeof(additive));
+    expect_refusal(STATUS_FORMAT, "other numbers than 0 and 1");
+    write_npy(npy, "<c8", false, "(1, 5)", gap, sizeof(gap));
+    expect_refusal(STATUS_FORMAT, "no array of numbers");
     write_npy(npy, "<i8", false, "(1, 1, 5)", gap, sizeof(gap));
-    expect_refusal(STATUS_FORMAT, "no array of integers or booleans");
+    expect_refusal(STATUS_FORMAT, "no array of numbers");
     write_npy(npy, "<i8", false, "(0, 5)", gap, 0);
     expect_refusal(STATUS_SHAPE, "a mask of 0 x 5 tokens");
     unlink(npy);
@@ -239,6 +279,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_integer),
+        cmocka_unit_test(every_float),
         cmocka_unit_test(arrays_have_names),
         cmocka_unit_test(datasets),
         cmocka_unit_test(other_numbers_are_refused),

@@ -27,6 +27,35 @@ says '--tokenizer and --lines are about text' mgk-dump "$3/hugging_face/vit" --i
 # A field whose option has another name.
 says 'mgk-plot: --range: not an option of cost' mgk-plot cost model.safetensors --range 0:2 -o p.png
 says 'mgk-plot: --sweep: not an option of cost' mgk-plot cost model.safetensors --sweep -o p.png
+
+# What is asked for and does not exist, or has another kind, is answered with what to do; an output that
+# exists is told before anything is computed.
+train="--task lm --attention mgk --layers 2 --heads 2 --dim 4 --head-dim 2 --hidden 4 --length 16 \
+    --batch 1 --warmup 0 --threads 1"
+write_text 40 >text.txt
+"$programs/mgk-train" $train --data text.txt --steps 1 -q -o m.safetensors || exit 1
+"$programs/mgk-dump" m.safetensors --text text.txt --samples 2 -q -o s.h5 || exit 1
+for ending in npz npy csv JSON png; do
+    says "s.$ending: an attention store is HDF5: expected the ending .h5" mgk-dump m.safetensors \
+        --text text.txt -q -o s.$ending
+done
+says 's.h5: exists (use' mgk-dump m.safetensors --text text.txt --layers 9 -q -o s.h5
+touch p.png table.csv
+says 'p.png: exists (use' mgk-plot attention s.h5 --layers 9 -q -o p.png
+says 'p.png: exists (use' mgk-rank s.h5 --layers 9 -q --png p.png
+says 'table.csv: exists (use' mgk-diversity s.h5 --layers 9 -q -o table.csv
+says 'table.csv: exists (use' mgk-train $train --data none.txt --steps 1 -q -o new.safetensors --log table.csv
+says 'layer 9: layers are 0 to 1' mgk-dump m.safetensors --text text.txt --layers 9 -q -o new.h5
+says 's.h5: no layer 9 among its 2 layers, 0 to 1' mgk-rank s.h5 --layers 9 -q
+says 's.h5: no layer 9 among its 2, 0 to 1' mgk-plot attention s.h5 --layers 9 -q -o new.png
+mkdir -p models--org--name/snapshots/f00d
+says 'name a snapshot in it, such as models--org--name/snapshots/f00d' mgk-info models--org--name
+head -c 300 m.safetensors >cut.safetensors
+says 'or a download that is not complete' mgk-info cut.safetensors
+head -c "$(($(wc -c <m.safetensors) - 8))" m.safetensors >cut.safetensors
+says 'a download that is not complete?' mgk-dump cut.safetensors --text text.txt -q -o new.h5
+says 's.h5: not a file of tensors but of arrays' mgk-dump s.h5 --text text.txt -q -o new.h5
+says 'a model is given by --model, and numpy.save stores tensors' mgk-rank lra_linear.pt -q
 # Backquoted words without an option of the program stay unchanged.
 for name in '`heads`' '`head-dim`' '`head_di`' '`head_dims`' '`force' 'force`' '``' '`'; do
     says "mgk-info: $name: No such file" mgk-info "$name"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# mgk-info as a program: the list of measures, as lines and as JSON. Usage: info.sh PROGRAMS FOLDER
+# mgk-info as a program: models, and the list of measures, as lines and as JSON. Usage: info.sh
+# PROGRAMS FOLDER GOLDEN
 set -u
 . "$(dirname "$0")/begin.sh"
 info=$programs/mgk-info
@@ -33,6 +34,21 @@ diff expected found || complain "lines and JSON differ"
 grep -q '^js pair mean_i .*Clark et al. 2019)$' found || complain "no js: $(cat found)"
 grep -q 'needs tokens)$' found || complain "no measure needs tokens"
 [ "$(cut -d ' ' -f 1 found | sort -u | wc -l)" -eq "$(wc -l <lines)" ] || complain "a name is there twice"
+
+# A model is on one screen; --all and --json have everything.
+model=$3/hugging_face/bert
+"$info" "$model" >short || complain "$model: exit status $?"
+"$info" "$model" --all >all || complain "$model --all: exit status $?"
+[ "$(wc -l <short)" -le 48 ] || complain "a model takes $(wc -l <short) lines"
+[ "$(wc -l <all)" -gt 150 ] || complain "--all takes $(wc -l <all) lines"
+for line in '^kind  *model$' '^  vocabulary  *37$' '^parameters  *[0-9,]*$' '^flops_forward  *[0-9,]*$' \
+    '^  \.\.\. [0-9]* more (--all)$'; do
+    grep -q "$line" short || complain "no line '$line' in: $(cat short)"
+done
+total=$(sed -n '/^parameters$/,/^  total/s/^  total *//p' all)
+grep -q "^parameters  *$total\$" short || complain "other parameters than $total: $(cat short)"
+left=$(sed -n '/^stored$/,$p' all | wc -l) && left=$((left - 1 - 4))
+sed -n '/^stored$/,$p' short | grep -q "^  \.\.\. $left more (--all)$" || complain "not $left more: $(cat short)"
 
 # refuses WORDS...: the words are wrong usage.
 refuses() {

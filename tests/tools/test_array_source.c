@@ -259,7 +259,7 @@ static void assert_refused(const mgk_array *array, const char *part)
 static void refusals(void **state)
 {
     (void)state;
-    static const int32_t numbers[S] = {0, N + 1, 0};
+    static const int32_t numbers[S] = {1, N + 1, 0}, empty[S] = {1, 0, 1}, ends[S] = {0, 0, N};
     const void *layers[L];
     const mgk_array good = usual(layers);
     mgk_array array = good;
@@ -274,6 +274,12 @@ static void refusals(void **state)
     array = good;
     array.first = numbers;
     assert_refused(&array, "ours: sample 1 begins at token 8 of 7");
+    array = good;
+    array.lengths = empty;
+    assert_refused(&array, "ours: sample 1 has 0 valid tokens from token 0 of 7");
+    array = good;
+    array.first = ends;
+    assert_refused(&array, "ours: sample 2 begins at token 7 of 7");
     array = good;
     layers[1] = NULL;
     assert_refused(&array, "ours: layer 1 is NULL");

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/hash.h"
 #include "data/datasets/implementation.h"
@@ -23,11 +24,15 @@ uint64_t mgk_dataset_size(const mgk_dataset *dataset)
     return dataset->size;
 }
 
-void mgk_dataset_set_remark(mgk_dataset *dataset, const char *format, ...)
+void mgk_dataset_add_remark(mgk_dataset *dataset, const char *format, ...)
 {
+    const size_t size = sizeof(dataset->remark);
+    size_t used = strlen(dataset->remark);
     va_list words;
+    if (used > 0)
+        used += (size_t)snprintf(dataset->remark + used, size - used, "; ");
     va_start(words, format);
-    vsnprintf(dataset->remark, sizeof(dataset->remark), format, words);
+    vsnprintf(dataset->remark + used, used < size ? size - used : 0, format, words);
     va_end(words);
 }
 

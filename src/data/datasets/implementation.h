@@ -26,11 +26,11 @@ struct mgk_dataset {
     const mgk_dataset_functions *functions;
     mgk_dataset_shape shape;
     uint64_t size;
-    char remark[160]; /* "": none */
+    char remark[512]; /* "": none */
 };
 
-/* Sets the remark for users on how samples were made; the arguments are those of printf. */
-__attribute__((format(printf, 2, 3))) void mgk_dataset_set_remark(mgk_dataset *dataset,
+/* Adds to the remark for users on how samples were made; the arguments are those of printf. */
+__attribute__((format(printf, 2, 3))) void mgk_dataset_add_remark(mgk_dataset *dataset,
                                                                   const char *format, ...);
 
 /* One function per task; mgk_dataset_open has checked N and, except for listops, that there are

@@ -286,7 +286,7 @@ mgk_status mgk_tokenized_open(const mgk_dataset_options *options, mgk_dataset **
         CHECK(mgk_fail(STATUS_SHAPE, "%s%s: no tokens", options->paths[0],
                        options->path_count > 1 ? " and others" : ""));
     if (set->cut > 0)
-        mgk_dataset_set_remark(&set->base, "%zu of %llu %s cut to %zu %s", set->cut,
+        mgk_dataset_add_remark(&set->base, "%zu of %llu %s cut to %zu %s", set->cut,
                                (unsigned long long)set->base.size,
                                options->lines ? MGK_NOUN(set->base.size, "line is", "lines are")
                                               : MGK_NOUN(set->base.size, "text is", "texts are"),

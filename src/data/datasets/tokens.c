@@ -4,13 +4,14 @@
  * or in memory, is [samples, length], where -1 at the end of a row is padding; any other file is
  * text with one sequence of decimal ids per line, separated by spaces or tabs. Sequences longer
  * than N are cut to N. The targets are the next tokens of the row; its last token has none. The id
- * of padding is cut off at the end of a row; before, it is a token like others, as in transformers
- * without an attention mask.
+ * of padding is cut off at the end of a row, and at its beginning with `padding_left`; elsewhere it
+ * is a token like others, as in transformers without an attention mask.
  *
  * An array [length] is one text and is cut into windows (tokenized.h): a rest shorter than N is
  * left out unless it is the only window, and the last target of a window is the first token of the
  * next.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -36,8 +37,11 @@ typedef struct tokens_dataset {
     mgk_buffer ids;       /* int32_t */
     mgk_buffer sequences; /* sequence */
     size_t longest, cut;  /* sequences: ids of the longest one; number of those longer than N */
-    size_t padded;        /* sequences with padding before their end */
+    size_t led, ended;    /* sequences that begin with padding; that end with a padding_word */
+    size_t padded;        /* other sequences with padding before their end */
     int32_t padding;
+    int32_t trimmed; /* the id that is cut off rows; -1: none, because the array has -1 */
+    bool padding_word, padding_left;
 } tokens_dataset;
 
 static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens,
@@ -90,15 +94,25 @@ static mgk_status add_sequence(sequence row, tokens_dataset *set)
     return mgk_buffer_append(&set->sequences, &row, sizeof(row));
 }
 
-/* Length of the ids appended since `start`, without the padding at their end. */
-static mgk_status measure_row(const tokens_dataset *set, size_t start, size_t *length)
+/* The ids appended since *start without the padding around them: *start is moved. */
+static mgk_status measure_row(tokens_dataset *set, size_t *start, size_t *length)
 {
-    const int32_t *ids = (const int32_t *)(const void *)set->ids.data + start;
-    *length = set->ids.size / sizeof(int32_t) - start;
-    while (*length > 0 && set->padding >= 0 && ids[*length - 1] == set->padding)
+    const int32_t *ids = (const int32_t *)(const void *)set->ids.data + *start;
+    const size_t all = set->ids.size / sizeof(int32_t) - *start;
+    size_t first = 0;
+    *length = all;
+    while (*length > 0 && set->trimmed >= 0 && ids[*length - 1] == set->trimmed)
         --*length;
+    while (first < *length && set->trimmed >= 0 && ids[first] == set->trimmed)
+        first++;
     if (*length == 0)
         return mgk_fail(STATUS_FORMAT, "no tokens");
+    set->ended += set->padding_word && *length < all;
+    set->led += !set->padding_word && first > 0;
+    if (set->padding_left && !set->padding_word) {
+        *start += first;
+        *length -= first;
+    }
     if (*length > INT32_MAX)
         return mgk_fail(STATUS_SHAPE, "%zu tokens are more than %d", *length, INT32_MAX);
     return STATUS_OK;
@@ -108,13 +122,13 @@ static mgk_status measure_row(const tokens_dataset *set, size_t start, size_t *l
 static mgk_status finish_sequence(size_t start, tokens_dataset *set)
 {
     sequence row = {.start = start};
-    TRY(measure_row(set, start, &row.length));
+    TRY(measure_row(set, &row.start, &row.length));
     set->cut += set->base.shape.length > 0 && row.length > set->base.shape.length;
-    const int32_t *ids = (const int32_t *)(const void *)set->ids.data + start;
+    const int32_t *ids = (const int32_t *)(const void *)set->ids.data + row.start;
     bool padded = false;
-    for (size_t i = 0; set->padding >= 0 && i < row.length; i++)
+    for (size_t i = 0; set->padding >= 0 && !set->padding_word && i < row.length; i++)
         padded |= ids[i] == set->padding;
-    set->padded += padded;
+    set->padded += padded && ids[0] != set->padding;
     return add_sequence(row, set);
 }
 
@@ -122,12 +136,12 @@ static mgk_status finish_sequence(size_t start, tokens_dataset *set)
 static mgk_status finish_windows(size_t start, tokens_dataset *set)
 {
     size_t total, n = set->base.shape.length;
-    TRY(measure_row(set, start, &total));
+    TRY(measure_row(set, &start, &total));
     if (n == 0 || total <= n)
         return add_sequence((sequence){start, total, false}, set);
     for (size_t at = 0; total - at >= n; at += n)
         TRY(add_sequence((sequence){start + at, n, at + n < total}, set));
-    mgk_dataset_set_remark(
+    mgk_dataset_add_remark(
         &set->base, "a text of %zu %s, read as %zu %s of %zu; %zu at the end %s left out", total,
         MGK_NOUN(total, "token", "tokens"), total / n, MGK_NOUN(total / n, "window", "windows"), n,
         total % n, MGK_NOUN(total % n, "is", "are"));
@@ -202,8 +216,18 @@ static mgk_status add_row(const mgk_token_array *array, size_t row, tokens_datas
     return array->flat ? finish_windows(start, set) : finish_sequence(start, set);
 }
 
+/* Whether rows of an array end with -1. */
+static bool has_own_padding(const mgk_token_array *array)
+{
+    for (size_t row = 0; row < array->rows && array->columns > 0 && !array->is_unsigned; row++)
+        if (array->ids[(row + 1) * array->columns - 1] == -1)
+            return true;
+    return false;
+}
+
 static mgk_status add_rows(const char *path, const mgk_token_array *array, tokens_dataset *set)
 {
+    set->trimmed = has_own_padding(array) ? -1 : set->padding;
     for (size_t row = 0; row < array->rows; row++) {
         mgk_status status = add_row(array, row, set);
         if (status != STATUS_OK)
@@ -240,6 +264,36 @@ static mgk_status read_file(const char *path, tokens_dataset *set)
     return status;
 }
 
+/* Says so many of the sequences are or have something. */
+static void remark_of(tokens_dataset *set, size_t count, const char *one, const char *more,
+                      const char *what)
+{
+    if (count > 0)
+        mgk_dataset_add_remark(&set->base, "%zu of %llu %s %s", count,
+                               (unsigned long long)set->base.size,
+                               MGK_NOUN(set->base.size, one, more), what);
+}
+
+static void remark(tokens_dataset *set)
+{
+    const size_t n = set->base.shape.length;
+    char what[160];
+    snprintf(what, sizeof(what), "cut to %zu %s", n, MGK_NOUN(n, "token", "tokens"));
+    remark_of(set, set->cut, "sequence is", "sequences are", what);
+    snprintf(what, sizeof(what), "with padding, %d, %s", (int)set->padding,
+             set->padding_left ? "which is left out"
+                               : "read as tokens: move it to the end, where it is left out");
+    remark_of(set, set->led, "sequence begins", "sequences begin", what);
+    snprintf(what, sizeof(what), "padding, %d, before the end, read as tokens", (int)set->padding);
+    remark_of(set, set->padded, "sequence has", "sequences have", what);
+    snprintf(
+        what, sizeof(what),
+        "with %d, which pads texts and also begins or ends them: left out as padding; an array "
+        "that is padded with -1 keeps it",
+        (int)set->padding);
+    remark_of(set, set->ended, "sequence ends", "sequences end", what);
+}
+
 mgk_status mgk_tokens_open(const mgk_dataset_options *options, mgk_dataset **out)
 {
     mgk_status status = STATUS_OK;
@@ -249,24 +303,16 @@ mgk_status mgk_tokens_open(const mgk_dataset_options *options, mgk_dataset **out
                         options->vocabulary, INT32_MAX);
     TRY(mgk_alloc(1, sizeof(*set), &set));
     set->base.functions = &functions;
-    set->padding = options->padding;
+    set->padding = set->trimmed = options->padding;
+    set->padding_word = options->padding_word;
+    set->padding_left = options->padding_left;
     set->base.shape = (mgk_dataset_shape){1, options->length, options->vocabulary, 0};
     for (size_t i = 0; i < options->path_count; i++)
         CHECK(options->ids ? add_rows(options->paths[i], options->ids, set)
                            : read_file(options->paths[i], set));
     if (options->length == 0)
         set->base.shape.length = set->longest;
-    if (set->cut > 0)
-        mgk_dataset_set_remark(&set->base, "%zu of %llu %s cut to %zu %s", set->cut,
-                               (unsigned long long)set->base.size,
-                               MGK_NOUN(set->base.size, "sequence is", "sequences are"),
-                               set->base.shape.length,
-                               MGK_NOUN(set->base.shape.length, "token", "tokens"));
-    else if (set->padded > 0)
-        mgk_dataset_set_remark(
-            &set->base, "%zu of %llu %s padding, %d, before the end, read as tokens", set->padded,
-            (unsigned long long)set->base.size,
-            MGK_NOUN(set->base.size, "sequence has", "sequences have"), (int)set->padding);
+    remark(set);
     *out = &set->base;
 out:
     if (status != STATUS_OK)

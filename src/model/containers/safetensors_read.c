@@ -99,8 +99,12 @@ static mgk_status read_tensor(const cJSON *entry, size_t data_size, placed_tenso
     TRY(read_integers(offsets, tensor->name, "data_offsets", 2, range, &range_count));
     if (range_count != 2 || range[0] > range[1] || range[1] > data_size)
         return mgk_fail(STATUS_FORMAT,
-                        "tensor \"%.200s\": data_offsets are not a range within the %zu %s of data",
-                        tensor->name, data_size, MGK_NOUN(data_size, "byte", "bytes"));
+                        "tensor \"%.200s\": data_offsets are not a range within the %zu %s of "
+                        "data%s",
+                        tensor->name, data_size, MGK_NOUN(data_size, "byte", "bytes"),
+                        range_count == 2 && range[0] <= range[1]
+                            ? ": is the file a download that is not complete?"
+                            : "");
     TRY(mgk_safetensors_measure(tensor->name, tensor->dtype, tensor->axes, tensor->shape,
                                 &tensor->count, &bytes));
     if (bytes != range[1] - range[0])
@@ -212,8 +216,8 @@ static mgk_status read_header(mgk_safetensors *file)
     TRY(mgk_file_read(&file->file, 0, LENGTH_SIZE, &length));
     if (length > MGK_SAFETENSORS_MAX_HEADER || length > size - LENGTH_SIZE)
         return mgk_fail(STATUS_FORMAT,
-                        "not a safetensors file, or cut short: header of %llu bytes, expected at "
-                        "most %d and the file's size",
+                        "not a safetensors file, or a download that is not complete: a header of "
+                        "%llu bytes, expected at most %d and the file's size",
                         (unsigned long long)length, MGK_SAFETENSORS_MAX_HEADER);
     file->data_start = LENGTH_SIZE + (size_t)length;
     file->data_size = size - file->data_start;

@@ -3,6 +3,7 @@
  * Opens checkpoints: recognises a container by its first bytes, and reads checkpoints in several
  * files, which an index names.
  */
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/numpy.h"
 #include "base/zip.h"
 #include "model/containers/llama2c.h"
 #include "model/containers/safetensors.h"
@@ -76,12 +78,15 @@ static const struct {
 static mgk_status fail_kind(const char *path, const unsigned char *bytes, size_t size)
 {
     const char *left = mgk_download_left(bytes, size);
+    static const unsigned char hdf5[] = "\x89HDF\r\n\x1a\n";
+    const bool arrays = size >= sizeof(hdf5) - 1 && memcmp(bytes, hdf5, sizeof(hdf5) - 1) == 0;
     if (left)
         return mgk_fail(STATUS_FORMAT, "%s: %s", path, left);
-    return mgk_fail(STATUS_FORMAT,
-                    "%s: not a file of tensors: expected safetensors, a PyTorch file, or the JSON "
-                    "index of several such files",
-                    path);
+    return mgk_fail(
+        STATUS_FORMAT,
+        "%s: not a file of tensors%s: expected safetensors, a PyTorch file, or the JSON "
+        "index of several such files",
+        path, arrays || mgk_is_numpy(bytes, size) ? " but of arrays, which hold no model" : "");
 }
 
 static mgk_status add_container(mgk_tensors *tensors, const char *path, const unsigned char *bytes,
@@ -236,6 +241,36 @@ bool mgk_tensors_recognise(const unsigned char *bytes, size_t size)
 
 /* ---- any of them ---------------------------------------------------------------------------- */
 
+/* Copies the path of a snapshot below a folder of the Hugging Face cache, or NULL. */
+static mgk_status find_snapshot(const char *folder, char **out)
+{
+    char *snapshots;
+    const struct dirent *entry = NULL;
+    *out = NULL;
+    TRY(mgk_join_path(folder, "snapshots", &snapshots));
+    DIR *list = opendir(snapshots);
+    while (list && (entry = readdir(list)) && entry->d_name[0] == '.')
+        ;
+    mgk_status status = entry ? mgk_join_path(snapshots, entry->d_name, out) : STATUS_OK;
+    if (list)
+        closedir(list);
+    mgk_free(snapshots);
+    return status;
+}
+
+static mgk_status refuse_folder(const char *folder)
+{
+    char *snapshot;
+    TRY(find_snapshot(folder, &snapshot));
+    if (!snapshot)
+        return mgk_fail(STATUS_FORMAT,
+                        "%s: a folder without model.safetensors or pytorch_model.bin", folder);
+    mgk_fail(STATUS_FORMAT, "%s: a cache of Hugging Face: name a snapshot in it, such as %s",
+             folder, snapshot);
+    mgk_free(snapshot);
+    return STATUS_FORMAT;
+}
+
 /* The first of the known names that the folder has. */
 static mgk_status find_in_folder(const char *folder, char **out)
 {
@@ -249,8 +284,7 @@ static mgk_status find_in_folder(const char *folder, char **out)
         mgk_free(*out);
     }
     *out = NULL;
-    return mgk_fail(STATUS_FORMAT, "%s: a folder without model.safetensors or pytorch_model.bin",
-                    folder);
+    return refuse_folder(folder);
 }
 
 static mgk_status add(mgk_tensors *tensors, const char *path)

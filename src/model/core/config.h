@@ -184,6 +184,7 @@ typedef struct mgk_config {
     int cutoffs[MGK_MAX_CUTOFFS]; /* adaptive softmax: first words of clusters, ascending, < V */
     int cutoff_count;             /* of `cutoffs` (Grave et al. 2017); 0: ordinary softmax */
     int padding;                  /* id of padding in files of tokens; -1: none */
+    bool padding_word;            /* this id also begins or ends texts */
 
     /*
      * The decoder of an encoder-decoder model: after its own attention each layer attends to the

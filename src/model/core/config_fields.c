@@ -112,6 +112,7 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(padding), .kind = MGK_FIELD_SIZE, .low = -1, .high = MAX_SIZE},
     {AT(memory), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE},
     {AT(start), .kind = MGK_FIELD_SIZE, .low = -1, .high = MAX_SIZE},
+    {AT(padding_word), .kind = MGK_FIELD_FLAG},
     {NAMED("patch", picture.patch), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_COUNT},
     {NAMED("image_extra", picture.extra), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_COUNT},
     {NAMED("image_edge", picture.edge), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIDE},

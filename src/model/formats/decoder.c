@@ -83,6 +83,18 @@ static bool names_local(const cJSON *list)
     return false;
 }
 
+/* transformers fails with a window without keys; null says that there is none. */
+static mgk_status check_window(const mgk_checkpoint *checkpoint, const mgk_decoder *family)
+{
+    static const char key[] = "sliding_window";
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(checkpoint->config, key);
+    if (!mgk_settings_read(family->settings, "window") || !cJSON_IsNumber(item) ||
+        item->valuedouble >= 1)
+        return STATUS_OK;
+    return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is %g, expected at least 1, or null for none",
+                    checkpoint->config_path, key, item->valuedouble);
+}
+
 static mgk_status set_local_layers(const mgk_checkpoint *checkpoint, const mgk_decoder *family,
                                    mgk_config *config)
 {
@@ -90,7 +102,9 @@ static mgk_status set_local_layers(const mgk_checkpoint *checkpoint, const mgk_d
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(checkpoint->config, "layer_types");
     if (family->local == MGK_LOCAL_LATTER)
         TRY(mgk_checkpoint_flag(checkpoint, "use_sliding_window", false, &used));
-    if (!used)
+    if (used)
+        TRY(check_window(checkpoint, family));
+    else
         config->window = 0;
     if (list && family->local != MGK_LOCAL_ALL && config->window == 0 && names_local(list))
         return mgk_fail(STATUS_UNSUPPORTED,

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "model/formats/clip.h"
+#include "model/formats/config_keys.h"
 #include "model/formats/hugging_face.h"
 #include "model/formats/unused.h"
 
@@ -39,11 +40,13 @@ static void append(char *text, const char *separator, const char *word)
 /* Refuses a Hugging Face folder with an unknown kind of model. */
 static mgk_status refuse_type(const mgk_checkpoint *checkpoint, const char *type)
 {
-    char known[TEXT] = "";
+    size_t known = 0;
     for (size_t f = 0; f < FORMATS; f++)
         for (size_t i = 0; registry[f]->model_types && registry[f]->model_types[i]; i++)
-            append(known, ", ", registry[f]->model_types[i]);
-    return mgk_fail(STATUS_UNSUPPORTED, "%s: model_type \"%.64s\" is not one of those known: %s",
+            known++;
+    return mgk_fail(STATUS_UNSUPPORTED,
+                    "%s: model_type \"%.64s\" is not one of the %zu that are known; "
+                    "docs/models.md lists them",
                     checkpoint->config_path, type, known);
 }
 
@@ -225,6 +228,19 @@ out:
     return status;
 }
 
+/* A file with a value out of range is malformed. Formats without model types do not read
+ * config.json. */
+static mgk_status resolve(const mgk_checkpoint *checkpoint, const mgk_model_format *format,
+                          mgk_config *config)
+{
+    mgk_status status = mgk_config_resolve(config);
+    if (status == STATUS_OK)
+        return STATUS_OK;
+    status = status == STATUS_USAGE ? STATUS_FORMAT : status;
+    return format->model_types ? mgk_config_keys_name(checkpoint, config, status)
+                               : mgk_fail_prefix(status, checkpoint->path);
+}
+
 mgk_status mgk_model_load(const char *path, const mgk_model_options *options, mgk_device *device,
                           mgk_model **out)
 {
@@ -248,12 +264,7 @@ mgk_status mgk_model_load(const char *path, const mgk_model_options *options, mg
         goto out;
     }
     CHECK(format->configure(&checkpoint, options, &config));
-    status = mgk_config_resolve(&config);
-    if (status != STATUS_OK) {
-        mgk_fail_prefix(status, path);
-        status = status == STATUS_USAGE ? STATUS_FORMAT : status;
-        goto out;
-    }
+    CHECK(resolve(&checkpoint, format, &config));
     CHECK(make_model(&checkpoint, format, options, &config, device, out));
     (*out)->encodes = encodes && !options->decoder;
 out:

@@ -97,11 +97,28 @@ mgk_status mgk_hugging_face_causal(const mgk_checkpoint *checkpoint)
                     checkpoint->config_path, bidirectional ? both : causal);
 }
 
+/* Whether a key names this id, alone or in a list. */
+static bool names_id(const mgk_checkpoint *checkpoint, const char *key, int id)
+{
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(checkpoint->config, key), *item;
+    if (cJSON_IsNumber(value))
+        return value->valuedouble == id;
+    cJSON_ArrayForEach(item, value)
+    {
+        if (cJSON_IsNumber(item) && item->valuedouble == id)
+            return true;
+    }
+    return false;
+}
+
 mgk_status mgk_hugging_face_padding(const mgk_checkpoint *checkpoint, mgk_config *config)
 {
     TRY(mgk_checkpoint_integer(checkpoint, "pad_token_id", -1, &config->padding));
     if (config->padding < 0 || config->padding >= config->vocabulary)
         config->padding = -1;
+    config->padding_word =
+        config->padding >= 0 && (names_id(checkpoint, "bos_token_id", config->padding) ||
+                                 names_id(checkpoint, "eos_token_id", config->padding));
     return STATUS_OK;
 }
 

@@ -30,7 +30,8 @@ mgk_status mgk_hugging_face_heads(const mgk_checkpoint *checkpoint, const char *
  */
 mgk_status mgk_hugging_face_causal(const mgk_checkpoint *checkpoint);
 
-/* Sets the id of padding in token files: "pad_token_id", or −1. */
+/* Sets the id of padding in token files, "pad_token_id" or −1, and whether texts begin or end with
+ * it, too. */
 mgk_status mgk_hugging_face_padding(const mgk_checkpoint *checkpoint, mgk_config *config);
 
 /*

@@ -299,18 +299,25 @@ static mgk_status adjust_gemma(const mgk_checkpoint *checkpoint, mgk_config *con
     return STATUS_OK;
 }
 
+/* Refuses what is divided by, unless it is above 0. */
+static mgk_status check_divisor(const mgk_checkpoint *checkpoint, const char *key, double value)
+{
+    return value > 0 ? STATUS_OK
+                     : mgk_fail(STATUS_FORMAT, "%s: \"%s\" is %g, expected more than 0",
+                                checkpoint->config_path, key, value);
+}
+
 static mgk_status adjust_gemma2(const mgk_checkpoint *checkpoint, mgk_config *config)
 {
-    (void)checkpoint;
+    TRY(check_divisor(checkpoint, "query_pre_attn_scalar", config->attention_scale));
     config->embedding_scale = config->dim > 0 ? sqrt(config->dim) : 1;
-    config->attention_scale =
-        config->attention_scale > 0 ? 1 / sqrt(config->attention_scale) : (double)NAN;
+    config->attention_scale = 1 / sqrt(config->attention_scale);
     return STATUS_OK;
 }
 
 static mgk_status adjust_granite(const mgk_checkpoint *checkpoint, mgk_config *config)
 {
-    (void)checkpoint;
+    TRY(check_divisor(checkpoint, "logits_scaling", config->logit_scale));
     config->logit_scale = 1 / config->logit_scale;
     return STATUS_OK;
 }

@@ -5,19 +5,29 @@
 #include <math.h>
 #include <string.h>
 
+enum { LONGEST = 1 << 20 };
+
 /* The objects with rotary settings: of all layers or of the global ones, and of local ones. */
 typedef struct objects {
     const cJSON *all, *local; /* NULL: none */
 } objects;
 
-static mgk_status find_objects(const mgk_checkpoint *checkpoint, objects *out)
+/*
+ * Without local layers settings of all may stand for themselves. With local layers there is an
+ * object for each type of layers, and transformers ignores settings outside of these.
+ */
+static mgk_status find_objects(const mgk_checkpoint *checkpoint, bool local, objects *out)
 {
     const cJSON *newer, *older, *global;
     TRY(mgk_checkpoint_object(checkpoint, "rope_parameters", &newer));
     TRY(mgk_checkpoint_object(checkpoint, "rope_scaling", &older));
+    if (local && newer && older)
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: \"rope_parameters\" and \"rope_scaling\": expected one of them",
+                        checkpoint->config_path);
     *out = (objects){.all = newer};
     global = cJSON_GetObjectItemCaseSensitive(newer, "full_attention");
-    if (cJSON_IsObject(global)) {
+    if (local || cJSON_IsObject(global)) {
         out->all = global;
         out->local = cJSON_GetObjectItemCaseSensitive(newer, "sliding_attention");
     }
@@ -86,7 +96,11 @@ static mgk_status read_original(const mgk_checkpoint *checkpoint, const cJSON *o
     double original = config->length;
     TRY(mgk_checkpoint_real_of(checkpoint, object, key, &original));
     TRY(mgk_checkpoint_real(checkpoint, key, original, &original)); /* this one goes first */
-    config->rotary_original = original >= 1 && original <= 1 << 20 ? (int)original : 0;
+    if (original != config->length && !(original >= 1 && original <= LONGEST))
+        return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is %g, expected 1 to %d",
+                        checkpoint->config_path, key, original, LONGEST);
+    config->rotary_original =
+        original >= 1 ? (int)original : 1; /* a wrong length is refused later */
     return STATUS_OK;
 }
 
@@ -214,9 +228,9 @@ static mgk_status read_part(const mgk_checkpoint *checkpoint, const cJSON *objec
 
 mgk_status mgk_rotary_configure(const mgk_checkpoint *checkpoint, double usual, mgk_config *config)
 {
-    objects found;
+    objects found = {0};
     double part;
-    TRY(find_objects(checkpoint, &found));
+    TRY(find_objects(checkpoint, config->local_base != 0, &found));
     TRY(read_real(checkpoint, found.all, "rope_theta", &config->rotary_base));
     TRY(read_part(checkpoint, found.all, usual, &part));
     if (config->rotary_dim == 0 && config->head_dim > 0)

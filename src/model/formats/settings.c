@@ -107,3 +107,12 @@ mgk_status mgk_settings_apply(const mgk_checkpoint *checkpoint, const mgk_settin
         TRY(s->ours ? apply(checkpoint, s, config) : check_value(checkpoint, s));
     return STATUS_OK;
 }
+
+bool mgk_settings_read(const mgk_settings *settings, const char *ours)
+{
+    for (; settings; settings = settings->base)
+        for (const mgk_setting *s = settings->own; s->ours || s->theirs; s++)
+            if (s->ours && s->theirs && strcmp(s->ours, ours) == 0)
+                return true;
+    return false;
+}

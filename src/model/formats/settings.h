@@ -34,4 +34,7 @@ typedef struct mgk_settings {
 mgk_status mgk_settings_apply(const mgk_checkpoint *checkpoint, const mgk_settings *settings,
                               mgk_config *config);
 
+/* Whether a key of config.json sets the field `ours`. */
+bool mgk_settings_read(const mgk_settings *settings, const char *ours);
+
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "base/memory.h"
 #include "base/numpy.h"
 #include "store/foreign/list.h"
@@ -18,33 +19,41 @@ static const size_t most_values = (size_t)1 << 27;
 typedef struct found {
     char *name;
     int rank;      /* of its names, how well it suits; 0: none */
-    size_t arrays; /* number of arrays that may be masks */
+    size_t arrays; /* number of arrays that suit as well */
     int axes;
     uint64_t shape[AXES];
 } found;
 
-/* "attention_mask" goes before "mask", this before other names. */
-static int rank_of(const char *name)
+enum { OF_FLOATS = 1, OF_INTEGERS };
+
+/*
+ * How well an array suits; 0: not at all. "attention_mask" goes before "mask", this before other
+ * names; of these integers and booleans go before floats, which may be anything. HDF5 has no
+ * booleans: h5py stores them as an enumeration, "other".
+ */
+static int rank_of(const char *name, const mgk_store_entry *entry)
 {
-    return strcmp(name, "attention_mask") == 0 ? 3 : strcmp(name, "mask") == 0 ? 2 : 1;
+    static const char *const types[] = {"int", "uint", "bool", "other"};
+    int rank = strncmp(entry->type, "float", strlen("float")) == 0 ? OF_FLOATS : 0;
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+        if (strncmp(entry->type, types[i], strlen(types[i])) == 0)
+            rank = OF_INTEGERS;
+    if (rank == 0 || entry->rank < 1 || entry->rank > AXES)
+        return 0;
+    return strcmp(name, "attention_mask") == 0 ? 4 : strcmp(name, "mask") == 0 ? 3 : rank;
 }
 
 static mgk_status visit(void *context, const mgk_store_entry *entry)
 {
     found *f = context;
     const char *name = entry->object + (entry->object[0] == '/');
-    /* HDF5 has no booleans: h5py stores them as an enumeration, "other". */
-    static const char *const types[] = {"int", "uint", "bool", "other"};
-    bool suits = entry->rank == 1 || entry->rank == AXES, known = false;
-    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
-        known = known || strncmp(entry->type, types[i], strlen(types[i])) == 0;
-    if (!suits || !known)
-        return STATUS_OK;
-    f->arrays++;
-    if (f->rank >= rank_of(name))
+    const int rank = rank_of(name, entry);
+    f->arrays += rank > 0 && rank == f->rank;
+    if (f->rank >= rank)
         return STATUS_OK;
     mgk_free(f->name);
-    f->rank = rank_of(name);
+    f->rank = rank;
+    f->arrays = 1;
     f->axes = entry->rank;
     for (int i = 0; i < entry->rank; i++)
         f->shape[i] = entry->shape[i];
@@ -55,10 +64,9 @@ static mgk_status find(const char *path, found *f)
 {
     TRY(mgk_store_list_arrays(path, visit, f));
     if (f->arrays == 0)
-        return mgk_fail(STATUS_FORMAT,
-                        "%s: no array of integers or booleans [samples, tokens], as a mask is",
+        return mgk_fail(STATUS_FORMAT, "%s: no array of numbers [samples, tokens], as a mask is",
                         path);
-    if (f->arrays > 1 && f->rank == 1)
+    if (f->arrays > 1)
         return mgk_fail(STATUS_FORMAT,
                         "%s: %zu arrays may be a mask, expected one of them, or one named "
                         "\"attention_mask\" or \"mask\"",
@@ -72,14 +80,32 @@ static mgk_status find(const char *path, found *f)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Whether an integer of `size` bytes is 0 or 1: -1 if neither. */
-static int bit_of(const unsigned char *bytes, size_t size, bool big_endian)
+static signed char bit_of_real(double value)
 {
-    const size_t lowest = big_endian ? size - 1 : 0;
+    return value == 0 ? 0 : value == 1 ? 1 : -1;
+}
+
+/* Whether an element of NumPy is 0 or 1: -1 if neither. */
+static signed char bit_of(const mgk_npy *array, const unsigned char *bytes)
+{
+    const size_t size = array->element_size;
+    unsigned char ordered[sizeof(double)] = {0}; /* from the lowest byte on */
+    uint16_t half;
+    float single;
+    double real;
     for (size_t i = 0; i < size; i++)
-        if (bytes[i] > (i == lowest))
+        ordered[i] = bytes[array->big_endian ? size - 1 - i : i];
+    memcpy(&half, ordered, sizeof(half));
+    memcpy(&single, ordered, sizeof(single));
+    memcpy(&real, ordered, sizeof(real));
+    if (array->kind == 'f')
+        return bit_of_real(size == sizeof(half)     ? (double)mgk_float_from_f16(half)
+                           : size == sizeof(single) ? (double)single
+                                                    : real);
+    for (size_t i = 1; i < sizeof(ordered); i++)
+        if (ordered[i] > 0)
             return -1;
-    return bytes[lowest];
+    return bit_of_real(ordered[0]);
 }
 
 static mgk_status read_numpy(const char *path, const char *name, mgk_numpy *file, size_t count,
@@ -92,41 +118,56 @@ static mgk_status read_numpy(const char *path, const char *name, mgk_numpy *file
     const mgk_npy *array = &mgk_numpy_at(file, index)->header;
     const size_t size = array->element_size, columns = array->shape[array->rank - 1],
                  rows = count / columns;
-    if (!strchr("biu", array->kind))
-        return mgk_fail(STATUS_FORMAT, "%s: the mask is not of integers or booleans", path);
+    if (!strchr("biuf", array->kind) || size < 1 || size > sizeof(double))
+        return mgk_fail(STATUS_FORMAT, "%s: the mask is not of usual numbers or booleans", path);
     TRY(mgk_alloc(count, size, &bytes));
     mgk_status status = mgk_numpy_read(file, index, 0, count * size, bytes);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         const size_t at = array->fortran_order ? i % columns * rows + i / columns : i;
-        out[i] = (signed char)bit_of(bytes + at * size, size, array->big_endian);
+        out[i] = bit_of(array, bytes + at * size);
     }
     mgk_free(bytes);
     return status;
 }
 
-/* h5py's booleans are an enumeration of integers. */
-static mgk_status read_dataset(const mgk_h5_file *file, const char *name, size_t count,
-                               signed char *out)
+/* h5py's booleans are an enumeration, which HDF5 converts to integers alone. */
+static mgk_status read_enumeration(const mgk_h5_file *file, const char *name, hid_t dataset,
+                                   size_t count, signed char *out)
 {
-    const hsize_t start[AXES] = {0};
-    hsize_t shape[AXES];
-    hid_t dataset;
-    int rank;
-    int64_t *values = NULL;
-    mgk_status status = mgk_h5_open_dataset(file, name, H5T_INTEGER, AXES, &dataset, &rank, shape);
-    bool numbers = status == STATUS_OK;
-    if (status == STATUS_FORMAT)
-        status = mgk_h5_open_dataset(file, name, H5T_ENUM, AXES, &dataset, &rank, shape);
-    if (status == STATUS_FORMAT)
-        return mgk_fail(status, "%s: the mask is not of integers or booleans", file->path);
-    TRY(status);
-    CHECK(mgk_alloc(count, sizeof(*values), &values));
-    if (numbers)
-        CHECK(mgk_h5_read_box(file, name, dataset, rank, start, shape, H5T_NATIVE_INT64, values));
-    else if (H5Dread(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
+    int64_t *values;
+    mgk_status status = mgk_alloc(count, sizeof(*values), &values);
+    if (status == STATUS_OK &&
+        H5Dread(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
         status = mgk_h5_fail(STATUS_FORMAT, file, "cannot read \"%s\" as integers", name);
     for (size_t i = 0; i < count && status == STATUS_OK; i++)
         out[i] = values[i] == 0 || values[i] == 1 ? (signed char)values[i] : -1;
+    mgk_free(values);
+    return status;
+}
+
+static mgk_status read_dataset(const mgk_h5_file *file, const char *name, size_t count,
+                               signed char *out)
+{
+    static const H5T_class_t classes[] = {H5T_INTEGER, H5T_FLOAT, H5T_ENUM};
+    const hsize_t start[AXES] = {0};
+    hsize_t shape[AXES];
+    hid_t dataset;
+    int rank, kind = 0;
+    double *values = NULL;
+    mgk_status status = mgk_h5_open_dataset(file, name, classes[0], AXES, &dataset, &rank, shape);
+    while (status == STATUS_FORMAT && kind < 2)
+        status = mgk_h5_open_dataset(file, name, classes[++kind], AXES, &dataset, &rank, shape);
+    if (status == STATUS_FORMAT)
+        return mgk_fail(status, "%s: the mask is not of usual numbers or booleans", file->path);
+    TRY(status);
+    if (classes[kind] == H5T_ENUM) {
+        CHECK(read_enumeration(file, name, dataset, count, out));
+        goto out;
+    }
+    CHECK(mgk_alloc(count, sizeof(*values), &values));
+    CHECK(mgk_h5_read_box(file, name, dataset, rank, start, shape, H5T_NATIVE_DOUBLE, values));
+    for (size_t i = 0; i < count; i++)
+        out[i] = bit_of_real(values[i]);
 out:
     mgk_free(values);
     mgk_h5_close(dataset);

@@ -16,8 +16,9 @@ typedef struct mgk_mask {
 } mgk_mask;
 
 /*
- * Reads a mask [S, N], or [N] of one sample, of zeros and ones, integers or booleans, from a file
- * of NumPy or HDF5: the array named "attention_mask" or "mask", or the only one. Release with
+ * Reads a mask [S, N], or [N] of one sample, of zeros and ones, numbers or booleans, from a file of
+ * NumPy or HDF5: the array named "attention_mask" or "mask", or else the only one, integers and
+ * booleans before floats. Release with
  * mgk_mask_free. STATUS_IO: no such file; STATUS_FORMAT: neither NumPy nor HDF5, no such array, or
  * a number that is neither 0 nor 1; STATUS_SHAPE: other axes; STATUS_UNSUPPORTED: ones of a sample
  * that are not next to each other.

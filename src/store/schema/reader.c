@@ -230,8 +230,8 @@ static mgk_status read_length(mgk_store_reader *reader, mgk_store_side side, int
         mgk_h5_read_box(&reader->file, name, dataset, 1, &start, &count, H5T_NATIVE_INT32, out);
     mgk_h5_leave();
     TRY(status);
-    if (*out < 0 || *out > tokens_of(reader, side))
-        return mgk_fail(STATUS_FORMAT, "%s: \"%s\" of sample %d is %d, expected 0 to %d",
+    if (*out < 1 || *out > tokens_of(reader, side))
+        return mgk_fail(STATUS_FORMAT, "%s: \"%s\" of sample %d is %d, expected 1 to %d",
                         reader->path, name, sample, *out, tokens_of(reader, side));
     return STATUS_OK;
 }
