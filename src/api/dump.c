@@ -27,8 +27,7 @@ void mgk_dump_options_init(mgk_dump_options *options, size_t size)
 /* A file of HDF5 under the name of another kind of file would mislead people and programs. */
 static mgk_status check_ending(const char *path)
 {
-    static const char *const others[] = {".npz", ".npy", ".csv", ".json", ".png",
-                                         ".pdf", ".svg", ".txt", ".pt",   ".safetensors"};
+    static const char *const others[] = {".npz", ".npy", ".csv", ".json", ".png", ".pdf", ".svg"};
     const size_t length = strlen(path);
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         const size_t tail = strlen(others[i]);

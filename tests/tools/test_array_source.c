@@ -295,7 +295,7 @@ static void refusals(void **state)
     o.layers = &missing;
     o.layer_count = 1;
     assert_int_equal(mgk_rank_attention(&o, NULL), MGK_INPUT);
-    assert_non_null(strstr(mgk_error(), "ours: layer 2: there are 2"));
+    assert_non_null(strstr(mgk_error(), "ours: layer 2: layers are 0 to 1"));
 }
 
 int main(void)

@@ -155,7 +155,7 @@ grep -q 'continue with --resume run.safetensors.checkpoint' stderr || complain "
 refuse 1 'run.safetensors.checkpoint: the state of an interrupted run: continue it by --resume' $run
 refuse 2 '--resume run.safetensors: this is the model; the state' $run --resume run.safetensors
 # A state has other tensors besides those of its model.
-"$info" run.safetensors.checkpoint | grep -q '^  m\.' || complain "the tensors of a state are not listed"
+"$info" run.safetensors.checkpoint --all | grep -q '^  m\.' || complain "the tensors of a state are not listed"
 rm -f run.safetensors run.csv
 refuse 1 'continue it by --resume' $run
 resume="--resume run.safetensors.checkpoint"
