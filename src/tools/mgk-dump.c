@@ -111,13 +111,16 @@ int main(int argc, char **argv)
         .usage = "MODEL -o OUT.h5 (--text FILE... | --tokens FILE | --task TASK [--data PATH...] | "
                  "--images FILE... | --audio FILE...) [options]",
         .summary = "Runs a model and exports its attention matrices to HDF5.",
-        .examples = "  mgk-dump mgk4.safetensors --text valid.txt --samples 100 -o mgk4.h5\n"
-                    "  mgk-dump mgk4.safetensors --text valid.txt --layers 0,5 --heads 0-3 \\\n"
-                    "           --save attention,keys,weights --precision double -o mgk4.h5\n"
-                    "  mgk-dump vit/ --images cat.png dog.png -o pictures.h5\n"
-                    "  mgk-dump whisper-tiny/ --audio speech.wav -o speech.h5\n"
-                    "  mgk-dump listops.safetensors --task listops --samples 20 --compress 4 \\\n"
-                    "           -o listops.h5\n",
+        .examples =
+            "  mgk-dump mgk4.safetensors --text valid.txt --samples 100 -o mgk4.h5\n"
+            "  mgk-dump mgk4.safetensors --text valid.txt --layers 0,5 --heads 0-3 \\\n"
+            "           --save attention,keys,weights --precision double -o mgk4.h5\n"
+            "  mgk-dump vit/ --images cat.png dog.png -o pictures.h5\n"
+            "  mgk-dump whisper-tiny/ --audio speech.wav -o speech.h5\n"
+            "  mgk-dump t5-small/ --text english.txt --target german.txt --lines --part cross \\\n"
+            "           -o cross.h5\n"
+            "  mgk-dump listops.safetensors --task listops --samples 20 --compress 4 \\\n"
+            "           -o listops.h5\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
         .screen = "text lines tokens samples length layers heads save output force",

@@ -60,12 +60,17 @@ const mgk_arg_note mgk_tool_input_notes[] = {
      "and [SEP].\n"
      "With --tokens the tokenizer only gives the ids their text; the one in the model's folder "
      "gives it, too, if it can be read and fits."},
-    {"lines", "Blank lines are left out; the others are cut to {N} tokens."},
+    {"lines",
+     "Blank lines are left out, or with --target an error; the others are cut to {N} tokens."},
     {"tokens",
      "Arrays are integers: [samples, length], padded with -1, or [length], one text that is cut "
      "into windows of {N} tokens.\n"
      "Sequences longer than {N} are cut, and a message says so.\n"
      "If a file has several arrays, `input_ids` is read; in HDF5 also `tokens`."},
+    {"target",
+     "With --text and --audio it is text, a line for each line or recording, none of them blank; "
+     "with --tokens it holds ids of that form.\n"
+     "The decoder reads its start token and all tokens of the target but the last."},
     {"task", "They come from the files of --data."},
     {"images",
      "They may have any size and kind: each is resized to the size of the model and normalised "
