@@ -147,6 +147,19 @@ static mgk_status set_panels(const source *s, mgk_plot_matrices *out)
     return STATUS_OK;
 }
 
+/* Adds which part of an encoder-decoder model it is to a title. */
+static void add_part(const char *part, char title[MGK_PLOT_TITLE])
+{
+    static const char *const parts[][2] = {
+        {"encoder", "encoder"}, {"decoder", "decoder"}, {"cross", "cross-attention"}};
+    char kind[MGK_PLOT_TITLE - 20]; /* leaves room for the part */
+    for (size_t i = 0; part && i < sizeof(parts) / sizeof(parts[0]); i++)
+        if (strcmp(part, parts[i][0]) == 0) {
+            mgk_utf8_copy(title, SIZE_MAX, kind, sizeof(kind));
+            snprintf(title, MGK_PLOT_TITLE, "%s, %s", parts[i][1], kind);
+        }
+}
+
 static mgk_status describe_model(const source *s, mgk_plot_matrices *out)
 {
     const mgk_store_description *d = s->description;
@@ -162,6 +175,7 @@ static mgk_status describe_model(const source *s, mgk_plot_matrices *out)
         mgk_plot_kind_title(d->attention, heads, out->title);
     else
         mgk_plot_file_title(s->path, out->title);
+    add_part(d->part, out->title);
     mgk_plot_file_title(d->model, out->model);
     out->sample = s->object == STORE_KEY_WEIGHTS ? -1 : d->sample_index[s->sample];
     if (d->model_sha256 && mgk_sha256_is_hex(d->model_sha256))
