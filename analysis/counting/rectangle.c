@@ -76,9 +76,6 @@ mgk_status mgk_rectangle_rank(mgk_engine *engine, const mgk_engine_task *task, m
                         columns);
     row->n = values;
     mgk_status status = mgk_scaled_rank(engine, &reduced, ladder, a, row, counts, sigma);
-    row->n = rows;
-    for (size_t i = values; i < rows; i++)
-        sigma[i] = (double)NAN;
     row->noise_floor =
         values > 0 ? mgk_rank_noise_floor(rows, columns, row->frobenius, row->format) : NAN;
     return status;

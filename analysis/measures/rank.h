@@ -42,8 +42,8 @@ typedef struct mgk_rank_row {
     size_t sample;   /* number of the sample in the input */
     size_t position; /* position in the store, or in the run of a model */
     size_t layer, head;
-    size_t n; /* order of the matrix; its rows if it is not square. While it is counted, the order
-                 of the square matrix with its singular values, see mgk_rectangle_rank */
+    size_t n; /* order of the matrix, or the smaller side of one that is not square: the number of
+                 its singular values */
     double sigma_max, sigma_min;
     double
         effective_rank; /* exp(-sum p_i ln p_i), p_i = sigma_i / sum sigma; Roy & Vetterli 2007 */

@@ -84,7 +84,7 @@ static mgk_status pass_known(mgk_rank_work *work, const mgk_group *group)
         const mgk_round_matrix matrix = {.group = group, .which = which};
         const mgk_rank_row named = mgk_rank_work_row(work, &matrix);
         if (named.sample != row->sample || named.layer != row->layer || named.head != row->head ||
-            (work->source->cross ? group->queries : group->n) != row->n)
+            mgk_extent_values(&(mgk_extent){group->queries, group->keys, group->n}) != row->n)
             return fail_other(work);
         table->row_count++;
         work->done++;
@@ -110,7 +110,8 @@ static mgk_status name_groups(mgk_rank_work *work, size_t most)
         const bool known = is_known(work, work->table->row_count);
         mgk_group *group = &work->groups[work->group_count];
         const size_t n = known ? work->table->rows[work->table->row_count].n : 0;
-        *group = (mgk_group){.queries = n, .n = n}; /* unless the source knows them already */
+        *group =
+            (mgk_group){.queries = n, .keys = n, .n = n}; /* unless the source knows them already */
         TRY(check_cancel(work));
         TRY(source->next(source->state, count_alike(work, most), group, &work->end));
         if (work->end)

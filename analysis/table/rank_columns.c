@@ -35,8 +35,8 @@ static const mgk_column rank_columns[] = {
     INTEGER("layer", row.layer, false, "", "number of the layer in the model", ""),
     INTEGER("head", row.head, false, "", "number of the head in the layer", ""),
     INTEGER("n", row.n, false, "tokens",
-            "rows of the matrix; as many columns, but in cross-attention, where rank is at most "
-            "the smaller number",
+            "order of the matrix, which its rank does not exceed; in cross-attention the smaller "
+            "number of queries and keys",
             ""),
     INTEGER("rank", count.rank, false, "singular values", "#{i: sigma_i >= threshold}", mgk_paper),
     FLAG("undecided", count.undecided, false,

@@ -235,16 +235,26 @@ def block_of(row, sample):
     return valid[0], valid.size
 
 
-def matrices(x, name=None, axes=None, attention_mask=None, lengths=None, allow_half=False):
+def matrices(
+    x, name=None, axes=None, attention_mask=None, lengths=None, allow_half=False, cross=False
+):
     """An mgk_array that looks into the memory of x, and keeps x alive.
 
-    Where queries and keys differ in number the mask is of the keys, and the lengths of the queries.
+    Of cross-attention, which matrices that are not square are in any case, the mask is that of the
+    keys, and the lengths are those of the queries.
     """
     layers = _layers_of(x, axes, allow_half)
     samples, heads, tokens, keys = layers.shape
-    cross = tokens != keys
+    cross = bool(cross) or tokens != keys
     if attention_mask is not None and lengths is not None and not cross:
-        raise ValueError("expected either attention_mask or lengths")
+        raise ValueError(
+            "expected either attention_mask or lengths, but for cross-attention (cross=True)"
+        )
+    if cross and lengths is None and attention_mask is not None:
+        warn(
+            "cross-attention: attention_mask says which keys are padding; rows of padded queries "
+            "count, unless lengths says how many queries each sample has"
+        )
     of_mask = _by_mask(attention_mask, samples, keys, ": of the keys" if cross else "")
     of_lengths = _by_lengths(lengths, samples, tokens)
     queries = of_lengths if cross or attention_mask is None else of_mask

@@ -126,7 +126,7 @@ def inputs(x, given, dataset, precision, length, about, targets=None):
     given : list of str, or ids, or None
         Texts, for models.
     about : dict
-        axes, attention_mask, lengths and allow_half, of arrays.
+        axes, attention_mask, lengths, allow_half and cross, of arrays.
     targets : list of str, or ids, or None
         Of decoders.
     """
@@ -165,6 +165,6 @@ def inputs(x, given, dataset, precision, length, about, targets=None):
 
 
 def _refuse(about, what, names):
-    for name in names:
-        if about[name] is not None:
+    for name in (*names, "cross"):
+        if about[name] is not None and about[name] is not False:
             raise ValueError(f"{name}: {what} have none")

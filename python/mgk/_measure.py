@@ -26,6 +26,7 @@ def ranks(
     axes: str | Sequence[str] | None = None,
     attention_mask: Array | None = None,
     lengths: Sequence[int] | Array | None = None,
+    cross: bool = False,
     threshold: float | Sequence[float] = 1e-6,
     relative: bool = False,
     method: str = "auto",
@@ -113,6 +114,7 @@ def ranks(
         "attention_mask": attention_mask,
         "lengths": lengths,
         "allow_half": allow_half,
+        "cross": cross,
     }
     with _inputs.inputs(x, texts, dataset, precision, length, about, targets) as fields:
         models = fields.pop("models", None)
@@ -155,6 +157,7 @@ def diversity(
     axes: str | Sequence[str] | None = None,
     attention_mask: Array | None = None,
     lengths: Sequence[int] | Array | None = None,
+    cross: bool = False,
     causal: bool = False,
     compare: bool = False,
     per_sample: bool = False,
@@ -182,7 +185,7 @@ def diversity(
 
     Parameters
     ----------
-    x, texts, axes, attention_mask, lengths, layers, length, dataset
+    x, texts, axes, attention_mask, lengths, cross, layers, length, dataset
     precision, device, threads, part, targets
         As for `ranks`; several models may run on the same texts.
     measures : str or list of str, optional
@@ -221,6 +224,7 @@ def diversity(
         "attention_mask": attention_mask,
         "lengths": lengths,
         "allow_half": allow_half,
+        "cross": cross,
     }
     with (
         tempfile.TemporaryDirectory(prefix="mgk-") as folder,

@@ -53,13 +53,13 @@ def open(path: Path) -> Any:
         import xarray
     except ImportError:
         raise ImportError(
-            "mgk.open reads attention stores through xarray: pip install xarray h5netcdf"
+            "mgk.open reads attention stores through xarray: pip install xarray h5netcdf h5py"
         ) from None
     try:
         return xarray.open_dataset(path, engine="h5netcdf")
     except (ImportError, ValueError) as failure:
-        if "h5netcdf" in str(failure):
+        if "h5netcdf" in str(failure) or "h5py" in str(failure):
             raise ImportError(
-                "mgk.open reads attention stores through h5netcdf: pip install h5netcdf"
+                "mgk.open reads attention stores through h5netcdf and h5py: pip install h5netcdf h5py"
             ) from None
         raise

@@ -175,7 +175,7 @@ class Cross(unittest.TestCase):
         for a in (self.wide, self.tall, self.wide.transpose(0, 1, 2, 4, 3)):
             table = mgk.ranks(a)
             np.testing.assert_array_equal(rows(table), ranks_of(a))
-            self.assertEqual(set(table["n"]), {a.shape[-2]})
+            self.assertEqual(set(table["n"]), {min(a.shape[-2:])})
             sigma = np.linalg.svd(a, compute_uv=False)
             np.testing.assert_allclose(table["sigma_min"], sigma[..., -1].ravel(), atol=1e-14)
 
@@ -191,11 +191,29 @@ class Cross(unittest.TestCase):
         table = mgk.ranks(self.wide, attention_mask=mask, lengths=lengths)
         parts = [self.wide[s, :, :, :n, N - k :] for s, (n, k) in enumerate(zip(lengths, keys))]
         np.testing.assert_array_equal(table["rank"], np.ravel([ranks_of(p) for p in parts]))
-        np.testing.assert_array_equal(table["n"], np.repeat(lengths, L * H))
+        orders = np.minimum(lengths, keys)
+        np.testing.assert_array_equal(table["n"], np.repeat(orders, L * H))
         largest = [np.linalg.svd(p, compute_uv=False)[..., 0].ravel() for p in parts]
         np.testing.assert_allclose(table["sigma_max"], np.ravel(largest), atol=1e-14)
-        only = mgk.ranks(self.wide, attention_mask=mask)
-        np.testing.assert_array_equal(only["n"], np.repeat(5, S * L * H))
+        with self.assertWarnsRegex(mgk.Warning, "rows of padded queries count"):
+            only = mgk.ranks(self.wide, attention_mask=mask)
+        np.testing.assert_array_equal(only["n"], np.repeat(np.minimum(5, keys), L * H))
+
+    def test_square_matrices(self):
+        square = attention_like(S, L, H, N, N)
+        lengths, keys = [5, 2, 3], [N, 4, 1]
+        mask = (np.arange(N) < np.array(keys)[:, None]).astype(int)
+        how = {"axes": "sample,layer,head", "attention_mask": mask, "lengths": lengths}
+        table = mgk.ranks(square, cross=True, **how)
+        parts = [square[s, :, :, :n, :k] for s, (n, k) in enumerate(zip(lengths, keys))]
+        np.testing.assert_array_equal(table["rank"], np.ravel([ranks_of(p) for p in parts]))
+        measures = mgk.diversity(square, cross=True, **how)["measure"]
+        self.assertIn("entropy", measures)
+        self.assertNotIn("distance", measures)
+        with self.assertRaisesRegex(ValueError, "cross=True"):
+            mgk.ranks(square, **how)
+        with self.assertRaisesRegex(ValueError, "cross: files"):
+            mgk.ranks("missing.h5", cross=True)
 
     def test_masks_of_the_other_side(self):
         for how in ({"attention_mask": np.ones((S, 5), int)}, {"lengths": [6, 5, 5]}):

@@ -131,11 +131,29 @@ static mgk_status claim_files(const mgk_rank_options *o, mgk_claims *claims)
     return mgk_files_lock(claims, &o->job);
 }
 
+/* How many matrices are counted, if it is another number than the options or the input say. Nobody
+ * asked for the usual number. */
+static void tell_choice(ranking *r, const mgk_source_input *input)
+{
+    const int wanted = r->options->matrices, usual = mgk_rank_options_default().matrices;
+    const size_t chosen = input->per_layer, all = input->sample_count * input->head_count;
+    char note[512];
+    if (chosen < all && wanted == usual)
+        snprintf(note, sizeof(note),
+                 "%s: %zu of %zu matrices in each layer, drawn by seed (`matrices` 0: all)",
+                 input->name, chosen, all);
+    else if (chosen < (size_t)wanted && wanted != usual)
+        snprintf(note, sizeof(note), "%s: only %zu %s in each layer (%d wanted)", input->name,
+                 chosen, MGK_NOUN(chosen, "matrix", "matrices"), wanted);
+    else
+        return;
+    tell(r, note);
+}
+
 static mgk_status open_inputs(ranking *r)
 {
     const mgk_rank_options *o = r->options;
     mgk_source_options sources = mgk_rank_source_options(o);
-    const int usual = mgk_rank_options_default().matrices;
     size_t memory;
     char note[512];
     TRY(mgk_memory_left(r->device, o->memory, 0, &memory));
@@ -147,12 +165,7 @@ static mgk_status open_inputs(ranking *r)
         mgk_array_axes_explain(input->name, input->axes, o->dataset, note, sizeof(note));
         if (!o->axes)
             warn(r, note);
-        /* Nobody asked for the usual number. */
-        if (input->per_layer >= (size_t)o->matrices || o->matrices == usual)
-            continue;
-        snprintf(note, sizeof(note), "%s: only %zu %s in each layer (%d wanted)", input->name,
-                 input->per_layer, MGK_NOUN(input->per_layer, "matrix", "matrices"), o->matrices);
-        tell(r, note);
+        tell_choice(r, input);
     }
     return STATUS_OK;
 }

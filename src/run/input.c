@@ -30,9 +30,22 @@ const char *mgk_input_given(const mgk_input *input)
     return NULL;
 }
 
+mgk_status mgk_part_check(const char *part)
+{
+    static const char *const parts[] = {"text", "vision", "encoder", "decoder", "cross"};
+    for (size_t i = 0; part && i < sizeof(parts) / sizeof(parts[0]); i++)
+        if (strcmp(part, parts[i]) == 0)
+            return STATUS_OK;
+    return part ? mgk_fail(STATUS_USAGE,
+                           "`part` \"%.40s\": expected text, vision, encoder, decoder or cross",
+                           part)
+                : STATUS_OK;
+}
+
 static mgk_status check_target(const mgk_input *input, const char *part)
 {
     const bool targets = input->target || input->target_strings;
+    TRY(mgk_part_check(part));
     if (mgk_part_decodes(part) && !targets)
         return mgk_fail(STATUS_USAGE, "part \"%s\" needs what the decoder writes: give `target`",
                         part);

@@ -45,6 +45,7 @@ static mgk_status load(const char *path, const mgk_job *job, const char *usual_p
                                        .decoder = decoder,
                                        .encoder = encoder};
     *out = NULL;
+    TRY(mgk_part_check(job->part));
     if (options.head_dim < 0)
         return mgk_fail(STATUS_USAGE, "head dim %d: expected a positive number", options.head_dim);
     return mgk_model_load(path, &options, device, out);

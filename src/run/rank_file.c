@@ -96,40 +96,21 @@ mgk_status mgk_rank_file_write(const mgk_rank_table *table, const char *path, bo
     return status;
 }
 
-/* The singular values of a matrix, finite and in descending order, before the first NaN. */
-static size_t count_values(size_t n, const double *sigma)
-{
-    double limit = INFINITY;
-    size_t i = 0;
-    while (i < n && sigma[i] >= 0 && sigma[i] <= limit && isfinite(sigma[i]))
-        limit = sigma[i++];
-    return i;
-}
-
-/* Whether a matrix of n rows has so few singular values because it has fewer columns: nothing
- * follows them, and the last one is sigma_min. */
-static bool has_fewer(const mgk_rank_row *row, size_t values, const double *sigma)
-{
-    for (size_t i = values; i < row->n; i++)
-        if (!isnan(sigma[i]))
-            return false;
-    return values > 0 && row->sigma_min == sigma[values - 1];
-}
-
 static mgk_status check_spectra(const mgk_rank_table *table)
 {
     for (size_t r = 0; r < table->row_count; r++) {
         const double *sigma = table->spectra + r * table->n_max;
+        double limit = INFINITY;
         if (table->rows[r].n > table->n_max)
             return mgk_fail(STATUS_SHAPE, "matrix %zu: n = %zu, but %zu singular %s", r,
                             table->rows[r].n, table->n_max,
                             MGK_NOUN(table->n_max, "value", "values"));
-        const size_t values = count_values(table->rows[r].n, sigma);
-        if (values < table->rows[r].n && !has_fewer(&table->rows[r], values, sigma))
-            return mgk_fail(
-                STATUS_FORMAT,
-                "matrix %zu: expected %zu finite singular values >= 0 in descending order", r,
-                table->rows[r].n);
+        for (size_t i = 0; i < table->rows[r].n; limit = sigma[i++])
+            if (!(sigma[i] >= 0 && sigma[i] <= limit && isfinite(sigma[i])))
+                return mgk_fail(
+                    STATUS_FORMAT,
+                    "matrix %zu: expected %zu finite singular values >= 0 in descending order", r,
+                    table->rows[r].n);
     }
     return STATUS_OK;
 }

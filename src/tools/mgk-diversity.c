@@ -226,7 +226,7 @@ int main(int argc, char **argv)
         .summary = "Measures how diverse or redundant attention heads are. Prints a table of the "
                    "layers on standard output.",
         .examples =
-            "  mgk-diversity mgk4.h5 -o mgk4.csv\n"
+            "  mgk-diversity mgk4.h5 -o mgk4-diversity.csv\n"
             "  mgk-diversity --model mgk4.safetensors --text valid.txt -o mgk4-diversity.h5\n"
             "  mgk-diversity --model softmax8.safetensors mgk4.safetensors --text valid.txt "
             "--compare\n"

@@ -114,7 +114,7 @@ int main(int argc, char **argv)
         .examples =
             "  mgk-dump mgk4.safetensors --text valid.txt --samples 100 -o mgk4.h5\n"
             "  mgk-dump mgk4.safetensors --text valid.txt --layers 0,5 --heads 0-3 \\\n"
-            "           --save attention,keys,weights --precision double -o mgk4.h5\n"
+            "           --save attention,keys,weights --precision double -o mgk4-double.h5\n"
             "  mgk-dump vit/ --images cat.png dog.png -o pictures.h5\n"
             "  mgk-dump whisper-tiny/ --audio speech.wav -o speech.h5\n"
             "  mgk-dump t5-small/ --text english.txt --target german.txt --lines --part cross \\\n"

@@ -182,7 +182,8 @@ int main(int argc, char **argv)
          "its number in the input.",
          &w.sample_given},
         {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST",
-         "Layers, such as 0,2,5-7; repeats count once. All, or the figure's own, if not given.", NULL},
+         "Layers, such as 0,2,5-7; repeats count once. All, or the figure's own, if not given.",
+         NULL},
         {MGK_ARG_TEXT, 0, "heads", &w.heads, "LIST", "Heads; all if not given.", NULL},
         {MGK_ARG_COUNT, 0, "tokens", &o.tokens, "N",
          "Keys: how many tokens to draw, from the first; 100 if not given.", NULL},
@@ -264,13 +265,13 @@ int main(int argc, char **argv)
             "  mgk-plot attention mgk4.h5 --layers 2 --heads 0 --matrix -o matrix.png\n"
             "  mgk-plot attention bert.h5 --layers 3 --heads 7 --words -o words.png\n"
             "  mgk-plot weights mgk4.safetensors -o weights.pdf\n"
-            "  mgk-plot ranks --sweep softmax8.h5 mgk4.h5 -o sweep.pdf\n"
-            "  mgk-plot heads softmax8.h5 mgk4.h5 --measure normalized_entropy -o heads.pdf\n"
-            "  mgk-plot pairs mgk4.h5 --measure cka_output --layers 0-3 -o pairs.pdf\n"
+            "  mgk-plot ranks --sweep softmax8-ranks.h5 mgk4-ranks.h5 -o sweep.pdf\n"
+            "  mgk-plot heads mgk4-diversity.h5 --measure normalized_entropy -o heads.pdf\n"
+            "  mgk-plot pairs mgk4-diversity.h5 --measure cka_output --layers 0-3 -o pairs.pdf\n"
             "  mgk-plot compare softmax8-mgk4.h5 --measure mean_js,effective_heads -o compare.pdf\n"
-            "  mgk-plot prune softmax8.h5 mgk4.h5 --measure prune_importance -o prune.pdf\n"
+            "  mgk-plot prune mgk4-diversity.h5 --measure prune_importance -o prune.pdf\n"
             "  mgk-plot map mgk4-map.h5 -o map.pdf\n"
-            "  mgk-plot mixture mgk8.h5 mgk4.h5 -o mixture.pdf\n"
+            "  mgk-plot mixture mgk4-diversity.h5 -o mixture.pdf\n"
             "  mgk-plot curves softmax8.csv mgk4.csv --name softmax MGK -o curves.svg\n"
             "  mgk-plot curves mgk4-steps.h5 --measure js,effective_rank -o steps.pdf\n"
             "  mgk-plot figure 2 a.h5 b.h5 c.h5 a.csv b.csv c.csv -o figure2.png\n",

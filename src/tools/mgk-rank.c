@@ -271,8 +271,8 @@ int main(int argc, char **argv)
         .summary = "Counts numerical ranks of attention matrices. Prints a table of the layers on "
                    "standard output, with histograms on a terminal.",
         .examples =
-            "  mgk-rank mgk4.h5 -o mgk4.csv --png mgk4.png\n"
-            "  mgk-rank --model mgk4.safetensors --text valid.txt -o mgk4.h5 --spectrum\n"
+            "  mgk-rank mgk4.h5 -o mgk4-ranks.csv --png mgk4-ranks.png\n"
+            "  mgk-rank --model mgk4.safetensors --text valid.txt -o mgk4-ranks.h5 --spectrum\n"
             "  mgk-rank softmax8.h5 mgk4.h5 --threshold 1e-8,1e-6,1e-4 --relative -o both.json\n"
             "  mgk-rank theirs.h5 --dataset attentions --matrices 0 -o theirs.csv\n"
             "  mgk-rank theirs.npz --dataset 'layer_*' -o theirs.csv\n",

@@ -34,9 +34,10 @@ int main(int argc, char **argv)
         .usage = "TABLE... [STORE...] -o REPORT.html [options]",
         .summary = "Makes one page about the diversity of heads, which any browser opens without "
                    "a network, from tables of mgk-diversity and stores of mgk-dump.",
-        .examples = "  mgk-diversity mgk4-attention.h5 -o mgk4.h5\n"
-                    "  mgk-report mgk4.h5 mgk4-attention.h5 -o mgk4.html\n"
-                    "  mgk-report softmax8.h5 mgk4.h5 mgk4-attention.h5 --samples 2 -o both.html\n",
+        .examples = "  mgk-diversity mgk4.h5 -o mgk4-diversity.h5\n"
+                    "  mgk-report mgk4-diversity.h5 mgk4.h5 -o mgk4.html\n"
+                    "  mgk-report softmax8-diversity.h5 mgk4-diversity.h5 mgk4.h5 --samples 2 -o "
+                    "both.html\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
         .screen = "output samples tokens force",

@@ -67,7 +67,7 @@ reports kept.html softmax.h5
 cp kept.html old.html
 fails 1 'kept.html: exists' mgk.h5 -o kept.html
 cmp kept.html old.html || complain "an existing page is changed"
-"$report" --help | grep -q '  mgk-report mgk4.h5 mgk4-attention.h5 -o mgk4.html' || complain "help without an example"
+"$report" --help | grep -q '  mgk-report mgk4-diversity.h5 mgk4.h5 -o mgk4.html' || complain "help without an example"
 
 # ---- what is written
 reports a.html softmax.h5 softmax-store.h5

@@ -131,7 +131,7 @@ static void compare_table(int shape, const mgk_rank_table *table)
         test_rectangle_spectrum((size_t)rows, (size_t)columns, a, sigma);
         while (rank < values && sigma[rank] >= 1e-6)
             rank++;
-        assert_int_equal(table->rows[m].n, rows);
+        assert_int_equal(table->rows[m].n, values);
         assert_int_equal(table->counts[m].rank, rank);
         assert_int_equal(rank, m % H == 1 && values > 2 ? 2 : values);
         assert_close(table->rows[m].sigma_min, sigma[values - 1], 1e-14, 0);
@@ -348,8 +348,8 @@ static void labels_of_both_sides(void **state)
         o.labels = true;
         o.title = "t"; /* no wider than the matrices */
         for (int p = 0; p < 3; p++) {
-            of_query = p == 1 ? "longer" : "q";
-            of_key = p == 2 ? "longer" : "k";
+            of_query = p == 1 ? "a token of a query that is much longer" : "q";
+            of_key = p == 2 ? "a longer key" : "k";
             write_store(shape);
             pictures[p] = draw(&o);
         }
