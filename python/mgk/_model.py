@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes as c
+import functools
 import operator
 import os
+import threading
 from typing import Iterator, NamedTuple, Sequence
 
 import numpy as np
@@ -135,8 +138,19 @@ def _length(length):
     return number
 
 
+def _alone(method):
+    """Lets one thread at a time into the library's network; others wait."""
+
+    @functools.wraps(method)
+    def wait(self, *arguments, **options):
+        with self._lock:
+            return method(self, *arguments, **options)
+
+    return wait
+
+
 class Model:
-    """A model in memory.
+    """A model in memory. Threads may share it: it runs one text at a time.
 
     Parameters
     ----------
@@ -172,6 +186,7 @@ class Model:
         part: str | None = None,
     ):
         self._address = c.c_void_p()
+        self._lock = threading.RLock()
         self.precision = precision
         self.path = path
         self.part = part
@@ -201,11 +216,12 @@ class Model:
 
     def close(self) -> None:
         """Release the memory of the model."""
-        address, self._address = getattr(self, "_address", None), c.c_void_p()
-        if getattr(self, "_source", None):
-            self._source._address = c.c_void_p()
-        if address:
-            call("mgk_network_close", address)
+        with getattr(self, "_lock", contextlib.nullcontext()):
+            address, self._address = getattr(self, "_address", None), c.c_void_p()
+            if getattr(self, "_source", None):
+                self._source._address = c.c_void_p()
+            if address:
+                call("mgk_network_close", address)
 
     __del__ = close
 
@@ -228,6 +244,7 @@ class Model:
             f"{self.heads} heads, {self.length} positions>"
         )
 
+    @_alone
     def tokenize(self, text: str, length: int | None = None) -> np.ndarray:
         """Token ids of a text, int32, with those that the model expects around it.
 
@@ -251,6 +268,7 @@ class Model:
         finally:
             call("mgk_release", ids)
 
+    @_alone
     def token_texts(self, tokens: Sequence[int]) -> list[str]:
         """The text of each token, for people."""
         text, texts = c.c_char_p(), []
@@ -321,6 +339,7 @@ class Model:
         sources = self._source._all_ids(given, length)
         return list(zip(sources, [self._shifted(ids) for ids in self._all_ids(targets, length)]))
 
+    @_alone
     def _shifted(self, ids):
         """What the decoder reads to write these ids."""
         ids, count = ids.copy(), c.c_int(ids.size)
@@ -328,6 +347,7 @@ class Model:
         check("mgk_network_shift", self._network, place, c.byref(count))
         return ids[: count.value]
 
+    @_alone
     def _attention(self, ids, layers, heads, source=None):
         """Attention [L, H, N, N] of token ids, float64; of a source [L, H, N, M]."""
         if source is not None:
@@ -419,6 +439,7 @@ class _Encoder(Model):
 
     def __init__(self, decoder):
         self._address = c.c_void_p(call("mgk_network_encoder", decoder._address))
+        self._lock = decoder._lock
         self.precision, self.path, self.part = decoder.precision, decoder.path, "encoder"
         self._describe()
 

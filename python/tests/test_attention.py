@@ -7,6 +7,7 @@ import os
 import shutil
 import struct
 import tempfile
+import threading
 import unittest
 import warnings
 
@@ -192,6 +193,27 @@ class Attention(unittest.TestCase):
         for call in (mgk.ranks, mgk.diversity):
             with self.assertRaisesRegex(TypeError, "no matrices without texts"):
                 call(model)
+
+    def test_threads_share_a_model(self):
+        """Each thread gets the attention of its own texts, also of a source of its own."""
+        t5 = os.path.join(TOP, "tests", "golden", "hugging_face", "t5")
+        sources = [[[5, 6, 7] * n] for n in (1, 2, 3, 4)]
+        targets = [[[8, 9] * n] for n in (1, 5, 2, 3)]
+        model = mgk.Model(t5, part="cross", device="cpu", threads=1)
+        expected = [model.attention(s, targets=t) for s, t in zip(sources, targets)]
+        same = []
+
+        def run(i):
+            for _ in range(50):
+                a = model.attention(sources[i], targets=targets[i])
+                same.append(np.array_equal(a, expected[i]))
+
+        threads = [threading.Thread(target=run, args=(i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(same, [True] * 200)
 
     def test_memory_is_released(self):
         def resident():

@@ -52,6 +52,7 @@ static int sequences_of(const mgk_network *network)
 static mgk_status load_network(mgk_network *network, const char *path, const mgk_job *job)
 {
     TRY(mgk_job_load_model(path, job, network->device, &network->model));
+    TRY(mgk_job_check_encoder(job, network->model, path));
     const mgk_config *config = &network->model->config;
     if (!mgk_config_reads_tokens(config))
         return mgk_fail(STATUS_UNSUPPORTED,

@@ -63,6 +63,17 @@ mgk_status mgk_job_load_reader(const char *path, const mgk_job *job, const mgk_i
     return load(path, job, input->image_count > 0 ? "vision" : "text", device, out);
 }
 
+mgk_status mgk_job_check_encoder(const mgk_job *job, const mgk_model *model, const char *path)
+{
+    if (model->config.memory == 0 || mgk_part_decodes(job->part))
+        return STATUS_OK;
+    return mgk_fail(
+        STATUS_UNSUPPORTED,
+        "%s: a decoder alone, without the encoder whose output it reads: name the model "
+        "that has both, and choose the decoder by `part`",
+        path);
+}
+
 void mgk_job_report(const mgk_job *job, const mgk_report *report)
 {
     if (job->watcher.report)

@@ -26,6 +26,10 @@ mgk_status mgk_job_load_model(const char *path, const mgk_job *job, mgk_device *
 mgk_status mgk_job_load_reader(const char *path, const mgk_job *job, const mgk_input *input,
                                mgk_device *device, mgk_model **out);
 
+/* STATUS_UNSUPPORTED: the model is a decoder that reads an encoder's output, and the job does not
+ * run it as such, as of a file that has the decoder alone. */
+mgk_status mgk_job_check_encoder(const mgk_job *job, const mgk_model *model, const char *path);
+
 /* Passes a report on to the job's watcher. */
 void mgk_job_report(const mgk_job *job, const mgk_report *report);
 

@@ -216,6 +216,7 @@ static mgk_status open_reader(mgk_model_run *run, const mgk_job *job, const char
                               const mgk_input *input)
 {
     TRY(mgk_job_load_reader(model, job, input, run->device, &run->model));
+    TRY(mgk_job_check_encoder(job, run->model, model));
     run->part = run->model->encodes ? "encoder" : "";
     TRY(mgk_input_check_model(input, &run->model->config, model));
     TRY(input->image_count > 0   ? open_pictures(run, input)

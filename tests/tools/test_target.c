@@ -17,6 +17,7 @@
 #define STORE "target.h5"
 #define SOURCE "source.txt"
 #define TARGET "target.txt"
+#define ALONE "alone.safetensors"
 
 enum { MOST = 32 };
 
@@ -311,6 +312,28 @@ static void refusals(void **state)
     free_golden(&g);
 }
 
+/* A converted decoder has no encoder: it can be described, but not run. */
+static void decoder_alone(void **state)
+{
+    (void)state;
+    golden g = read_golden("t5");
+    mgk_network *network;
+    mgk_convert_options c = mgk_convert_options_default();
+    c.job = (mgk_job){.force = true, .part = "decoder"};
+    c.model = g.folder;
+    c.output = ALONE;
+    assert_int_equal(mgk_convert_model(&c), MGK_OK);
+    write_ids(SOURCE, g.targets, g.samples, g.queries);
+    mgk_dump_options o = dump_options(&g, NULL);
+    o.model = ALONE;
+    o.input = (mgk_input){.tokens = SOURCE};
+    assert_true(mgk_dump_attention(&o, NULL) != MGK_OK);
+    assert_non_null(strstr(mgk_error(), ALONE ": a decoder alone"));
+    assert_true(mgk_network_open(ALONE, NULL, false, &network) != MGK_OK);
+    assert_non_null(strstr(mgk_error(), ALONE ": a decoder alone"));
+    free_golden(&g);
+}
+
 /* The input of a decoder, and what it predicts. */
 static void shifts(void **state)
 {
@@ -347,6 +370,7 @@ static int teardown(void **state)
     unlink(SOURCE);
     unlink(TARGET);
     unlink("short.txt");
+    unlink(ALONE);
     return 0;
 }
 
@@ -354,7 +378,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shifts),   cmocka_unit_test(dumps),    cmocka_unit_test(networks),
-        cmocka_unit_test(measures), cmocka_unit_test(refusals),
+        cmocka_unit_test(measures), cmocka_unit_test(refusals), cmocka_unit_test(decoder_alone),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }
