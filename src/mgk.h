@@ -141,7 +141,7 @@ typedef struct mgk_input {
     bool article_per_file; /* retrieval from text: each file is one article */
     int samples;           /* S; 0: default of the job */
     int length; /* N at most; 0: the model's positions, at most 4096. With `text`, `strings` and
-                   `tokens` the longest of the S samples decides N. */
+                   `tokens` the longest of the S samples decides N. With `audio` of the targets. */
     /*
      * With text: the tokenizer, a file or folder of Hugging Face (tokenizer.json, vocab.txt, or
      * vocab.json with merges.txt), a model of SentencePiece, llama2.c's tokenizer.bin or a list of
