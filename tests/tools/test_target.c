@@ -293,7 +293,7 @@ static void refusals(void **state)
         {"cross", {.task = "listops", .target = TARGET}, "`target` belongs to"},
         {"cross", {.tokens = SOURCE, .target_strings = strings}, "have targets in memory"},
         {"cross", {.strings = strings, .string_count = 2, .target = TARGET}, "targets in memory"},
-        {"vision", {.tokens = SOURCE}, "has one model"},
+        {"vision", {.tokens = SOURCE}, "has no part \"vision\""},
         {"cross", {.tokens = SOURCE, .target = "short.txt"}, "1 target for 2 samples"},
     };
     write_ids(SOURCE, g.source, g.samples, g.keys);
