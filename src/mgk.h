@@ -141,7 +141,7 @@ typedef struct mgk_input {
     bool article_per_file; /* retrieval from text: each file is one article */
     int samples;           /* S; 0: default of the job */
     int length; /* N at most; 0: the model's positions, at most 4096. With `text`, `strings` and
-                   `tokens` the longest of the S samples decides N. */
+                   `tokens` the longest of the S samples decides N. With `audio` of the targets. */
     /*
      * With text: the tokenizer, a file or folder of Hugging Face (tokenizer.json, vocab.txt, or
      * vocab.json with merges.txt), a model of SentencePiece, llama2.c's tokenizer.bin or a list of
@@ -314,7 +314,8 @@ MGK_API mgk_network_shape mgk_network_shape_of(const mgk_network *network);
  */
 MGK_API mgk_result mgk_network_encode(mgk_network *network, const int32_t *source, int count);
 
-/* A decoder's encoder, which tokenises the source; owned by the network. NULL: no decoder. */
+/* A decoder's encoder, which tokenises the source; owned by the network. NULL: no decoder. After
+ * its own attention was asked for, the decoder needs its source again. */
 MGK_API mgk_network *mgk_network_encoder(mgk_network *network);
 
 /*
@@ -326,8 +327,9 @@ MGK_API mgk_result mgk_network_shift(const mgk_network *network, int32_t *ids, i
 
 /*
  * Runs one sequence of `count` token ids and writes the attention matrix of one layer and head into
- * matrix [count, count]. Rows sum to 1, except with a normalizer_epsilon or with linear attention
- * that does not normalise.
+ * matrix [count, count]; of the part "cross" matrices are [count, tokens of the source], here and
+ * below. Rows sum to 1, except with a normalizer_epsilon or with linear attention that does not
+ * normalise. MGK_USAGE: ids out of range, or a decoder without a source.
  */
 MGK_API mgk_result mgk_network_attention(mgk_network *network, const int32_t *tokens, int count,
                                          int layer, int head, double *matrix);

@@ -30,6 +30,7 @@ struct mgk_network {
     int source, source_room;
     bool cross;
     bool borrows_device;
+    bool encoded; /* of an encoder: its pass has the hidden states of the decoder's source */
 };
 
 /* What the pass's observer copies. */
@@ -192,6 +193,7 @@ static mgk_status load_tokens(mgk_network *network, const int32_t *tokens, int c
 {
     const int sequences = sequences_of(network);
     const int32_t lengths[2] = {count, 0}, source = network->source;
+    network->encoded = false;
     memcpy(network->ids, tokens, (size_t)count * sizeof(*tokens));
     for (int i = count; i < sequences * count; i++)
         network->ids[i] = -1;
@@ -211,10 +213,10 @@ static mgk_status encode_source(mgk_network *network, const int32_t *source, int
         return mgk_fail(STATUS_USAGE, "%s: not opened as a decoder, which has a source",
                         network->path);
     TRY(check_tokens(encoder, source, count));
-    network->source = 0;
     TRY(load_tokens(encoder, source, count));
     TRY(mgk_pass_forward(encoder->pass, NULL));
     network->source = count;
+    encoder->encoded = true;
     return STATUS_OK;
 }
 
@@ -269,7 +271,7 @@ static mgk_status ask(mgk_network *network, const int32_t *tokens, int count, co
     size_t chosen;
     TRY(mgk_check_place("network", network));
     TRY(mgk_check_place("place for matrices", matrices));
-    if (network->encoder && network->source == 0)
+    if (network->encoder && !network->encoder->encoded)
         return mgk_fail(STATUS_USAGE, "a decoder needs a source: call mgk_network_encode first");
     q.keys = network->cross ? network->source : count;
     TRY(check_tokens(network, tokens, count));

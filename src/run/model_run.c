@@ -231,14 +231,17 @@ static mgk_status open_decoder(mgk_model_run *run, const mgk_job *job, const cha
                                const mgk_input *input)
 {
     const mgk_input target = mgk_input_of_target(input);
+    mgk_input source = *input;
     mgk_job encoder = *job;
     encoder.part = "encoder";
+    if (input->audio_count > 0)
+        source.length = 0; /* recordings have one length: `length` is of the targets */
     run->cross = strcmp(job->part, "cross") == 0;
     TRY(open_reader(run, job, model, &target));
     run->part = run->cross ? "cross" : "decoder";
     TRY(mgk_alloc(1, sizeof(*run->memory), &run->memory));
     run->memory->device = run->device;
-    TRY(open_reader(run->memory, &encoder, model, input));
+    TRY(open_reader(run->memory, &encoder, model, &source));
     if (run->memory->available != run->available)
         return mgk_fail(STATUS_SHAPE, "%d %s for %d %s: expected one for each", run->available,
                         MGK_NOUN(run->available, "target", "targets"), run->memory->available,

@@ -2,7 +2,9 @@
 /* Recordings in the public functions: export, ranks, and inputs of the wrong kind. */
 #include "test.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "model/containers/tensors.h"
@@ -11,6 +13,8 @@
 
 #define WHISPER MGK_TEST_GOLDEN "/hugging_face/whisper"
 #define BERT MGK_TEST_GOLDEN "/hugging_face/bert"
+
+#define FOLDER "speech"
 
 enum { S = 2, L = 2, H = 3, N = 10 };
 
@@ -62,6 +66,50 @@ static void exported(void **state)
     assert_string_equal(text[9], "0.90");
     mgk_tensors_close(tensors);
     mgk_store_close(store);
+}
+
+/* Writes a file of the folder of a speech model that has a tokenizer. */
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* `length` cuts what a decoder writes; recordings keep theirs. */
+static void cut_targets(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {"config.json", "model.safetensors",
+                                        "preprocessor_config.json"};
+    char from[600], to[64];
+    mgk_store_reader *store;
+    mkdir(FOLDER, 0777);
+    for (int i = 0; i < 3; i++) {
+        snprintf(from, sizeof(from), WHISPER "/%s", parts[i]);
+        snprintf(to, sizeof(to), FOLDER "/%s", parts[i]);
+        assert_int_equal(symlink(from, to), 0);
+    }
+    write_text(FOLDER "/tokenizer.json",
+               "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1}, \"merges\": []}}");
+    write_text("targets.txt", "abab\nba\n");
+    mgk_dump_options o = options_of(FOLDER);
+    o.job.part = "cross";
+    o.input.target = "targets.txt";
+    o.input.length = 3;
+    assert_done(mgk_dump_attention(&o, NULL));
+    assert_ok(mgk_store_open(store_path, NULL, &store));
+    assert_int_equal(mgk_store_describe(store)->tokens, 3);
+    assert_int_equal(mgk_store_describe(store)->key_tokens, N);
+    mgk_store_close(store);
+    for (int i = 0; i < 3; i++) {
+        snprintf(to, sizeof(to), FOLDER "/%s", parts[i]);
+        unlink(to);
+    }
+    unlink(FOLDER "/tokenizer.json");
+    unlink("targets.txt");
+    rmdir(FOLDER);
 }
 
 /* Streamed on several threads, each with batches of its own. */
@@ -134,6 +182,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exported),
+        cmocka_unit_test(cut_targets),
         cmocka_unit_test(ranked),
         cmocka_unit_test(refuses),
     };

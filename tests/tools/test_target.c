@@ -220,6 +220,10 @@ static void networks(void **state)
                                  1e-10, 0);
         }
     }
+    /* The encoder's own attention leaves no source for the decoder. */
+    double own[MOST * MOST];
+    assert_done(mgk_network_attention(mgk_network_encoder(network), source, 2, 0, 0, own));
+    assert_int_equal(mgk_network_attention_all(network, ids, 1, found), MGK_USAGE);
     assert_int_equal(mgk_network_encode(mgk_network_encoder(network), source, 1), MGK_USAGE);
     assert_int_equal(mgk_network_shift(mgk_network_encoder(network), ids, &(int){1}), MGK_USAGE);
     source[0] = shape.vocabulary;
@@ -289,7 +293,7 @@ static void refusals(void **state)
         {"cross", {.task = "listops", .target = TARGET}, "`target` belongs to"},
         {"cross", {.tokens = SOURCE, .target_strings = strings}, "have targets in memory"},
         {"cross", {.strings = strings, .string_count = 2, .target = TARGET}, "targets in memory"},
-        {"vision", {.tokens = SOURCE}, "has one model"},
+        {"vision", {.tokens = SOURCE}, "has no part \"vision\""},
         {"cross", {.tokens = SOURCE, .target = "short.txt"}, "1 target for 2 samples"},
     };
     write_ids(SOURCE, g.source, g.samples, g.keys);

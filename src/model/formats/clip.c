@@ -91,7 +91,7 @@ mgk_status mgk_clip_enter_part(mgk_checkpoint *checkpoint, const char *part, con
     char own[64];
     TRY(mgk_checkpoint_string(checkpoint, "model_type", "", &type));
     if (strcmp(type, "clip") != 0 && strcmp(type, "siglip") != 0)
-        return part ? mgk_fail(STATUS_USAGE, "`part`: %s has one model", checkpoint->path)
+        return part ? mgk_fail(STATUS_USAGE, "%s: has no part \"%s\"", checkpoint->path, part)
                     : STATUS_OK;
     if (!chosen || (strcmp(chosen, "text") != 0 && strcmp(chosen, "vision") != 0))
         return mgk_fail(STATUS_USAGE,
