@@ -321,7 +321,8 @@ MGK_API mgk_network *mgk_network_encoder(mgk_network *network);
 /*
  * Makes what a decoder reads of the tokens that it writes, labels ids [*count], in place: its start
  * token, then all labels but the last; without a start token the last label comes first (mbart).
- * Labels that begin with the start token only lose the last one. MGK_USAGE: no decoder.
+ * Labels that begin with the start token only lose the last one. MGK_USAGE: no decoder, or ids out
+ * of range.
  */
 MGK_API mgk_result mgk_network_shift(const mgk_network *network, int32_t *ids, int *count);
 

@@ -19,6 +19,7 @@ from ._progress import Progress, warn
 from ._typing import Array, Follow, Numbers, Path, Texts
 
 _MOST = (1 << 31) - 1
+_NO_IDS = ([-1], [-100])
 _PRECISIONS = {"single": False, "double": True}
 
 
@@ -82,7 +83,7 @@ def texts_of(texts, mask=None):
 
 def _has_own_padding(texts):
     return any(
-        not isinstance(text, str) and np.asarray(text).reshape(-1)[-1:].tolist() == [-1]
+        not isinstance(text, str) and np.asarray(text).reshape(-1)[-1:].tolist() in _NO_IDS
         for text in texts
     )
 
@@ -115,14 +116,15 @@ def _unpadded(texts, mask):
 
 
 def ids_of(text):
-    """A sequence of token ids, without -1 at its end."""
+    """A sequence of token ids, without -1 at its end, or -100, as labels of transformers have."""
     ids = np.asarray(text)
     if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
         raise TypeError("texts: expected str, or sequences of token ids")
+    last = np.flatnonzero((ids != -1) & (ids != -100))
+    ids = ids[: last[-1] + 1] if last.size else ids[:0]
     if ids.size and not -1 <= ids.min() <= ids.max() <= _MOST:
         raise ValueError("texts: a token id is out of range")
-    last = np.flatnonzero(ids != -1)
-    return ids[: last[-1] + 1] if last.size else ids[:0]
+    return ids
 
 
 def _length(length):
@@ -280,7 +282,7 @@ class Model:
     def _without_padding(self, rows):
         """Sequences of ids without padding: of causal models at the beginning, too, where it cannot
         be a token. Warnings say what was left out, or read as tokens."""
-        left = self.causal and not self._padding_word
+        left = (self.causal or self._source is not None) and not self._padding_word
         out, led, ended = [], 0, 0
         for row in rows:
             valid = np.flatnonzero(row != self._padding)
@@ -301,7 +303,7 @@ class Model:
             )
         return out
 
-    def _all_ids(self, given, length):
+    def _all_ids(self, given, length, name="texts"):
         """Token ids of each text; a warning says how many are cut."""
         texts, told = given
         most = self.length if length is None else length
@@ -316,7 +318,7 @@ class Model:
         ]
         for number, sample in enumerate(ids):
             if sample.size == 0:
-                raise ValueError(f"texts: number {number} has no tokens")
+                raise ValueError(f"{name}: number {number} has no tokens")
         cut = sum(
             (len(self.tokenize(text, _MOST)) if of is None else of.size) > most
             for text, of, sample in zip(texts, whole, ids)
@@ -337,7 +339,8 @@ class Model:
         if targets is None:
             raise ValueError(f"part {self.part!r} needs targets: what the decoder writes")
         sources = self._source._all_ids(given, length)
-        return list(zip(sources, [self._shifted(ids) for ids in self._all_ids(targets, length)]))
+        labels = self._all_ids(targets, length, "targets")
+        return list(zip(sources, [self._shifted(ids) for ids in labels]))
 
     @_alone
     def _shifted(self, ids):

@@ -8,6 +8,7 @@ import numpy as np
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODEL = os.path.join(TOP, "models", "lm-mgk-4.safetensors")
 BERT = os.path.join(TOP, "tests", "golden", "hugging_face", "bert")
+T5 = os.path.join(TOP, "tests", "golden", "hugging_face", "t5")
 TEXTS = ["The cat sat on the mat.", "Hello"]
 
 

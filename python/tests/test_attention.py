@@ -13,7 +13,7 @@ import warnings
 
 import mgk
 import numpy as np
-from support import BERT, MODEL, TEXTS, TOP
+from support import BERT, MODEL, T5, TEXTS, TOP, ranks_of
 
 
 class Attention(unittest.TestCase):
@@ -263,6 +263,58 @@ class Dump(unittest.TestCase):
         self.assertNotIn("queries", told)
         with self.assertRaisesRegex(ValueError, "save"):
             mgk.dump(MODEL, TEXTS, "dump.h5", save="everything")
+
+
+class Targets(unittest.TestCase):
+    """What a decoder writes, as token ids."""
+
+    SOURCES = [[5, 6, 7, 1], [8, 1]]
+    LABELS = [[9, 4, 1], [3, 2, 6, 11, 1]]
+
+    def test_parts(self):
+        shapes = {"encoder": (4, 4), "decoder": (5, 5), "cross": (5, 4)}
+        for part, shape in shapes.items():
+            how = {} if part == "encoder" else {"targets": self.LABELS}
+            a = mgk.attention(T5, self.SOURCES, part=part, **how)
+            self.assertEqual(a.shape[-2:], shape)
+            self.assertEqual(a.shape[0], 2)
+            ranks = mgk.ranks(T5, self.SOURCES, part=part, **how)
+            valid = [(3, 4), (5, 2)] if part == "cross" else [(n, n) for n in ranks["n"][[0, -1]]]
+            expected = [ranks_of(a[s, :, :, :q, :k]) for s, (q, k) in enumerate(valid)]
+            np.testing.assert_array_equal(ranks["rank"], np.ravel(expected))
+
+    def test_labels_of_transformers(self):
+        labels = np.full((2, 6), -100)
+        for row, ids in zip(labels, self.LABELS):
+            row[: len(ids)] = ids
+        expected = mgk.attention(T5, self.SOURCES, part="cross", targets=self.LABELS)
+        a = mgk.attention(T5, self.SOURCES, part="cross", targets=labels)
+        np.testing.assert_array_equal(a, expected)
+        tables = [
+            mgk.ranks(T5, self.SOURCES, part="cross", targets=t) for t in (labels, self.LABELS)
+        ]
+        np.testing.assert_array_equal(tables[0]["sigma_max"], tables[1]["sigma_max"])
+
+    def test_a_start_that_stands_there(self):
+        begun = [[0, *ids] for ids in self.LABELS]
+        expected = mgk.attention(T5, self.SOURCES, part="cross", targets=self.LABELS)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", mgk.Warning)
+            a = mgk.attention(T5, self.SOURCES, part="cross", targets=begun)
+        np.testing.assert_array_equal(a, expected)
+
+    def test_refused(self):
+        for targets, error, message in (
+            (None, ValueError, "needs targets"),
+            (self.LABELS[:1], ValueError, "1 for 2 texts"),
+            (["a", "b"], TypeError, "token ids for ids"),
+            ([[5], []], ValueError, "targets: number 1 has no tokens"),
+            ([[5], [10**6]], mgk.Error, "token id 1000000"),
+        ):
+            with self.assertRaisesRegex(error, message):
+                mgk.attention(T5, self.SOURCES, part="cross", targets=targets)
+        with self.assertRaisesRegex(ValueError, "targets"):
+            mgk.attention(T5, self.SOURCES, targets=self.LABELS)
 
 
 class Refusals(unittest.TestCase):

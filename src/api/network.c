@@ -175,7 +175,7 @@ static mgk_status make_room(mgk_network *network, int tokens)
     return STATUS_OK;
 }
 
-static mgk_status check_tokens(mgk_network *network, const int32_t *tokens, int count)
+static mgk_status check_tokens(const mgk_network *network, const int32_t *tokens, int count)
 {
     const mgk_config *config = &network->model->config;
     TRY(mgk_check_place("tokens", tokens));
@@ -237,7 +237,8 @@ static mgk_status shift(const mgk_network *network, int32_t *ids, int *count)
     TRY(mgk_check_place("their number", count));
     if (!network->encoder)
         return mgk_fail(STATUS_USAGE, "%s: not opened as a decoder", network->path);
-    int32_t length = *count < 0 ? 0 : *count;
+    TRY(check_tokens(network, ids, *count));
+    int32_t length = *count;
     mgk_target_shift(&network->model->config, ids, NULL, &length);
     *count = length;
     return STATUS_OK;

@@ -62,11 +62,11 @@ const mgk_arg_note mgk_tool_input_notes[] = {
      "gives it, too, if it can be read and fits."},
     {"lines",
      "Blank lines are left out, or with --target an error; the others are cut to {N} tokens."},
-    {"tokens",
-     "Arrays are integers: [samples, length], padded with -1, or [length], one text that is cut "
-     "into windows of {N} tokens.\n"
-     "Sequences longer than {N} are cut, and a message says so.\n"
-     "If a file has several arrays, `input_ids` is read; in HDF5 also `tokens`."},
+    {"tokens", "Arrays are integers: [samples, length], padded with -1 or -100, or [length], one "
+               "text that is cut "
+               "into windows of {N} tokens.\n"
+               "Sequences longer than {N} are cut, and a message says so.\n"
+               "If a file has several arrays, `input_ids` is read; in HDF5 also `tokens`."},
     {"target",
      "With --text and --audio it is text, a line for each line or recording, none of them blank; "
      "with --tokens it holds ids of that form.\n"

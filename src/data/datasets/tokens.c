@@ -200,12 +200,18 @@ static mgk_status refuse_id(size_t position, int64_t id, bool is_unsigned, size_
                     negative ? -(unsigned long long)id : (unsigned long long)id, vocabulary);
 }
 
+/* What pads rows and is no id: -1, or -100, as in the labels of transformers. */
+static bool is_padding(int64_t id)
+{
+    return id == -1 || id == -100;
+}
+
 /* Appends a row without the padding at its end. */
 static mgk_status add_row(const mgk_token_array *array, size_t row, tokens_dataset *set)
 {
     const int64_t *ids = array->ids + row * array->columns;
     size_t start = set->ids.size / sizeof(int32_t), length = array->columns;
-    while (length > 0 && !array->is_unsigned && ids[length - 1] == -1)
+    while (length > 0 && !array->is_unsigned && is_padding(ids[length - 1]))
         length--;
     for (size_t i = 0; i < length; i++) {
         if (ids[i] < 0 || (uint64_t)ids[i] >= set->base.shape.vocabulary)
@@ -216,11 +222,11 @@ static mgk_status add_row(const mgk_token_array *array, size_t row, tokens_datas
     return array->flat ? finish_windows(start, set) : finish_sequence(start, set);
 }
 
-/* Whether rows of an array end with -1. */
+/* Whether rows of an array end with what is no id. */
 static bool has_own_padding(const mgk_token_array *array)
 {
     for (size_t row = 0; row < array->rows && array->columns > 0 && !array->is_unsigned; row++)
-        if (array->ids[(row + 1) * array->columns - 1] == -1)
+        if (is_padding(array->ids[(row + 1) * array->columns - 1]))
             return true;
     return false;
 }
