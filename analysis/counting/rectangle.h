@@ -30,8 +30,9 @@ double mgk_rectangle_error(const mgk_extent *extent, double frobenius);
 
 /*
  * Like mgk_scaled_rank, of the rows and columns of `extent`, `matrix` [n, n]. Where it is not
- * square row->n becomes min(rows, columns), and sigma [row->n] its singular values. `work` [mgk_rectangle_work(n)] is overwritten. Errors: those of
- * mgk_scaled_rank; STATUS_NUMERIC: LAPACK refuses the entries.
+ * square row->n becomes min(rows, columns), and sigma [row->n] its singular values. `work`
+ * [mgk_rectangle_work(n)] is overwritten. Errors: those of mgk_scaled_rank; STATUS_NUMERIC: LAPACK
+ * refuses the entries.
  */
 mgk_status mgk_rectangle_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *ladder,
                               const mgk_extent *extent, double *matrix, double *work,

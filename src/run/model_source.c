@@ -577,14 +577,55 @@ static mgk_status open_model(const mgk_source_options *options, model_source *s)
     return STATUS_OK;
 }
 
+/* The source of a model that is open. */
+static mgk_source source_of(model_source *s, bool double_precision)
+{
+    const mgk_model_run *run = &s->run;
+    const mgk_config *config = &run->model->config;
+    const bool shifted = run->model->kind->keys == MGK_KEYS_SHIFTED;
+    const bool gaussian = run->model->kind->gaussian && config->mixtures > 1;
+    const bool there = run->device->accelerator && s->depth == 0 && !s->block;
+    return (mgk_source){.n_max = larger((size_t)run->tokens, key_tokens(s)),
+                        .count = s->layer_count * s->selection.per_layer,
+                        .depth = s->depth,
+                        .dim = (size_t)config->head_dim,
+                        .kinds = s->kinds,
+                        .gaussian = gaussian,
+                        .components = run->cross ? 0
+                                      : shifted  ? 1
+                                                 : (size_t)config->mixtures,
+                        .width = (size_t)config->dim,
+                        .mixtures = s->kinds ? (size_t)config->mixtures : 0,
+                        .model_dim = s->outputs ? (size_t)config->dim : 0,
+                        .importances = s->importance.wanted,
+                        .ahead = s->capacity,
+                        .causal = mgk_model_run_is_causal(run),
+                        .cross = run->cross,
+                        .samples = run->index,
+                        .layers = s->layers,
+                        .format = double_precision ? MGK_FLOAT_F64 : MGK_FLOAT_F32,
+                        .device = there ? run->device : NULL,
+                        .next = next_computed,
+                        .prepare = prepare_computed,
+                        .take = take_computed,
+                        .vectors = s->kinds ? give_vectors : NULL,
+                        .output = s->outputs ? give_output : NULL,
+                        .importance = s->importance.wanted ? give_importance : NULL,
+                        .mixture = gaussian ? give_mixture : NULL,
+                        .key_weight = run->cross ? NULL : give_key_weight,
+                        .projections = run->cross ? NULL : give_projections,
+                        .tokens = run->data && !run->cross ? give_tokens : NULL,
+                        .state = s};
+}
+
 mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_input *out)
 {
     model_source *s;
+    char sha256[MGK_SHA256_HEX_SIZE] = "";
     TRY(mgk_alloc(1, sizeof(*s), &s));
     s->kinds = options->vectors;
     s->outputs = options->outputs;
     pthread_mutex_init(&s->lock, NULL);
-    char sha256[MGK_SHA256_HEX_SIZE] = "";
     mgk_status status = open_model(options, s);
     if (status == STATUS_OK)
         status = mgk_model_hash_end(s->run.hash, sha256);
@@ -592,54 +633,19 @@ mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_i
         close_model(s);
         return status;
     }
-    size_t per_layer = s->selection.per_layer;
-    mgk_device *device = s->run.device;
     const mgk_config *config = &s->run.model->config;
-    const bool shifted = s->run.model->kind->keys == MGK_KEYS_SHIFTED;
-    const bool gaussian = s->run.model->kind->gaussian && config->mixtures > 1;
-    *out = (mgk_source_input){
-        .name = options->model,
-        .training_step = s->run.model->step,
-        .sample_count = (size_t)s->run.samples,
-        .layer_count = s->layer_count,
-        .head_count = (size_t)config->heads,
-        .mixtures = (size_t)config->mixtures,
-        .per_layer = per_layer,
-        .held = s->held,
-        .run = &s->run,
-        .ablation = mgk_head_importance_ablation(s->importance.heads),
-        .source = {.n_max = larger((size_t)s->run.tokens, key_tokens(s)),
-                   .count = s->layer_count * per_layer,
-                   .depth = s->depth,
-                   .dim = (size_t)config->head_dim,
-                   .kinds = s->kinds,
-                   .gaussian = gaussian,
-                   .components = s->run.cross ? 0
-                                 : shifted    ? 1
-                                              : (size_t)config->mixtures,
-                   .width = (size_t)config->dim,
-                   .mixtures = s->kinds ? (size_t)s->run.model->config.mixtures : 0,
-                   .model_dim = s->outputs ? (size_t)s->run.model->config.dim : 0,
-                   .importances = s->importance.wanted,
-                   .ahead = s->capacity,
-                   .causal = mgk_model_run_is_causal(&s->run),
-                   .cross = s->run.cross,
-                   .samples = s->run.index,
-                   .layers = s->layers,
-                   .format = options->double_precision ? MGK_FLOAT_F64 : MGK_FLOAT_F32,
-                   .device = device->accelerator && s->depth == 0 && !s->block ? device : NULL,
-                   .next = next_computed,
-                   .prepare = prepare_computed,
-                   .take = take_computed,
-                   .vectors = s->kinds ? give_vectors : NULL,
-                   .output = s->outputs ? give_output : NULL,
-                   .importance = s->importance.wanted ? give_importance : NULL,
-                   .mixture = gaussian ? give_mixture : NULL,
-                   .key_weight = s->run.cross ? NULL : give_key_weight,
-                   .projections = s->run.cross ? NULL : give_projections,
-                   .tokens = s->run.data && !s->run.cross ? give_tokens : NULL,
-                   .state = s},
-        .close = close_model};
+    *out = (mgk_source_input){.name = options->model,
+                              .training_step = s->run.model->step,
+                              .sample_count = (size_t)s->run.samples,
+                              .layer_count = s->layer_count,
+                              .head_count = (size_t)config->heads,
+                              .mixtures = (size_t)config->mixtures,
+                              .per_layer = s->selection.per_layer,
+                              .held = s->held,
+                              .run = &s->run,
+                              .ablation = mgk_head_importance_ablation(s->importance.heads),
+                              .source = source_of(s, options->double_precision),
+                              .close = close_model};
     memcpy(out->sha256, sha256, sizeof(sha256));
     return STATUS_OK;
 }

@@ -70,43 +70,64 @@ static size_t logit_capacity(const mgk_pass *pass)
     return pass->training || block >= rows ? rows : block > 0 ? block : 1;
 }
 
-static void plan_rest(mgk_pass *pass, plan *p)
+/* Tables of computed positions, and what relative ones need. */
+static void plan_positions(mgk_pass *pass, plan *p)
 {
     const mgk_config *config = &pass->model->config;
-    size_t rows = pass->capacity_rows, dim = (size_t)config->dim;
-    size_t sequences = pass->capacity_sequences, real = pass->model->device->real_size;
-    size_t trained = pass->training ? rows : 0;
-    bool lm = config->family == MGK_FAMILY_LM, classifies = !lm && config->classes > 0;
-    bool sinusoidal = config->positions == MGK_POSITIONS_SINUSOIDAL;
-    bool rotary = config->positions == MGK_POSITIONS_ROTARY;
-    size_t tokens = pass->capacity_tokens;
-    size_t pooled = classifies ? sequences : 0,
-           final = mgk_config_has_final_norm(config) ? rows : 0;
-    size_t biased = mgk_config_has_distances(config) ? (size_t)config->heads : 0;
-    size_t normed =
-        mgk_config_has_final_norm(config) || config->embedding_norm || config->memory > 0 ? rows
-                                                                                          : 0;
-    size_t shifted = pass->shifted ? (size_t)config->mixtures * pass->width : 0;
-    size_t hidden = (size_t)config->classifier;
-    size_t heard = config->sound.bands > 0 ? sequences * mgk_sound_rows((int)tokens) : 0;
-    add(p, &pass->positions, sinusoidal ? tokens : 0, (size_t)config->embedding, real);
+    const size_t rows = pass->capacity_rows, tokens = pass->capacity_tokens;
+    const size_t real = pass->model->device->real_size, head = (size_t)config->head_dim;
+    const bool sinusoidal = config->positions == MGK_POSITIONS_SINUSOIDAL;
+    const bool rotary = config->positions == MGK_POSITIONS_ROTARY;
+    const size_t biased = mgk_config_has_distances(config) ? (size_t)config->heads : 0;
     const size_t places = 2 * (size_t)config->relative;
+    add(p, &pass->positions, sinusoidal ? tokens : 0, (size_t)config->embedding, real);
     add(p, &pass->relative, places, 2 * pass->width, real);
     for (size_t side = 0; side < 2; side++)
         add(p, &pass->relative_sides[side], places > 0 ? rows : 0, (size_t)config->heads * places,
             real);
     add(p, &pass->relative_places, places > 0 ? 2 * tokens - 1 : 0, 1, sizeof(int32_t));
+    add(p, &pass->angles, rotary ? tokens : 0, head, real);
+    add(p, &pass->far_angles, mgk_pass_has_far(config) ? tokens : 0, head, real);
+    add(p, &pass->local_angles, rotary && config->local_base > 0 ? tokens : 0, head, real);
+    add(p, &pass->distances, biased, 2 * tokens - 1, real);
+    add(p, &pass->places, config->positions_skip_padding ? rows : 0, 1, sizeof(int32_t));
+}
+
+/* What a backward pass needs; `pooled` vectors go into the classifier. */
+static void plan_gradients(mgk_pass *pass, plan *p, size_t pooled)
+{
+    const mgk_config *config = &pass->model->config;
+    const size_t rows = pass->training ? pass->capacity_rows : 0, dim = (size_t)config->dim;
+    const size_t real = pass->model->device->real_size;
+    const size_t shifted = pass->shifted ? (size_t)config->mixtures * pass->width : 0;
+    add(p, &pass->dstream, rows, dim, real);
+    add(p, &pass->dbranch, rows, dim, real);
+    add(p, &pass->dother, rows, dim, real);
+    add(p, &pass->dqkv, rows, pass->qkv_width, real);
+    add(p, &pass->dkeys, rows, shifted, real);
+    add(p, &pass->dattended, rows, pass->width, real);
+    add(p, &pass->dhidden, rows, (size_t)config->hidden, real);
+    add(p, &pass->dpooled, pass->training ? pooled : 0, 4 * dim, real);
+}
+
+static void plan_rest(mgk_pass *pass, plan *p)
+{
+    const mgk_config *config = &pass->model->config;
+    const size_t rows = pass->capacity_rows, dim = (size_t)config->dim;
+    const size_t sequences = pass->capacity_sequences, real = pass->model->device->real_size;
+    const bool lm = config->family == MGK_FAMILY_LM, classifies = !lm && config->classes > 0;
+    const bool has_final = mgk_config_has_final_norm(config);
+    const size_t pooled = classifies ? sequences : 0;
+    const size_t normed = has_final || config->embedding_norm || config->memory > 0 ? rows : 0;
+    const size_t hidden = (size_t)config->classifier;
+    const size_t heard =
+        config->sound.bands > 0 ? sequences * mgk_sound_rows((int)pass->capacity_tokens) : 0;
+    plan_positions(pass, p);
     add(p, &pass->narrow, config->embedding != config->dim ? rows : 0, (size_t)config->embedding,
         real);
-    add(p, &pass->angles, rotary ? tokens : 0, (size_t)config->head_dim, real);
-    add(p, &pass->far_angles, mgk_pass_has_far(config) ? tokens : 0, (size_t)config->head_dim,
-        real);
-    add(p, &pass->local_angles, rotary && config->local_base > 0 ? tokens : 0,
-        (size_t)config->head_dim, real);
-    add(p, &pass->distances, biased, 2 * tokens - 1, real);
     add(p, &pass->embedded, rows, dim, real);
     add(p, &pass->branch, rows, dim, real);
-    add(p, &pass->final, final, dim, real);
+    add(p, &pass->final, has_final ? rows : 0, dim, real);
     add(p, &pass->mean, normed, 1, real);
     add(p, &pass->deviation, normed, 1, real);
     add(p, &pass->pooled, pooled, dim, real);
@@ -116,16 +137,8 @@ static void plan_rest(mgk_pass *pass, plan *p)
     pass->logit_capacity = logit_capacity(pass);
     add(p, &pass->logits, pass->logit_capacity, (size_t)(lm ? config->vocabulary : config->classes),
         real);
-    add(p, &pass->dstream, trained, dim, real);
-    add(p, &pass->dbranch, trained, dim, real);
-    add(p, &pass->dother, trained, dim, real);
-    add(p, &pass->dqkv, trained, pass->qkv_width, real);
-    add(p, &pass->dkeys, trained, shifted, real);
-    add(p, &pass->dattended, trained, pass->width, real);
-    add(p, &pass->dhidden, trained, (size_t)config->hidden, real);
-    add(p, &pass->dpooled, pass->training ? pooled : 0, 4 * dim, real);
+    plan_gradients(pass, p, pooled);
     add(p, &pass->ids, rows, 1, sizeof(int32_t));
-    add(p, &pass->places, config->positions_skip_padding ? rows : 0, 1, sizeof(int32_t));
     add(p, &pass->input, sequences, mgk_pass_input_size(config), real);
     add(p, &pass->convolved, heard, dim, real);
     add(p, &pass->lengths, sequences, 1, sizeof(int32_t));
