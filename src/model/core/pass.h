@@ -44,9 +44,8 @@ typedef struct mgk_observed {
 /*
  * Computes the attention matrices, or the scores, of `count` different heads of a sample of the
  * batch to out [count, N, keys], mgk_view_keys(&layer->view) of them; `heads` and out are on the
- * device. If these are all heads, and
- * samples are requested in order, this also computes the layer's output, and the pass does not
- * compute it again. Fails as the device does.
+ * device. If these are all heads, and samples are requested in order, this also computes the
+ * layer's output, and the pass does not compute it again. Fails as the device does.
  */
 mgk_status mgk_observed_matrices(mgk_observed *layer, mgk_matrix_content content, int sample,
                                  const int32_t *heads, int count, void *out);
