@@ -150,14 +150,20 @@ typedef struct mgk_source {
     void *state; /* first argument of the functions; owned by the creator of the source */
 } mgk_source;
 
+/* Sets the sizes of a prepared group. */
+static inline void mgk_group_set(mgk_group *group, size_t queries, size_t keys)
+{
+    group->queries = queries;
+    group->keys = keys;
+    group->n = queries > keys ? queries : keys;
+}
+
 /* Completes the sizes of a prepared group: of a source that is not `cross`, queries and keys are
  * its n; otherwise n is the larger of them. */
 static inline void mgk_group_settle(const mgk_source *source, mgk_group *group)
 {
-    if (!source->cross)
-        group->queries = group->keys = group->n;
-    else
-        group->n = group->queries > group->keys ? group->queries : group->keys;
+    const size_t n = group->n;
+    mgk_group_set(group, source->cross ? group->queries : n, source->cross ? group->keys : n);
 }
 
 /* The vectors of a head's projection. */

@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "run/arguments.h"
 #include "run/job.h"
+#include "run/part.h"
 #include "run/recognise.h"
 
 static mgk_status describe_file(const char *path, const mgk_job *job, cJSON *tree)
@@ -48,6 +49,7 @@ static mgk_status describe(const char *path, const mgk_job *job, bool json, char
     mgk_status status;
     cJSON *tree = NULL;
     CHECK(mgk_check_place("file", path));
+    CHECK(mgk_part_check(job->part));
     CHECK(mgk_check_place("place for the text", text));
     tree = cJSON_CreateObject();
     CHECK(mgk_describe_add(tree, "file", cJSON_CreateString(path)));

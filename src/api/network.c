@@ -12,6 +12,7 @@
 #include "run/arguments.h"
 #include "run/input.h"
 #include "run/job.h"
+#include "run/part.h"
 #include "run/target.h"
 
 struct mgk_network {

@@ -107,9 +107,7 @@ static mgk_status next_group(void *state, size_t most, mgk_group *group, bool *e
     *end = !mgk_selection_next(&s->selection, most, group);
     if (*end)
         return STATUS_OK;
-    group->queries = length_of(&s->queries, group->sample);
-    group->keys = length_of(&s->keys, group->sample);
-    group->n = group->queries > group->keys ? group->queries : group->keys;
+    mgk_group_set(group, length_of(&s->queries, group->sample), length_of(&s->keys, group->sample));
     return STATUS_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "base/numpy.h"
 #include "run/arguments.h"
+#include "run/part.h"
 #include "run/recognise.h"
 #include "store/foreign/integers.h"
 
@@ -30,18 +31,6 @@ const char *mgk_input_given(const mgk_input *input)
     return NULL;
 }
 
-mgk_status mgk_part_check(const char *part)
-{
-    static const char *const parts[] = {"text", "vision", "encoder", "decoder", "cross"};
-    for (size_t i = 0; part && i < sizeof(parts) / sizeof(parts[0]); i++)
-        if (strcmp(part, parts[i]) == 0)
-            return STATUS_OK;
-    return part ? mgk_fail(STATUS_USAGE,
-                           "`part` \"%.40s\": expected text, vision, encoder, decoder or cross",
-                           part)
-                : STATUS_OK;
-}
-
 static mgk_status check_target(const mgk_input *input, const char *part)
 {
     const bool targets = input->target || input->target_strings;
@@ -63,11 +52,6 @@ static mgk_status check_target(const mgk_input *input, const char *part)
     return input->target_strings
                ? mgk_check_names("targets", input->target_strings, input->string_count)
                : STATUS_OK;
-}
-
-bool mgk_part_decodes(const char *part)
-{
-    return part && (strcmp(part, "decoder") == 0 || strcmp(part, "cross") == 0);
 }
 
 mgk_input mgk_input_of_target(const mgk_input *input)

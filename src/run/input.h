@@ -13,12 +13,6 @@
  * part, a name is NULL, a number is negative. */
 mgk_status mgk_input_check(const mgk_input *input, const char *part);
 
-/* STATUS_USAGE: not the name of a part, see mgk_job; NULL is one. */
-mgk_status mgk_part_check(const char *part);
-
-/* Whether it is the decoder of an encoder-decoder model that the part's attention belongs to. */
-bool mgk_part_decodes(const char *part);
-
 /* What the decoder reads: the targets of an input as an input, with its other options. It points
  * into `input`. */
 mgk_input mgk_input_of_target(const mgk_input *input);

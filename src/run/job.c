@@ -6,7 +6,7 @@
 
 #include "model/core/model_hash.h"
 #include "model/formats/format.h"
-#include "run/input.h"
+#include "run/part.h"
 
 const mgk_job *mgk_job_or_default(const mgk_job *job)
 {

@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "run/input.h"
 #include "run/job.h"
+#include "run/part.h"
 #include "run/sentences.h"
 #include "run/target.h"
 

@@ -104,9 +104,7 @@ static mgk_status next_stored(void *state, size_t most, mgk_group *group, bool *
         return STATUS_OK;
     TRY(mgk_store_read_length(s->reader, (int32_t)group->sample, &queries));
     TRY(mgk_store_read_key_length(s->reader, (int32_t)group->sample, &keys));
-    group->queries = (size_t)queries;
-    group->keys = (size_t)keys;
-    group->n = group->queries > group->keys ? group->queries : group->keys;
+    mgk_group_set(group, (size_t)queries, (size_t)keys);
     return STATUS_OK;
 }
 
