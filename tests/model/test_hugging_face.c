@@ -61,6 +61,17 @@ static void test_file_in_folder(void **state)
     golden_check(file, NULL, expected);
 }
 
+/* Puts the weights of a model here, for another config.json. */
+static void copy_weights(const char *model)
+{
+    char path[512];
+    mgk_mapping weights;
+    snprintf(path, sizeof(path), "%s%s/model.safetensors", top, model);
+    assert_ok(mgk_map_file(path, &weights));
+    assert_ok(mgk_write_file("model.safetensors", true, weights.data, weights.size));
+    mgk_unmap_file(&weights);
+}
+
 /* A part's own configuration may lack what is usual; sizes of tensors tell which values it got. */
 static void test_usual_parts(void **state)
 {
@@ -80,12 +91,7 @@ static void test_usual_parts(void **state)
          "text", "expected [5,512]"},
         {"{\"model_type\": \"clip\"}", "text", "\"text_config\" is not an object"},
     };
-    char path[512];
-    mgk_mapping weights;
-    snprintf(path, sizeof(path), "%sclip/model.safetensors", top);
-    assert_ok(mgk_map_file(path, &weights));
-    assert_ok(mgk_write_file("model.safetensors", true, weights.data, weights.size));
-    mgk_unmap_file(&weights);
+    copy_weights("clip");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         mgk_model *model;
         const mgk_model_options options = {.part = cases[i].part};
@@ -172,12 +178,7 @@ static void assert_refused(const char *config, mgk_status expected, const char *
 static void test_refused(void **state)
 {
     (void)state;
-    char path[512];
-    mgk_mapping weights;
-    snprintf(path, sizeof(path), "%sgpt2/model.safetensors", top);
-    assert_ok(mgk_map_file(path, &weights));
-    assert_ok(mgk_write_file("model.safetensors", true, weights.data, weights.size));
-    mgk_unmap_file(&weights);
+    copy_weights("gpt2");
     assert_refused("{\"model_type\": \"gpt2\",", STATUS_FORMAT, "config.json: ");
     assert_refused("{\"model_type\": \"xlnet\"}", STATUS_UNSUPPORTED,
                    "config.json: model_type \"xlnet\" is not one of the ");
@@ -254,12 +255,7 @@ static void test_keys_named(void **state)
     };
 #undef MODEL
 #undef ROPE
-    char path[512];
-    mgk_mapping weights;
-    snprintf(path, sizeof(path), "%sgpt2/model.safetensors", top);
-    assert_ok(mgk_map_file(path, &weights));
-    assert_ok(mgk_write_file("model.safetensors", true, weights.data, weights.size));
-    mgk_unmap_file(&weights);
+    copy_weights("gpt2");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         assert_refused(cases[i][0], STATUS_FORMAT, cases[i][1]);
     unlink("config.json");

@@ -53,29 +53,25 @@ const mgk_tensor_row mgk_hugging_face_bart_rows[] = {
     {.ours = NULL},
 };
 
-/* An encoder or decoder: its names, and its keys of config.json. */
+/* An encoder or decoder, as keys of config.json and names of tensors call it. */
 struct side {
+    const char *name;
     mgk_tensor_names names;
     const char *tokens; /* the embedding that is its own */
-    const char *layers, *heads, *hidden;
 };
 
 static const struct side encoder = {
+    .name = "encoder",
     .names = {"encoder.layers.0.self_attn.q_proj.weight", "encoder.layers.",
               mgk_hugging_face_bart_rows, encoder_rows},
     .tokens = "encoder.embed_tokens.weight",
-    .layers = "encoder_layers",
-    .heads = "encoder_attention_heads",
-    .hidden = "encoder_ffn_dim",
 };
 
 static const struct side decoder = {
+    .name = "decoder",
     .names = {"decoder.layers.0.self_attn.q_proj.weight", "decoder.layers.",
               mgk_hugging_face_bart_rows, decoder_rows},
     .tokens = "decoder.embed_tokens.weight",
-    .layers = "decoder_layers",
-    .heads = "decoder_attention_heads",
-    .hidden = "decoder_ffn_dim",
 };
 
 static const struct family {
@@ -103,28 +99,38 @@ static const struct family *family_of(const mgk_checkpoint *checkpoint)
     return &families[0];
 }
 
-static mgk_status configure_side(const mgk_checkpoint *checkpoint, const struct side *side,
-                                 mgk_config *config)
+mgk_status mgk_hugging_face_bart_side(const mgk_checkpoint *checkpoint, const char *side,
+                                      mgk_config *config)
 {
-    const struct family *family = family_of(checkpoint);
+    char layers[32], heads[32], hidden[32];
     bool scaled;
+    snprintf(layers, sizeof(layers), "%.10s_layers", side);
+    snprintf(heads, sizeof(heads), "%.10s_attention_heads", side);
+    snprintf(hidden, sizeof(hidden), "%.10s_ffn_dim", side);
     strcpy(config->attention, "softmax");
     config->mixtures = 1;
     config->dropout = 0;
     config->attention_bias = true;
     config->positions = MGK_POSITIONS_LEARNED;
-    config->pre_norm = family->pre_norm;
-    config->embedding_norm = family->embedding_norm;
     TRY(mgk_checkpoint_needed(checkpoint, "vocab_size", &config->vocabulary));
-    TRY(mgk_checkpoint_needed(checkpoint, side->layers, &config->layers));
-    TRY(mgk_checkpoint_needed(checkpoint, side->hidden, &config->hidden));
-    TRY(mgk_hugging_face_heads(checkpoint, side->heads, "d_model", config));
-    TRY(mgk_checkpoint_integer(checkpoint, "max_position_embeddings", 1024, &config->length));
+    TRY(mgk_checkpoint_needed(checkpoint, layers, &config->layers));
+    TRY(mgk_checkpoint_needed(checkpoint, hidden, &config->hidden));
+    TRY(mgk_hugging_face_heads(checkpoint, heads, "d_model", config));
     TRY(mgk_hugging_face_activation(checkpoint, "activation_function", "gelu",
                                     &config->activation));
     TRY(mgk_checkpoint_flag(checkpoint, "scale_embedding", false, &scaled));
     config->embedding_scale = scaled ? sqrt(config->dim) : 1;
     return mgk_hugging_face_padding(checkpoint, config);
+}
+
+static mgk_status configure_side(const mgk_checkpoint *checkpoint, const struct side *side,
+                                 mgk_config *config)
+{
+    const struct family *family = family_of(checkpoint);
+    TRY(mgk_hugging_face_bart_side(checkpoint, side->name, config));
+    config->pre_norm = family->pre_norm;
+    config->embedding_norm = family->embedding_norm;
+    return mgk_checkpoint_integer(checkpoint, "max_position_embeddings", 1024, &config->length);
 }
 
 static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,

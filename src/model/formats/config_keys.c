@@ -10,16 +10,21 @@ enum { KEY = 64, TEXT = 512, DEPTH = 4 };
 static const struct {
     const char *ours, *theirs; /* a field, and the keys that set it */
 } rows[] = {
-    {"layers", "num_hidden_layers|n_layer|n_layers|num_layers|encoder_layers"},
+    {"layers", "num_hidden_layers|n_layer|n_layers|num_layers|encoder_layers|"
+               "decoder_layers|num_decoder_layers"},
     {"layer_groups", "num_hidden_groups"},
-    {"heads", "num_attention_heads|n_head|n_heads|num_heads|encoder_attention_heads"},
+    {"heads", "num_attention_heads|n_head|n_heads|num_heads|encoder_attention_heads|"
+              "decoder_attention_heads"},
     {"key_heads", "num_key_value_heads|num_kv_heads"},
     {"dim", "hidden_size|n_embd|n_embed|d_model|dim"},
     {"embedding", "embedding_size|word_embed_proj_dim"},
     {"head_dim", "head_dim|d_kv"},
-    {"hidden", "intermediate_size|n_inner|ffn_dim|d_ff|hidden_dim|encoder_ffn_dim"},
-    {"length", "max_position_embeddings|n_positions|max_source_positions"},
-    {"vocabulary", "vocab_size"},
+    {"hidden", "intermediate_size|n_inner|ffn_dim|d_ff|hidden_dim|encoder_ffn_dim|"
+               "decoder_ffn_dim"},
+    {"length", "max_position_embeddings|n_positions|max_source_positions|"
+               "max_target_positions"},
+    {"vocabulary", "vocab_size|decoder_vocab_size"},
+    {"start", "decoder_start_token_id"},
     {"norm_epsilon", "rms_norm_eps|layer_norm_eps|layer_norm_epsilon|norm_epsilon|norm_eps"},
     {"attention_cap", "attn_logit_softcapping"},
     {"logit_cap", "final_logit_softcapping"},

@@ -59,6 +59,11 @@ mgk_status mgk_hugging_face_decoder_output(const mgk_checkpoint *checkpoint, con
 /* Sets the id before the target's tokens: "decoder_start_token_id", or `usual`. */
 mgk_status mgk_hugging_face_start(const mgk_checkpoint *checkpoint, int usual, mgk_config *config);
 
+/* Sets what config.json says of a side, "encoder" or "decoder", of bart, its relatives and whisper:
+ * vocabulary, layers, heads, sizes, activation, scale and padding; positions are learned. */
+mgk_status mgk_hugging_face_bart_side(const mgk_checkpoint *checkpoint, const char *side,
+                                      mgk_config *config);
+
 /* The tensors of layers of bart and its relatives. */
 extern const mgk_tensor_row mgk_hugging_face_bart_rows[];
 

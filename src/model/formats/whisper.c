@@ -5,7 +5,6 @@
  * preprocessor_config.json says how frames are made. The decoder of words has learned positions and
  * the same layers.
  */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -113,28 +112,14 @@ static mgk_status configure_decoder(const mgk_checkpoint *checkpoint,
                                     const mgk_model_options *options, mgk_config *config)
 {
     enum { START = 50257 }; /* "<|startoftranscript|>" of the English models */
-    bool scaled;
     (void)options;
     mgk_config_defaults(MGK_FAMILY_LM, config);
-    strcpy(config->attention, "softmax");
-    config->mixtures = 1;
-    config->dropout = 0;
-    config->attention_bias = true;
-    config->pre_norm = true;
-    config->positions = MGK_POSITIONS_LEARNED;
-    config->output_bias = false;
     TRY(mgk_hugging_face_causal(checkpoint));
-    TRY(mgk_checkpoint_needed(checkpoint, "vocab_size", &config->vocabulary));
-    TRY(mgk_checkpoint_needed(checkpoint, "decoder_layers", &config->layers));
-    TRY(mgk_checkpoint_needed(checkpoint, "decoder_ffn_dim", &config->hidden));
-    TRY(mgk_hugging_face_heads(checkpoint, "decoder_attention_heads", "d_model", config));
-    TRY(mgk_hugging_face_activation(checkpoint, "activation_function", "gelu",
-                                    &config->activation));
+    TRY(mgk_hugging_face_bart_side(checkpoint, "decoder", config));
     TRY(mgk_checkpoint_integer(checkpoint, "max_target_positions", 448, &config->length));
-    TRY(mgk_checkpoint_flag(checkpoint, "scale_embedding", false, &scaled));
-    config->embedding_scale = scaled ? sqrt(config->dim) : 1;
+    config->pre_norm = true;
+    config->output_bias = false;
     config->memory = config->dim;
-    TRY(mgk_hugging_face_padding(checkpoint, config));
     TRY(mgk_hugging_face_start(checkpoint, START, config));
     return mgk_hugging_face_decoder_output(checkpoint, output, config);
 }
