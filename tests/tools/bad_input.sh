@@ -37,6 +37,7 @@ dump="--text text.txt --samples 2 --quiet --threads 1 -o out.h5"
 # Models.
 refuse 1 "none.safetensors: No such file" mgk-dump none.safetensors $dump
 refuse 1 "No such file" mgk-info none.safetensors
+refuse 2 "part \"croos\": expected text" mgk-info none.safetensors --part croos
 refuse 1 "nowhere/none.safetensors: No such file" mgk-dump nowhere/none.safetensors $dump
 refuse 1 "owner/model-2.5: no such file or folder; models are not downloaded by name" mgk-dump owner/model-2.5 $dump
 mkdir nothing
