@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The registry of attention kinds. A kind is one file of kernels/attention/ and one row in
- * attention.c: how its keys are made, its scores (written with a device's operations, so a kind
- * runs on every device), and their cost.
+ * The registry of attention kinds. A kind is a constant in a file of kernels/attention/ and a row
+ * in attention.c. It declares its settings, its parameters, the numbers that it needs of each token
+ * besides queries, keys and values, and which keys a query sees. Output, gradients and matrix are
+ * its methods: those of a primitive (kernels/attention/primitives.h), or its own, made of several
+ * primitives. All are written with a device's operations, so a kind runs on every device that has
+ * these operations.
  */
 #ifndef MGK_KERNELS_ATTENTION_H
 #define MGK_KERNELS_ATTENTION_H
 
+#include "kernels/attention/pattern.h"
+#include "kernels/attention/settings.h"
 #include "kernels/backend.h"
 
 /* How the M keys of a position are made from its token vector x_j. */
@@ -31,8 +36,57 @@ typedef enum mgk_projection {
     MGK_PROJECTIONS
 } mgk_projection;
 
-/* Parameters of one layer's attention, besides queries, keys and values. */
+/* The sizes that determine the parameters, the memory and the cost of a layer's attention. */
+typedef struct mgk_attention_size {
+    int heads, tokens, dim, mixtures; /* H, N, D, M */
+    int width;                        /* C, numbers of a token in the model */
+    int length;                       /* positions of the model, at least N */
+    int layer, layers;                /* this one, from 0, and L */
+    bool causal;
+    const mgk_attention_settings *settings; /* resolved */
+    mgk_score_terms terms;                  /* `bias` not NULL: there is one */
+} mgk_attention_size;
+
+/* The initial values of a parameter. */
+typedef enum mgk_initial {
+    MGK_INITIAL_NORMAL,   /* normal with standard deviation `value` */
+    MGK_INITIAL_PAIR,     /* normal, larger in some columns, see parameters.c */
+    MGK_INITIAL_CONSTANT, /* `value` */
+    /* Rows of random features in groups of D orthogonal ones with the lengths of normal vectors,
+     * anew in each head; or independent normal ones. */
+    MGK_INITIAL_ORTHOGONAL
+} mgk_initial;
+
+enum { MGK_KIND_PARAMETERS = 8, MGK_PARAMETER_AXES = 3 };
+
+/* A parameter that a kind has in each of its layers. */
+typedef struct mgk_kind_parameter {
+    const char *name; /* "landmark": the tensor "layers.0.attention.landmark" */
+    int axes;
+    size_t shape[MGK_PARAMETER_AXES];
+    mgk_initial initial;
+    double value;
+    bool drawn; /* random numbers that are not trained, such as those of random features */
+} mgk_kind_parameter;
+
+/* Memory of a layer's attention on the device, in reals. */
+typedef struct mgk_kind_memory {
+    size_t kept;    /* from `prepare` to `backward`, and as long as its matrix is asked for */
+    size_t scratch; /* during one call */
+} mgk_kind_memory;
+
+typedef struct mgk_attention_kind mgk_attention_kind;
+
+/* What a layer's attention has besides queries, keys and values. */
 typedef struct mgk_attention_layer {
+    const mgk_attention_kind *kind;
+    mgk_attention_size size;                     /* N: of the view */
+    const void *parameters[MGK_KIND_PARAMETERS]; /* on the device, in the kind's order */
+    const mgk_pattern *pattern;                  /* of kinds that have one */
+    void *kept, *scratch;                        /* see mgk_kind_memory; NULL: 0 reals */
+    const void *below; /* `kept` of the layer below, of kinds that read it; NULL: there is none.
+                          Where layers share their memory, it is `kept`. */
+
     double scale;                      /* softmax: of q·k; 0: 1/√D */
     mgk_score_terms terms;             /* softmax. Layers with terms have no gradients */
     double variance[MGK_MAX_MIXTURES]; /* σ_r² of Gaussian scores */
@@ -43,27 +97,34 @@ typedef struct mgk_attention_layer {
     mgk_prior_view prior; /* values NULL: none (M = 1 kinds, hard-E) */
 } mgk_attention_layer;
 
-/* The sizes that determine a cost. */
-typedef struct mgk_attention_size {
-    int heads, tokens, dim, mixtures; /* H, N, D, M */
-    bool causal;
-    mgk_score_terms terms; /* `bias` not NULL: there is one */
-} mgk_attention_size;
+/* Where the gradients of a layer's attention go. */
+typedef struct mgk_layer_gradient {
+    mgk_attention_gradient view;
+    void *parameters[MGK_KIND_PARAMETERS]; /* += ; those that are drawn have none */
+    void *below; /* of `below`, with its layout, += ; NULL: there is none */
+    void *kept;  /* of this layer's `kept`, from the layer above; NULL: there is none */
+} mgk_layer_gradient;
 
-typedef struct mgk_attention_kind {
-    const char *name;  /* "mgk" */
-    const char *score; /* a_ij before normalisation, for people */
-    mgk_key_design keys;
-    bool mixture;  /* M may exceed 1; there are priors */
-    bool gaussian; /* there are variances, and hard-E is possible */
-    bool terms;    /* scores may have a scale and mgk_score_terms */
-
-    /* See the operations of the same purpose in backend.h, such as mixture_attention. */
+/*
+ * What a kind computes. Queries, keys and values are those of the view. Each function may assume
+ * that `prepare` was called with the same view and layer.
+ */
+typedef struct mgk_attention_methods {
+    const char *primitives; /* "tile", "features", "factors", "mixing", "assignment": what the kind
+                               is made of, for people */
+    /* NULL, or the name of what the device lacks for the kind. */
+    const char *(*lacks)(const mgk_device *);
+    mgk_kind_memory (*memory)(const mgk_attention_size *, int samples, bool training);
+    /* Fills layer->kept with what output and matrix have in common; NULL: nothing. */
+    mgk_status (*prepare)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *);
+    /* output [B, N, H, D], tokens output_stride apart, 0 for padding. */
     mgk_status (*forward)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,
-                          void *output, size_t output_stride, void *statistic);
+                          void *output, size_t output_stride);
+    /* Takes the output of `forward`. NULL: no gradients. */
     mgk_status (*backward)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,
                            const void *output, const void *doutput, size_t output_stride,
-                           const void *statistic, const mgk_attention_gradient *);
+                           const mgk_layer_gradient *);
+    /* See mixture_matrix in backend.h. NULL: no N × N matrix exists. */
     mgk_status (*matrix)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,
                          mgk_matrix_content, int sample, const int32_t *heads, int count,
                          void *matrix);
@@ -80,12 +141,44 @@ typedef struct mgk_attention_kind {
     /* Soft-E: computes new priors of the layer; NULL for kinds without priors. */
     mgk_status (*update_prior)(mgk_device *, const mgk_attention_view *,
                                const mgk_attention_layer *, void *prior);
+} mgk_attention_methods;
+
+struct mgk_attention_kind {
+    const char *name;                /* "mgk" */
+    const char *score;               /* a_ij before normalisation, for people */
+    const char *rank_bound;          /* the largest rank of a matrix, for people: "N", "features" */
+    const char *no_matrix;           /* why there is none of N × N; NULL: there is one */
+    mgk_attention_settings defaults; /* not 0: the kind has the setting */
+    mgk_key_design keys;
+    bool mixture;      /* M may exceed 1; there are priors */
+    bool gaussian;     /* there are variances, and hard-E is possible */
+    bool terms;        /* scores may have a scale and mgk_score_terms */
+    bool not_causal;   /* there is no causal form */
+    bool causal_only;  /* there is no other form */
+    bool unnormalized; /* rows do not sum to 1 */
+    bool reads_below;  /* `below` of mgk_attention_layer */
+    const mgk_attention_methods *methods;
+
+    /* What the methods of a primitive ask the kind for: the scores of tiles, the feature maps. */
+    mgk_mixture (*tile)(const mgk_attention_view *, const mgk_attention_layer *);
+    mgk_linear (*features)(const mgk_attention_view *, const mgk_attention_layer *);
+
+    /* Keys that a query sees, but for a causal mask and padding; NULL: all. */
+    void (*pattern)(const mgk_attention_size *, int head, int query, mgk_pattern_row *);
+    bool pattern_of_head, pattern_of_layer; /* heads, or layers, have different ones */
+
+    /* Writes the kind's parameters and returns their number; NULL: it has none. */
+    int (*parameters)(const mgk_attention_size *, mgk_kind_parameter out[MGK_KIND_PARAMETERS]);
+    /* So many further numbers of each token, maps of x as queries are; NULL: none. */
+    int (*extra)(const mgk_attention_size *);
+    /* STATUS_USAGE: the kind cannot have these sizes and settings; NULL: it has any. */
+    mgk_status (*check)(const mgk_attention_size *);
     /*
      * Floating-point operations of one sample's forward pass from queries, keys and values to the
      * output, all heads; a multiply-add counts as two, an exponential as one.
      */
     double (*flops)(const mgk_attention_size *);
-} mgk_attention_kind;
+};
 
 /* The kind with this name, or NULL. */
 const mgk_attention_kind *mgk_attention_find(const char *name);

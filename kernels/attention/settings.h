@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* The settings of attention kinds: numbers and words that options, configurations and kinds share.
+ */
+#ifndef MGK_KERNELS_ATTENTION_SETTINGS_H
+#define MGK_KERNELS_ATTENTION_SETTINGS_H
+
+#include <stddef.h>
+
+/* Words of `feature_map`, in this order. */
+typedef enum mgk_feature_choice {
+    MGK_FEATURES_NONE, /* "none": the default, or a kind without the setting */
+    MGK_FEATURES_POSITIVE,
+    MGK_FEATURES_TRIGONOMETRIC,
+    MGK_FEATURES_RELU,
+    MGK_FEATURES_SIGMOID,
+    MGK_FEATURES_EXP,
+    MGK_FEATURES_ABS,
+    MGK_FEATURES_GELU,
+    MGK_FEATURES_COS,
+    MGK_FEATURES_TANH,
+    MGK_FEATURES_IDENTITY
+} mgk_feature_choice;
+
+/* Words of `feature_draw`: how random features are drawn. */
+typedef enum mgk_feature_draw {
+    MGK_DRAW_NONE, /* "none": as above */
+    MGK_DRAW_ORTHOGONAL,
+    MGK_DRAW_IID
+} mgk_feature_draw;
+
+/*
+ * Each setting means the same in all kinds. 0: the kind's default. A kind has the settings whose
+ * default in its row is not 0.
+ */
+typedef struct mgk_attention_settings {
+    int window;       /* keys at a distance of at most so many, times the dilation */
+    int dilation;     /* only every so many-th key of the window */
+    int block;        /* tokens of a block, or a stride */
+    int global;       /* so many first tokens, or blocks, see all tokens and are seen by all */
+    int random;       /* random keys of a query, or blocks of a block */
+    int features;     /* random features, or the degree of other ones */
+    int landmarks;    /* vectors that stand for all tokens */
+    int projection;   /* rows of a map from N tokens to fewer, or the rank of a product */
+    int clusters;     /* of tokens */
+    int hashes;       /* rounds of hashing, or bits of a hash */
+    int kernel;       /* tokens of a convolution, or of a pooling */
+    int feature_map;  /* an mgk_feature_choice */
+    int feature_draw; /* an mgk_feature_draw */
+} mgk_attention_settings;
+
+/* The settings as a table. */
+typedef struct mgk_attention_setting {
+    const char *name; /* as the option and the field; NULL ends the table */
+    size_t offset;
+    int most;                 /* the largest value */
+    const char *const *words; /* NULL-terminated, of a choice; NULL: a number */
+} mgk_attention_setting;
+
+extern const mgk_attention_setting mgk_attention_setting_rows[];
+
+int mgk_attention_setting_get(const mgk_attention_settings *settings,
+                              const mgk_attention_setting *row);
+void mgk_attention_setting_put(mgk_attention_settings *settings, const mgk_attention_setting *row,
+                               int value);
+
+#endif
