@@ -95,9 +95,10 @@ static void describe_score(const mgk_model *model, char *text, size_t size)
         snprintf(bias, sizeof(bias), " + slope_h (j - i)");
     else if (config->buckets > 0)
         snprintf(bias, sizeof(bias), " + bias_h(j - i)");
-    snprintf(text, size, "%s", model->kind->score);
-    if (!model->kind->terms || (config->attention_scale == 0 && config->attention_cap == 0 &&
-                                config->relative == 0 && !*bias))
+    snprintf(text, size, "%s", mgk_model_kind(model, 0)->score);
+    if (!mgk_model_kind(model, 0)->terms ||
+        (config->attention_scale == 0 && config->attention_cap == 0 && config->relative == 0 &&
+         !*bias))
         return;
     if (config->attention_scale > 0)
         snprintf(dot, sizeof(dot), "%.6g %s", config->attention_scale, product);

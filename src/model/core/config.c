@@ -334,6 +334,12 @@ static mgk_status check_embedding(const mgk_config *config)
     return STATUS_OK;
 }
 
+const mgk_attention_kind *mgk_config_kind(const mgk_config *config, int layer)
+{
+    (void)layer;
+    return mgk_attention_find(config->attention);
+}
+
 bool mgk_config_is_local(const mgk_config *config, int layer)
 {
     return config->local[layer / 8] >> layer % 8 & 1;

@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "kernels/attention.h"
 
-#define MGK_NAME_SIZE 16 /* bytes of a kind or task name, its terminator included */
+#define MGK_NAME_SIZE 24 /* bytes of a kind or task name, its terminator included */
 
 typedef enum mgk_family {
     MGK_FAMILY_ENCODER, /* "encoder": bidirectional, mean pooling, classifier */
@@ -93,7 +93,9 @@ enum { MGK_MAX_CUTOFFS = 8, MGK_MAX_LAYERS = 4096, MGK_MAX_FREQUENCIES = 128 };
 typedef struct mgk_config {
     mgk_family family;
     char attention[MGK_NAME_SIZE]; /* kind: "softmax", "mgk", ...; not checked here */
-    char task[MGK_NAME_SIZE];      /* trained for: "lm", "listops", ... */
+    mgk_attention_settings settings;
+    int pattern_seed;
+    char task[MGK_NAME_SIZE]; /* trained for: "lm", "listops", ... */
 
     int layers;     /* L, 1 to MGK_MAX_LAYERS */
     int heads;      /* H, 1 to 4096 */
@@ -223,6 +225,9 @@ void mgk_config_defaults(mgk_family family, mgk_config *config);
  * * M fits an int.
  */
 mgk_status mgk_config_resolve(mgk_config *config);
+
+/* The kind of a layer's attention; NULL: it is not known. */
+const mgk_attention_kind *mgk_config_kind(const mgk_config *config, int layer);
 
 /* Whether layer `layer` is local: it has the window, and local_base. */
 bool mgk_config_is_local(const mgk_config *config, int layer);
