@@ -6,8 +6,11 @@
 #include "kernels/attention/kinds.h"
 
 static const mgk_attention_kind *const registry[] = {
-    &mgk_attention_softmax, &mgk_attention_mgk, &mgk_attention_smgk,
-    &mgk_attention_linear,  &mgk_attention_mlk, &mgk_attention_smlk,
+    &mgk_attention_softmax, &mgk_attention_mgk,     &mgk_attention_smgk,
+    &mgk_attention_linear,  &mgk_attention_mlk,     &mgk_attention_smlk,
+    &mgk_attention_band,    &mgk_attention_dilated, &mgk_attention_strided,
+    &mgk_attention_fixed,   &mgk_attention_random,  &mgk_attention_block,
+    &mgk_attention_global,  &mgk_attention_bigbird, &mgk_attention_multi_scale,
 };
 
 const mgk_attention_kind *mgk_attention_row(size_t index)
@@ -22,6 +25,28 @@ const mgk_attention_kind *mgk_attention_find(const char *name)
         if (strcmp(kind->name, name) == 0)
             return kind;
     return NULL;
+}
+
+/* A kind and sizes, for mgk_pattern_build. */
+typedef struct pattern_context {
+    const mgk_attention_kind *kind;
+    const mgk_attention_size *size;
+} pattern_context;
+
+static void add_row(const void *context, int head, int query, mgk_pattern_row *row)
+{
+    const pattern_context *c = context;
+    c->kind->pattern(c->size, head, query, row);
+}
+
+mgk_status mgk_attention_pattern(const mgk_attention_kind *kind, const mgk_attention_size *size,
+                                 mgk_pattern *out)
+{
+    const mgk_pattern_shape shape = {.heads = kind->pattern_of_head ? size->heads : 1,
+                                     .tokens = size->tokens,
+                                     .causal = size->causal};
+    const pattern_context context = {kind, size};
+    return mgk_pattern_build(&shape, add_row, &context, out);
 }
 
 bool mgk_attention_runs_on(const mgk_attention_kind *kind, const mgk_device *device)

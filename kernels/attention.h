@@ -149,14 +149,17 @@ struct mgk_attention_kind {
     const char *no_matrix;           /* why there is none of N × N; NULL: there is one */
     mgk_attention_settings defaults; /* not 0: the kind has the setting */
     mgk_key_design keys;
-    bool mixture;      /* M may exceed 1; there are priors */
-    bool gaussian;     /* there are variances, and hard-E is possible */
-    bool terms;        /* scores may have a scale and mgk_score_terms */
-    bool not_causal;   /* there is no causal form */
-    bool causal_only;  /* there is no other form */
-    bool unnormalized; /* rows do not sum to 1 */
-    bool reads_below;  /* `below` of mgk_attention_layer */
-    bool on_cuda;      /* the CUDA backend has its operations */
+    bool mixture;        /* M may exceed 1; there are priors */
+    bool gaussian;       /* there are variances, and hard-E is possible */
+    bool terms;          /* scores may have a scale and mgk_score_terms */
+    bool not_causal;     /* there is no causal form */
+    bool causal_only;    /* there is no other form */
+    bool unnormalized;   /* rows do not sum to 1 */
+    bool may_be_blank;   /* a query may see no key at all; its row is 0 */
+    bool signed_entries; /* entries may be negative */
+    bool own_values;     /* some rows weigh other values than those of the view */
+    bool reads_below;    /* `below` of mgk_attention_layer */
+    bool on_cuda;        /* the CUDA backend has its operations */
     const mgk_attention_methods *methods;
 
     /* What the methods of a primitive ask the kind for: the scores of tiles, the feature maps. */
@@ -177,7 +180,7 @@ struct mgk_attention_kind {
      * Floating-point operations of one sample's forward pass from queries, keys and values to the
      * output, all heads; a multiply-add counts as two, an exponential as one.
      */
-    double (*flops)(const mgk_attention_size *);
+    double (*flops)(const mgk_attention_kind *, const mgk_attention_size *);
 };
 
 /* The kind with this name, or NULL. */
@@ -188,6 +191,13 @@ bool mgk_attention_runs_on(const mgk_attention_kind *kind, const mgk_device *dev
 
 /* Row number `index` of the registry, NULL past its end. */
 const mgk_attention_kind *mgk_attention_row(size_t index);
+
+/*
+ * The pattern of a kind that has one, for a layer of `size` whose view has size->tokens tokens.
+ * Release with mgk_pattern_release. Fails as mgk_pattern_build does.
+ */
+mgk_status mgk_attention_pattern(const mgk_attention_kind *kind, const mgk_attention_size *size,
+                                 mgk_pattern *out);
 
 /* Pairs (i, j) where query i sees key j: N², or N (N + 1) / 2 when causal, less those outside a
  * window. */

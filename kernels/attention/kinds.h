@@ -11,5 +11,14 @@ extern const mgk_attention_kind mgk_attention_smgk;
 extern const mgk_attention_kind mgk_attention_linear;
 extern const mgk_attention_kind mgk_attention_mlk;
 extern const mgk_attention_kind mgk_attention_smlk;
+extern const mgk_attention_kind mgk_attention_band;
+extern const mgk_attention_kind mgk_attention_dilated;
+extern const mgk_attention_kind mgk_attention_strided;
+extern const mgk_attention_kind mgk_attention_fixed;
+extern const mgk_attention_kind mgk_attention_random;
+extern const mgk_attention_kind mgk_attention_block;
+extern const mgk_attention_kind mgk_attention_global;
+extern const mgk_attention_kind mgk_attention_bigbird;
+extern const mgk_attention_kind mgk_attention_multi_scale;
 
 #endif

@@ -20,8 +20,9 @@ static mgk_linear features(const mgk_attention_view *view, const mgk_attention_l
  * Per token: the features of the query and of M keys (two operations per element) and their
  * weighted sum, the update of Σ f vᵀ and Σ f, and the query's product with both.
  */
-static double flops(const mgk_attention_size *size)
+static double flops(const mgk_attention_kind *kind, const mgk_attention_size *size)
 {
+    (void)kind;
     double dim = size->dim, mixtures = size->mixtures;
     double mapped = 2 * dim * (1 + mixtures) + (mixtures > 1 ? 2 * dim * mixtures : 0);
     return (double)size->heads * size->tokens * (mapped + 4 * dim * dim + 4 * dim);

@@ -21,8 +21,9 @@ static mgk_mixture tile(const mgk_attention_view *view, const mgk_attention_laye
  * Softmax with M dot products per pair (each with its bias, maximum, difference, exponential and
  * sum) and the squared norm of each key; the value is weighted once.
  */
-static double flops(const mgk_attention_size *size)
+static double flops(const mgk_attention_kind *kind, const mgk_attention_size *size)
 {
+    (void)kind;
     double mixtures = size->mixtures, dim = size->dim;
     return size->heads * (mgk_attention_pairs(size) * (mixtures * (2 * dim + 6) + 2 * dim) +
                           size->tokens * (mixtures * (2 * dim + 2) + dim));

@@ -15,4 +15,7 @@ extern const mgk_attention_methods mgk_feature_methods;         /* of kinds with
 extern const mgk_attention_methods mgk_mixture_methods;         /* tile, with priors */
 extern const mgk_attention_methods mgk_feature_mixture_methods; /* features, with priors */
 
+/* Operations of a softmax over the pairs of a kind's pattern, all heads. */
+double mgk_tile_flops(const mgk_attention_kind *kind, const mgk_attention_size *size);
+
 #endif

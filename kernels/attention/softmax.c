@@ -19,8 +19,9 @@ static mgk_mixture tile(const mgk_attention_view *view, const mgk_attention_laye
  * value. A bias is one more sum; a cap is two scales and a tanh, of an exponential, two sums and a
  * division.
  */
-static double flops(const mgk_attention_size *size)
+static double flops(const mgk_attention_kind *kind, const mgk_attention_size *size)
 {
+    (void)kind;
     double terms = (size->terms.bias ? 1 : 0) + (size->terms.cap > 0 ? 6 : 0);
     return size->heads * (mgk_attention_pairs(size) * (4.0 * size->dim + 5 + terms) +
                           (double)size->tokens * size->dim);

@@ -3,6 +3,8 @@
  * The tile primitive: a softmax over the keys that a query sees. A kind gives the logits by its
  * function `tile`; `kept` is the statistic of each row.
  */
+#include <string.h>
+
 #include "kernels/attention/primitives.h"
 
 static mgk_mixture scores(const mgk_attention_view *view, const mgk_attention_layer *layer)
@@ -66,3 +68,16 @@ static mgk_status update_prior(mgk_device *device, const mgk_attention_view *vie
 
 const mgk_attention_methods mgk_tile_methods = {TILE};
 const mgk_attention_methods mgk_mixture_methods = {TILE, .update_prior = update_prior};
+
+double mgk_tile_flops(const mgk_attention_kind *kind, const mgk_attention_size *size)
+{
+    const double row = (double)size->heads * size->tokens * size->dim;
+    double pairs = 0;
+    mgk_pattern pattern;
+    if (mgk_attention_pattern(kind, size, &pattern) != STATUS_OK)
+        return 0; /* without memory for its pattern a model cannot run either */
+    for (int head = 0; head < size->heads; head++)
+        pairs += mgk_pattern_pairs(&pattern, head);
+    mgk_pattern_release(&pattern);
+    return pairs * (4.0 * size->dim + 5) + row;
+}

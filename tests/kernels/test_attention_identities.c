@@ -198,10 +198,10 @@ static void costs_are_counted(void **state)
     const mgk_attention_kind *softmax = mgk_attention_find("softmax");
     const mgk_attention_kind *mgk = mgk_attention_find("mgk"), *smgk = mgk_attention_find("smgk");
     assert_true(mgk_attention_pairs(&size) == 6);
-    assert_true(softmax->flops(&single) == 2 * (6 * (4 * 4 + 5) + 3 * 4));
-    assert_true(mgk->flops(&size) ==
+    assert_true(softmax->flops(softmax, &single) == 2 * (6 * (4 * 4 + 5) + 3 * 4));
+    assert_true(mgk->flops(mgk, &size) ==
                 2 * (6 * (2 * (2 * 4 + 6) + 2 * 4) + 3 * (2 * (2 * 4 + 2) + 4)));
-    assert_true(smgk->flops(&size) == mgk->flops(&size));
+    assert_true(smgk->flops(smgk, &size) == mgk->flops(mgk, &size));
 }
 
 int main(void)

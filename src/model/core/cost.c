@@ -90,7 +90,7 @@ static double attention(const mgk_config *config, int tokens)
             .window = mgk_config_is_local(config, layer) ? config->window : 0,
         };
         const mgk_score_terms whole = {.cap = size.terms.cap, .bias = size.terms.bias};
-        flops += kind->flops(&size);
+        flops += kind->flops(kind, &size);
         if (kind->keys == MGK_KEYS_SHIFTED)
             flops += config->mixtures * width * tokens;
         size.terms = whole;
@@ -99,7 +99,7 @@ static double attention(const mgk_config *config, int tokens)
             continue;
         size.causal = false; /* every query sees the whole memory */
         size.terms = (mgk_score_terms){0};
-        flops += kind->flops(&size);
+        flops += kind->flops(kind, &size);
     }
     return flops;
 }

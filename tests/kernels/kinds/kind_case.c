@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+#include "kind_case.h"
+
+#include <string.h>
+
+/* One layer on the device. */
+typedef struct device_layer {
+    mgk_attention_view view;
+    mgk_attention_layer layer;
+    mgk_pattern pattern;
+    void *input[KIND_INPUTS], *output;
+} device_layer;
+
+/* Small numbers for the settings that the kind has, all different where that can matter. */
+static mgk_attention_settings small_settings(const kind_shape *shape)
+{
+    static const mgk_attention_settings small = {.window = 3,
+                                                 .dilation = 2,
+                                                 .block = 4,
+                                                 .global = 2,
+                                                 .random = 2,
+                                                 .features = 6,
+                                                 .landmarks = 4,
+                                                 .projection = 5,
+                                                 .clusters = 3,
+                                                 .hashes = 2,
+                                                 .kernel = 3};
+    mgk_attention_settings out = shape->settings;
+    for (const mgk_attention_setting *row = mgk_attention_setting_rows; row->name; row++) {
+        const int own = mgk_attention_setting_get(&shape->kind->defaults, row);
+        const int number = mgk_attention_setting_get(&small, row);
+        if (own != 0 && mgk_attention_setting_get(&out, row) == 0)
+            mgk_attention_setting_put(&out, row, number != 0 ? number : own);
+    }
+    return out;
+}
+
+mgk_attention_size kind_case_size(const kind_case *problem, int layer)
+{
+    const kind_shape *shape = &problem->shape;
+    return (mgk_attention_size){.heads = shape->heads,
+                                .tokens = shape->tokens,
+                                .dim = shape->dim,
+                                .mixtures = 1,
+                                .width = shape->heads * shape->dim,
+                                .length = shape->tokens + 2,
+                                .layer = layer,
+                                .layers = KIND_LAYERS,
+                                .causal = shape->causal,
+                                .seed = 7,
+                                .settings = &shape->settings};
+}
+
+bool kind_can(kind_shape shape)
+{
+    kind_case problem = {.shape = shape};
+    problem.shape.settings = small_settings(&shape);
+    const mgk_attention_size size = kind_case_size(&problem, 0);
+    if (shape.causal ? shape.kind->not_causal : shape.kind->causal_only)
+        return false;
+    return !shape.kind->check || shape.kind->check(&size) == STATUS_OK;
+}
+
+static size_t parameter_count(const mgk_kind_parameter *p)
+{
+    size_t count = 1;
+    for (int axis = 0; axis < p->axes; axis++)
+        count *= p->shape[axis];
+    return count;
+}
+
+/* Constants are disturbed: at a constant a gradient may be 0 by symmetry. */
+static double *parameter_values(workspace *space, const mgk_kind_parameter *p)
+{
+    const size_t count = parameter_count(p);
+    double *values = random_values(space, count);
+    for (size_t i = 0; i < count; i++)
+        values[i] =
+            p->initial == MGK_INITIAL_CONSTANT ? p->value + 0.25 * values[i] : p->value * values[i];
+    return values;
+}
+
+kind_case kind_case_make(workspace *space, kind_shape shape)
+{
+    kind_case problem = {.shape = shape, .depth = shape.kind->reads_below ? KIND_LAYERS : 1};
+    const size_t tokens = KIND_SAMPLES * (size_t)shape.tokens;
+    problem.shape.settings = small_settings(&shape);
+    problem.outputs = tokens * (size_t)(shape.heads * shape.dim);
+    problem.matrices = tokens * (size_t)shape.heads * (size_t)shape.tokens;
+    for (int b = 0; b < KIND_SAMPLES; b++)
+        problem.lengths[b] = b == 0                            ? shape.tokens
+                             : shape.tokens <= shape.shortened ? 0
+                                                               : shape.tokens - shape.shortened;
+    for (int l = 0; l < problem.depth; l++) {
+        const mgk_attention_size size = kind_case_size(&problem, l);
+        kind_layer *layer = &problem.layers[l];
+        layer->count[KIND_QUERY] = layer->count[KIND_KEY] = layer->count[KIND_VALUE] =
+            problem.outputs;
+        layer->count[KIND_EXTRA] =
+            shape.kind->extra ? tokens * (size_t)shape.kind->extra(&size) : 0;
+        if (shape.kind->parameters)
+            problem.parameter_count = shape.kind->parameters(&size, problem.parameters);
+        for (int i = 0; i < KIND_PARAMETERS; i++)
+            layer->input[i] = random_values(space, layer->count[i]);
+        for (int i = 0; i < problem.parameter_count; i++) {
+            layer->count[KIND_PARAMETERS + i] = parameter_count(&problem.parameters[i]);
+            layer->input[KIND_PARAMETERS + i] = parameter_values(space, &problem.parameters[i]);
+        }
+        for (int i = 0; i < KIND_INPUTS; i++)
+            layer->gradient[i] = host_array(space, layer->count[i]);
+    }
+    return problem;
+}
+
+/* Memory whose contents are not zeros, which nobody may rely on. */
+static void *stale_memory(workspace *space, size_t count)
+{
+    double *stale = host_array(space, count);
+    for (size_t i = 0; i < count; i++)
+        stale[i] = 12345;
+    return upload(space, count, stale);
+}
+
+static device_layer to_device(workspace *space, const kind_case *problem, int l, bool training)
+{
+    const kind_shape *shape = &problem->shape;
+    const kind_layer *layer = &problem->layers[l];
+    const size_t width = (size_t)(shape->heads * shape->dim);
+    device_layer out = {.layer = {.kind = shape->kind, .size = kind_case_size(problem, l)}};
+    const mgk_kind_memory memory =
+        shape->kind->methods->memory(&out.layer.size, KIND_SAMPLES, training);
+    for (int i = 0; i < KIND_INPUTS; i++)
+        out.input[i] = layer->count[i] ? upload(space, layer->count[i], layer->input[i]) : NULL;
+    for (int i = 0; i < problem->parameter_count; i++)
+        out.layer.parameters[i] = out.input[KIND_PARAMETERS + i];
+    out.layer.kept = stale_memory(space, memory.kept);
+    out.layer.scratch = stale_memory(space, memory.scratch);
+    out.output = stale_memory(space, problem->outputs);
+    out.view = (mgk_attention_view){
+        .samples = KIND_SAMPLES,
+        .heads = shape->heads,
+        .tokens = shape->tokens,
+        .dim = shape->dim,
+        .mixtures = 1,
+        .causal = shape->causal,
+        .lengths = upload_bytes(space, sizeof problem->lengths, problem->lengths),
+        .query = out.input[KIND_QUERY],
+        .key = out.input[KIND_KEY],
+        .value = out.input[KIND_VALUE],
+        .extra = out.input[KIND_EXTRA],
+        .query_stride = width,
+        .key_stride = width,
+        .value_stride = width,
+        .extra_stride = layer->count[KIND_EXTRA] / KIND_SAMPLES / (size_t)shape->tokens,
+        .extra_width = layer->count[KIND_EXTRA] / KIND_SAMPLES / (size_t)shape->tokens};
+    if (shape->kind->pattern)
+        assert_ok(mgk_attention_pattern(&out.layer.size, shape->kind, &out.pattern));
+    return out;
+}
+
+/* Prepares and runs all layers. */
+static void run_layers(workspace *space, const kind_case *problem, bool training,
+                       device_layer on[KIND_LAYERS])
+{
+    const mgk_attention_methods *methods = problem->shape.kind->methods;
+    const size_t width = (size_t)(problem->shape.heads * problem->shape.dim);
+    for (int l = 0; l < problem->depth; l++) {
+        on[l] = to_device(space, problem, l, training);
+        if (problem->shape.kind->pattern)
+            on[l].layer.pattern = &on[l].pattern;
+        if (l > 0)
+            on[l].layer.below = on[l - 1].layer.kept;
+        if (methods->prepare)
+            assert_ok(methods->prepare(space->device, &on[l].view, &on[l].layer));
+        assert_ok(methods->forward(space->device, &on[l].view, &on[l].layer, on[l].output, width));
+    }
+}
+
+static void release_layers(const kind_case *problem, device_layer on[KIND_LAYERS])
+{
+    for (int l = 0; l < problem->depth; l++)
+        mgk_pattern_free(&on[l].pattern);
+}
+
+/* All heads of a sample, the last one first. */
+static void copy_matrices(workspace *space, const kind_case *problem, const device_layer *on,
+                          mgk_matrix_content content, double *out)
+{
+    const int heads = problem->shape.heads;
+    const size_t one = (size_t)problem->shape.tokens * (size_t)problem->shape.tokens;
+    int32_t *reverse = host_bytes(space, (size_t)heads, sizeof *reverse);
+    for (int h = 0; h < heads; h++)
+        reverse[h] = heads - 1 - h;
+    const int32_t *chosen = upload_bytes(space, (size_t)heads * sizeof *reverse, reverse);
+    for (int b = 0; b < KIND_SAMPLES; b++) {
+        void *matrix = stale_memory(space, (size_t)heads * one);
+        assert_ok(problem->shape.kind->methods->matrix(space->device, &on->view, &on->layer,
+                                                       content, b, chosen, heads, matrix));
+        const double *found = download(space, (size_t)heads * one, matrix);
+        for (int h = 0; h < heads; h++)
+            memcpy(out + (size_t)(b * heads + h) * one, found + (size_t)(heads - 1 - h) * one,
+                   one * sizeof *out);
+    }
+}
+
+void kind_case_run(const workspace *space, const kind_case *problem, double *outputs,
+                   mgk_matrix_content content, double *matrices)
+{
+    workspace own = {.device = space->device};
+    device_layer on[KIND_LAYERS] = {0};
+    run_layers(&own, problem, false, on);
+    for (int l = 0; l < problem->depth; l++) {
+        memcpy(outputs + (size_t)l * problem->outputs,
+               download(&own, problem->outputs, on[l].output), problem->outputs * sizeof *outputs);
+        if (matrices)
+            copy_matrices(&own, problem, &on[l], content, matrices + (size_t)l * problem->matrices);
+    }
+    release_layers(problem, on);
+    workspace_release(&own);
+}
+
+/* The gradients of parameters are added to what is there: here 1. */
+void kind_case_gradients(const workspace *space, kind_case *problem, const double *doutputs)
+{
+    workspace own = {.device = space->device};
+    const mgk_attention_methods *methods = problem->shape.kind->methods;
+    const size_t width = (size_t)(problem->shape.heads * problem->shape.dim);
+    device_layer on[KIND_LAYERS] = {0};
+    void *dkept = NULL;
+    run_layers(&own, problem, true, on);
+    for (int l = problem->depth - 1; l >= 0; l--) {
+        kind_layer *layer = &problem->layers[l];
+        const size_t kept = methods->memory(&on[l].layer.size, KIND_SAMPLES, true).kept;
+        void *into[KIND_INPUTS];
+        for (int i = 0; i < KIND_INPUTS; i++) {
+            double *ones = host_array(&own, layer->count[i]);
+            for (size_t k = 0; k < layer->count[i]; k++)
+                ones[k] = 1;
+            into[i] = layer->count[i] ? upload(&own, layer->count[i], ones) : NULL;
+        }
+        mgk_layer_gradient gradient = {.view = {.query = into[KIND_QUERY],
+                                                .key = into[KIND_KEY],
+                                                .value = into[KIND_VALUE],
+                                                .extra = into[KIND_EXTRA]},
+                                       .kept = dkept};
+        for (int i = 0; i < problem->parameter_count; i++)
+            if (!problem->parameters[i].drawn)
+                gradient.parameters[i] = into[KIND_PARAMETERS + i];
+        if (l > 0)
+            gradient.below = upload(&own, kept, host_array(&own, kept));
+        assert_ok(methods->backward(
+            own.device, &on[l].view, &on[l].layer, on[l].output,
+            upload(&own, problem->outputs, doutputs + (size_t)l * problem->outputs), width,
+            &gradient));
+        dkept = gradient.below;
+        for (int i = 0; i < KIND_INPUTS; i++) {
+            const double *found = into[i] ? download(&own, layer->count[i], into[i]) : NULL;
+            for (size_t k = 0; k < layer->count[i]; k++)
+                layer->gradient[i][k] = found[k] - (i >= KIND_PARAMETERS ? 1 : 0);
+        }
+    }
+    release_layers(problem, on);
+    workspace_release(&own);
+}

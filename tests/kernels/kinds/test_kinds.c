@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What holds for every kind of attention: the output is A·V, padding is 0, rows sum to 1 where the
+ * kind says so, a causal kind sees no later token, samples of a batch do not depend on each other,
+ * and gradients are those of differences. Formulas are in test_formulas.c.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "kind_case.h"
+
+static size_t row_of(const kind_case *problem, int b, int h, int i)
+{
+    return ((size_t)(b * problem->shape.heads + h) * (size_t)problem->shape.tokens + (size_t)i) *
+           (size_t)problem->shape.tokens;
+}
+
+/* Output [B, N, H, D] of a matrix [B, H, N, N]. */
+static double *weigh_values(workspace *space, const kind_case *problem, const double *value,
+                            const double *matrix)
+{
+    const kind_shape *s = &problem->shape;
+    double *out = host_array(space, problem->outputs);
+    for (int b = 0; b < KIND_SAMPLES; b++)
+        for (int h = 0; h < s->heads; h++)
+            for (int i = 0; i < s->tokens; i++)
+                for (int d = 0; d < s->dim; d++) {
+                    double sum = 0;
+                    for (int j = 0; j < s->tokens; j++)
+                        sum += matrix[row_of(problem, b, h, i) + (size_t)j] *
+                               value[((size_t)(b * s->tokens + j) * (size_t)s->heads + (size_t)h) *
+                                         (size_t)s->dim +
+                                     (size_t)d];
+                    out[((size_t)(b * s->tokens + i) * (size_t)s->heads + (size_t)h) *
+                            (size_t)s->dim +
+                        (size_t)d] = sum;
+                }
+    return out;
+}
+
+/* Padding is 0 in rows and columns; rows sum to 1, or to 0 where the query sees nothing. */
+static void check_matrix(const workspace *space, const kind_case *problem, const double *matrix)
+{
+    const kind_shape *s = &problem->shape;
+    for (int b = 0; b < KIND_SAMPLES; b++)
+        for (int h = 0; h < s->heads; h++)
+            for (int i = 0; i < s->tokens; i++) {
+                const double *row = matrix + row_of(problem, b, h, i);
+                const int n = problem->lengths[b];
+                double sum = 0;
+                for (int j = 0; j < s->tokens; j++) {
+                    const bool padding = i >= n || j >= n || (s->causal && j > i);
+                    if (padding ? row[j] != 0 : !isfinite(row[j]))
+                        fail_msg("%s: entry %d, %d of sample %d is %g", s->kind->name, i, j, b,
+                                 row[j]);
+                    sum += row[j];
+                }
+                const bool blank = sum == 0 && (i >= n || s->kind->may_be_blank);
+                if (!s->kind->unnormalized && !blank &&
+                    !(fabs(sum - (i < n)) <= 10 * space->tolerance))
+                    fail_msg("%s: row %d of sample %d sums to %.17g", s->kind->name, i, b, sum);
+            }
+}
+
+static void compare_output(workspace *space, kind_shape shape)
+{
+    const kind_case problem = kind_case_make(space, shape);
+    double *outputs = host_array(space, (size_t)problem.depth * problem.outputs);
+    double *matrices = host_array(space, (size_t)problem.depth * problem.matrices);
+    const bool has = shape.kind->methods->matrix != NULL;
+    kind_case_run(space, &problem, outputs, MGK_MATRIX_ATTENTION, has ? matrices : NULL);
+    for (int l = 0; has && l < problem.depth; l++) {
+        const double *matrix = matrices + (size_t)l * problem.matrices;
+        check_matrix(space, &problem, matrix);
+        if (shape.kind->own_values)
+            continue;
+        assert_rows_close(
+            problem.outputs / (size_t)shape.dim, (size_t)shape.dim,
+            outputs + (size_t)l * problem.outputs,
+            weigh_values(space, &problem, problem.layers[l].input[KIND_VALUE], matrix),
+            space->tolerance * (shape.kind->signed_entries ? 100 : 1));
+    }
+    for (size_t i = 0; i < problem.outputs; i++) { /* padding of sample 1 */
+        const size_t row = problem.outputs / KIND_SAMPLES / (size_t)shape.tokens;
+        const size_t token = i / row % (size_t)shape.tokens;
+        if (token >= (size_t)problem.lengths[i / row / (size_t)shape.tokens])
+            assert_true(outputs[i] == 0);
+    }
+}
+
+/* Later tokens of causal kinds, and the other sample of all kinds, change nothing. */
+static void compare_changed(workspace *space, kind_shape shape)
+{
+    kind_case problem = kind_case_make(space, shape);
+    const size_t sample = problem.outputs / KIND_SAMPLES, row = sample / (size_t)shape.tokens;
+    const size_t kept = shape.causal ? (size_t)(shape.tokens / 2) * row : sample;
+    double *before = host_array(space, (size_t)problem.depth * problem.outputs);
+    double *after = host_array(space, (size_t)problem.depth * problem.outputs);
+    kind_case_run(space, &problem, before, MGK_MATRIX_ATTENTION, NULL);
+    for (int l = 0; l < problem.depth; l++)
+        for (int i = 0; i < KIND_PARAMETERS; i++) {
+            const size_t count = problem.layers[l].count[i];
+            const size_t first = count * kept / problem.outputs; /* the same share of every array */
+            for (size_t k = first; k < count; k++)
+                problem.layers[l].input[i][k] += 1;
+        }
+    kind_case_run(space, &problem, after, MGK_MATRIX_ATTENTION, NULL);
+    for (int l = 0; l < problem.depth; l++)
+        assert_rows_close(1, kept, after + (size_t)l * problem.outputs,
+                          before + (size_t)l * problem.outputs, space->tolerance);
+}
+
+static double weighted_output(workspace *space, const kind_case *problem, const double *weights)
+{
+    const size_t count = (size_t)problem->depth * problem->outputs;
+    double *outputs = host_array(space, count), sum = 0;
+    kind_case_run(space, problem, outputs, MGK_MATRIX_ATTENTION, NULL);
+    for (size_t i = 0; i < count; i++)
+        sum += outputs[i] * weights[i];
+    mgk_free(outputs);
+    space->host_count--;
+    return sum;
+}
+
+enum { DIFFERENCES = 24 }; /* numbers of an input that are tested */
+
+/* The largest step that is exact in the sum, and a fourth-order difference. */
+static double difference(workspace *space, const kind_case *problem, const double *weights,
+                         double *x)
+{
+    const double at = *x, step = 0x1p-12;
+    double sums[4];
+    static const double places[4] = {-2, -1, 1, 2};
+    for (int i = 0; i < 4; i++) {
+        *x = at + places[i] * step;
+        sums[i] = weighted_output(space, problem, weights);
+    }
+    *x = at;
+    return (sums[0] - 8 * sums[1] + 8 * sums[2] - sums[3]) / (12 * step);
+}
+
+static void compare_gradients(workspace *space, kind_shape shape)
+{
+    kind_case problem = kind_case_make(space, shape);
+    if (!shape.kind->methods->backward || space->device->precision != MGK_DOUBLE)
+        return;
+    double *weights = random_values(space, (size_t)problem.depth * problem.outputs);
+    kind_case_gradients(space, &problem, weights);
+    for (int l = 0; l < problem.depth; l++)
+        for (int i = 0; i < KIND_INPUTS; i++) {
+            kind_layer *layer = &problem.layers[l];
+            const size_t count = layer->count[i];
+            if (i >= KIND_PARAMETERS && problem.parameters[i - KIND_PARAMETERS].drawn)
+                continue;
+            for (size_t k = 0; k < count; k += count / DIFFERENCES + 1) {
+                const double expected = difference(space, &problem, weights, &layer->input[i][k]);
+                const double found = layer->gradient[i][k];
+                if (!isfinite(found) || !(fabs(found - expected) <= 1e-7 * fmax(1, fabs(expected))))
+                    fail_msg("%s, layer %d: gradient of input %d [%zu] is %.12g, expected %.12g",
+                             shape.kind->name, l, i, k, found, expected);
+            }
+        }
+}
+
+/* Calls body for every kind, causal or not, in a few sizes. */
+static void for_kinds(workspace *space, void (*body)(workspace *, kind_shape))
+{
+    static const kind_shape shapes[] = {
+        {.heads = 2, .tokens = 13, .dim = 3, .shortened = 4},
+        {.heads = 2, .tokens = 1, .dim = 2, .shortened = 1},
+        {.heads = 3, .tokens = 37, .dim = 4, .shortened = 20},
+    };
+    const char *only = getenv("MGK_TEST_KIND");
+    for (size_t row = 0; mgk_attention_row(row); row++)
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+            for (int causal = 0; causal < 2; causal++) {
+                kind_shape shape = shapes[i];
+                shape.kind = mgk_attention_row(row);
+                shape.causal = causal;
+                if (shape.kind->mixture || (only && strcmp(only, shape.kind->name) != 0) ||
+                    !mgk_attention_runs_on(shape.kind, space->device) || !kind_can(shape))
+                    continue;
+                body(space, shape);
+                workspace_release(space);
+            }
+}
+
+static void output_is_that_of_matrix(void **state)
+{
+    for_kinds(*state, compare_output);
+}
+
+static void others_change_nothing(void **state)
+{
+    for_kinds(*state, compare_changed);
+}
+
+static void gradients_are_differences(void **state)
+{
+    for_kinds(*state, compare_gradients);
+}
+
+/* What the registry tells people. */
+static void rows_are_complete(void **state)
+{
+    (void)state;
+    const mgk_attention_kind *kind;
+    for (size_t row = 0; (kind = mgk_attention_row(row)); row++) {
+        assert_ptr_equal(mgk_attention_find(kind->name), kind);
+        assert_true(strlen(kind->name) < 24);
+        assert_non_null(kind->score);
+        assert_non_null(kind->rank_bound);
+        assert_non_null(kind->methods->primitives);
+        assert_true((kind->methods->matrix == NULL) == (kind->no_matrix != NULL));
+        assert_true(kind->flops != NULL && !(kind->not_causal && kind->causal_only));
+    }
+}
+
+static int run_on(workspace *space)
+{
+    const struct CMUnitTest tests[] = {
+        {"rows_are_complete", rows_are_complete, NULL, NULL, space},
+        {"output_is_that_of_matrix", output_is_that_of_matrix, NULL, NULL, space},
+        {"others_change_nothing", others_change_nothing, NULL, NULL, space},
+        {"gradients_are_differences", gradients_are_differences, NULL, NULL, space},
+    };
+    return _cmocka_run_group_tests(space->device->name, tests, sizeof tests / sizeof *tests, NULL,
+                                   NULL);
+}
+
+int main(void)
+{
+    int failures = 0;
+    for (mgk_precision precision = MGK_SINGLE; precision <= MGK_DOUBLE; precision++) {
+        workspace space = {.tolerance = precision == MGK_DOUBLE ? 1e-12 : 1e-5};
+        for (int index = 0, threads = 1;
+             (space.device = open_next_device(&index, precision, threads)); threads = 4 - threads) {
+            failures += run_on(&space);
+            mgk_device_close(space.device);
+        }
+    }
+    return failures;
+}
