@@ -92,12 +92,14 @@ static inline void *mgk_at(const mgk_device *device, const void *array, size_t o
  * key[(b N + t) key_stride + (r H + h) D + d]. Tokens t >= lengths[b] are padding.
  *
  * Keys may belong to another sequence than queries: then N is key_tokens in the indices of keys and
- * values, and keys t >= key_lengths[b] are padding. This holds for forward attention and matrices
- * of a softmax without causal mask and distances, on devices with `all_parts`.
+ * values, and keys t >= key_lengths[b] are padding. Values and outputs may have another width than
+ * queries and keys: then D is value_dim in their indices. Both hold for mixtures on devices with
+ * `all_parts`. There dim may also be 0: scores have no dot product, and queries and keys are NULL.
  */
 typedef struct mgk_attention_view {
     int samples, heads, tokens, dim, mixtures; /* B, H, N, D, M */
     int key_tokens;                            /* of keys and values; 0: N */
+    int value_dim;                             /* of values and outputs; 0: D */
     bool causal;                               /* query i sees keys j <= i */
     const int32_t *lengths;                    /* [B] */
     const int32_t *key_lengths;                /* [B]; NULL: lengths */
@@ -119,10 +121,18 @@ static inline const int32_t *mgk_view_key_lengths(const mgk_attention_view *view
     return view->key_lengths ? view->key_lengths : view->lengths;
 }
 
+/* Numbers of a head's value and output. */
+static inline int mgk_view_value_dim(const mgk_attention_view *view)
+{
+    return view->value_dim > 0 ? view->value_dim : view->dim;
+}
+
 /* Gradients of the view's arrays, with the same layout and strides. Overwritten. */
 typedef struct mgk_attention_gradient {
     void *query, *key, *value, *extra;
     void *prior; /* laid out like the prior, += ; NULL: no prior */
+    void *bias;  /* of the scores, laid out like mgk_score_terms.bias, += ; NULL: not wanted */
+    void *full;  /* laid out like mgk_score_terms.full, += ; NULL: not wanted */
 } mgk_attention_gradient;
 
 enum { MGK_MAX_MIXTURES = 16 }; /* largest M, keys per head */
@@ -135,20 +145,46 @@ typedef struct mgk_prior_view {
     size_t count; /* number of elements */
 } mgk_prior_view;
 
+enum { MGK_PATTERN_TILE = 16 };
+
 /*
- * What some softmax models do to the score x_ij = scale q_i·k_j before normalisation:
- *     l_ij = cap tanh(x_ij / cap) + bias_h,j−i + …,   −∞ where |i − j| >= window.
- * All 0: l_ij = x_ij. Devices without `all_parts` ignore the terms; gradients and responsibilities
- * are not defined with them.
+ * Which keys each query sees, in tiles of 16 queries by 16 keys: tile t of block b (queries 16 b to
+ * 16 b + 15) has keys 16 columns[t] to 16 columns[t] + 15, and query 16 b + i sees its key c if bit
+ * c of masks[16 t + i] is set. The block's tiles are those from starts[b] to starts[b + 1] − 1, in
+ * ascending order of columns. A tile that is not listed costs no work and no memory. Queries that
+ * see no key have zeros in the matrix and in the output, and no gradient.
+ *
+ * All are plain arrays of the device that hold no addresses; a kind whose pattern follows from
+ * content fills them itself. A causal mask, a window and lengths hold besides. Bits for keys that
+ * do not exist are ignored.
+ */
+typedef struct mgk_pattern {
+    const int32_t *starts;  /* of each variant [⌈N / 16⌉ + 1], numbers of tiles in `columns` */
+    const int32_t *columns; /* [tiles] */
+    const uint16_t *masks;  /* [tiles, 16] */
+    const void *logits;     /* reals [tiles, 16, 16] that are added to the logits; NULL: none */
+    /* From the starts of a sample or head to those of the next, in numbers; 0: one for all. */
+    size_t sample_stride, head_stride;
+} mgk_pattern;
+
+/*
+ * What is done to the score x_ij = scale q_i·k_j before normalisation:
+ *     l_ij = cap tanh(x_ij / cap) + bias_h,j−i + full_bhij + …,   −∞ where |i − j| >= window.
+ * All 0: l_ij = x_ij. Devices without `all_parts` ignore the terms. Gradients are defined with all
+ * terms but sides.
  */
 typedef struct mgk_score_terms {
     int window; /* of query i, |i − j| < window; 0: all keys */
     double cap; /* > 0; 0: none */
     /* [H, 2 T − 1], reals of the device: bias[h (2 T − 1) + j − i + T − 1]; NULL: none. At least as
-     * many tokens T as the view has. */
+     * many tokens T as the view has queries and keys. */
     const void *bias;
     size_t bias_tokens; /* T */
     bool bias_by_key;   /* bias[h (2 T − 1) + j + T − 1], whatever i is */
+    /* Reals full[b full_sample_stride + h full_head_stride + i keys + j], for the view's number of
+     * keys with padding; a stride of 0: one matrix for all. NULL: none. */
+    const void *full;
+    size_t full_sample_stride, full_head_stride;
     /*
      * Distances that meet content: l_ij += query_side[i, h, p] + key_side[j, h, p], reals of the
      * device [B, N, H, P], with p = places[j − i + T − 1], [2 T − 1]; NULL: none.
@@ -164,7 +200,8 @@ typedef struct mgk_score_terms {
  *     l_ijr = scale_r q_i·k_jr                                       (dot product)
  *     l_ijr = log π_jr − scale_r ‖q_i − k_jr‖² / 2, scale_r = 1/σ_r²  (Gaussian)
  * and the matrix is A_ij = s_ij / (Σ_j s_ij + normalizer_epsilon) with
- * s_ij = Σ_r exp l_ijr, or max_r exp l_ijr when `hard`. Computed in log space.
+ * s_ij = Σ_r exp l_ijr, or max_r exp l_ijr when `hard`. Computed in log space. Unnormalized rows
+ * are A_ij = s_ij as it is. Devices without `all_parts` ignore `unnormalized` and the pattern.
  */
 typedef struct mgk_mixture {
     double scale[MGK_MAX_MIXTURES];
@@ -172,7 +209,9 @@ typedef struct mgk_mixture {
     bool hard;
     double normalizer_epsilon;
     mgk_prior_view prior;  /* clamped to [0, 1] when used */
-    mgk_score_terms terms; /* of dot products */
+    mgk_score_terms terms; /* the cap is for dot products */
+    bool unnormalized;
+    const mgk_pattern *pattern; /* NULL: all keys */
 } mgk_mixture;
 
 /*

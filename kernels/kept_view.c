@@ -39,13 +39,14 @@ static mgk_status copy_rows(mgk_device *device, const token_vectors *vectors, si
 mgk_status mgk_kept_view_take(mgk_device *device, const mgk_attention_view *view,
                               const mgk_kept_room *room, mgk_kept_view *kept)
 {
-    const size_t width = (size_t)view->heads * (size_t)view->dim, samples = (size_t)view->samples;
+    const size_t heads = (size_t)view->heads, samples = (size_t)view->samples;
+    const size_t width = heads * (size_t)view->dim;
     const size_t count = samples * (size_t)view->tokens;
     const size_t keys = samples * (size_t)mgk_view_keys(view);
     token_vectors vectors[KINDS] = {
         {view->query, view->query_stride, width, count},
         {view->key, view->key_stride, (size_t)view->mixtures * width, keys},
-        {view->value, view->value_stride, width, keys}};
+        {view->value, view->value_stride, heads * (size_t)mgk_view_value_dim(view), keys}};
     const void **places[KINDS] = {&kept->view.query, &kept->view.key, &kept->view.value};
     const int kinds = room->values ? KINDS : VALUES;
     int owners[KINDS]; /* vectors whose rows contain those of a kind */

@@ -4,6 +4,10 @@
  * responsibilities: packing one head, computing the logits of a block of queries, normalising a
  * row.
  *
+ * A row of logits has the keys that some query of its block may see, and no others: runs of
+ * consecutive keys, one after another. Without a pattern there is one run. What happens within a
+ * row does not depend on runs; products have a part for each.
+ *
  * Logits omit a constant of their row, which cancels in the normalisation: scale_r ‖q_i − k‖² / 2
  * is stored without scale ‖q_i‖² / 2, the row's "offset", where scale is the least of all scale_r.
  * This also keeps float32 accurate for queries far from every key: there the widest component
@@ -24,69 +28,142 @@ typedef enum mgk_mixture_use {
     MGK_MIXTURE_BACKWARD /* also keys and values in the layout of gradients */
 } mgk_mixture_use;
 
+/* Keys begin … begin + width − 1 of a block, whole vectors, at place `at` of its rows. */
+typedef struct mgk_mixture_run {
+    size_t begin, at, width;
+} mgk_mixture_run;
+
+/* The room for a block of queries, the same for all heads of an operation. */
+typedef struct mgk_mixture_room {
+    size_t rows;  /* most queries of a block */
+    size_t pitch; /* reals from row to row of logits: room for the longest row */
+    size_t runs;  /* most runs of a block */
+} mgk_mixture_room;
+
 /*
  * One head of one sample in a thread's scratch memory, and the logits of one block of consecutive
- * queries. cols = mgk_cpu_pitch(keys), depth = mgk_cpu_padded(D).
+ * queries. cols = mgk_cpu_pitch(keys), depth = mgk_cpu_padded(D), and value_depth of the values.
  */
 typedef struct mgk_mixture_head {
     const mgk_attention_view *view;
     const mgk_mixture *mixture;
+    mgk_mixture_room room;
     size_t sample, head;
     size_t n;           /* valid queries */
     size_t keys;        /* valid keys: n, but for attention to another sequence */
     double least_scale; /* the least scale_r */
-    size_t cols, depth, block_rows;
+    size_t cols, depth, value_depth;
     real *key_t;   /* [M, D, cols] scale_r k_jr, transposed */
     real *bias;    /* [M, cols] log π_jr − scale_r ‖k_jr‖² / 2; −inf beyond `keys` */
-    real *value;   /* [cols, depth], for the output */
+    real *value;   /* [cols, value_depth], for the output */
     real *key;     /* [M, cols, depth] scale_r k_jr, for gradients */
-    real *value_t; /* [D, cols], for gradients */
+    real *value_t; /* [value dimension, cols], for gradients */
     /* the block */
-    size_t first, rows; /* queries first … first + rows − 1 */
-    size_t begin;       /* the first column in use: a window ends behind those before */
-    size_t width;       /* the columns in use end here; both are whole vectors */
-    real *query;        /* [block_rows, depth] */
-    real *logits;       /* [M, block_rows, cols] */
-    real *scratch;      /* of the caller */
+    size_t first, rows;    /* queries first … first + rows − 1 */
+    mgk_mixture_run *runs; /* [run_count] */
+    size_t run_count;
+    size_t tile;   /* of the pattern, at the begin of a row */
+    size_t width;  /* of all runs */
+    real *query;   /* [room.rows, depth] */
+    real *logits;  /* [M, room.rows, pitch] */
+    real *slope;   /* [M, room.rows, pitch] derivatives of the cap, for gradients; NULL: no cap */
+    real *scratch; /* of the caller */
 } mgk_mixture_head;
 
-/* Rows of a block for which `arrays` arrays [rows, cols] fit the second-level cache. */
-size_t MGK_CPU(mixture_block_rows)(const mgk_attention_view *view, size_t arrays);
+/* The room for blocks for which `arrays` arrays [rows, pitch] fit the second-level cache; with a
+ * pattern, for its blocks. */
+mgk_mixture_room MGK_CPU(mixture_room)(const mgk_attention_view *view, const mgk_mixture *mixture,
+                                       size_t arrays);
 
 /* Reals of scratch memory per thread for one head, with `extra` reals of the caller. */
-size_t MGK_CPU(mixture_scratch)(const mgk_attention_view *view, mgk_mixture_use use,
-                                size_t block_rows, size_t extra);
+size_t MGK_CPU(mixture_scratch)(const mgk_attention_view *view, const mgk_mixture *mixture,
+                                mgk_mixture_use use, const mgk_mixture_room *room, size_t extra);
 
 /* Packs head `head` of sample `sample` into `memory` of mixture_scratch reals. */
 void MGK_CPU(mixture_pack)(const mgk_attention_view *view, const mgk_mixture *mixture,
-                           mgk_mixture_use use, size_t sample, size_t head, size_t block_rows,
-                           real *memory, mgk_mixture_head *out);
+                           mgk_mixture_use use, size_t sample, size_t head,
+                           const mgk_mixture_room *room, real *memory, mgk_mixture_head *out);
 
 /*
- * Computes the logits of the block that begins with query `first`; −inf where query i must not see
- * key j.
+ * Computes the logits of the block that begins with query `first`, a multiple of room.rows; −inf
+ * where query i must not see key j.
  */
 void MGK_CPU(mixture_logits)(mgk_mixture_head *head, size_t first);
 
-/* A block's row i of one component's logits, [cols]. */
+/* A block's row i of one component's logits, [width]. */
 static inline real *mgk_mixture_row(const mgk_mixture_head *head, size_t component, size_t i)
 {
-    return head->logits + (component * head->block_rows + i) * head->cols;
+    return head->logits + (component * head->room.rows + i) * head->room.pitch;
 }
 
-/* Keys that row i of the block sees: those from mgk_mixture_from on, below mgk_mixture_visible. */
-static inline size_t mgk_mixture_from(const mgk_mixture_head *head, size_t i)
-{
-    size_t last = head->first + i + 1, window = (size_t)head->mixture->terms.window;
-    return window > 0 && last > window ? last - window : 0;
-}
-
+/* Row i of the block sees no keys but those from mgk_mixture_from on, below mgk_mixture_visible. */
 static inline size_t mgk_mixture_visible(const mgk_mixture_head *head, size_t i)
 {
     size_t last = head->first + i, window = (size_t)head->mixture->terms.window;
     size_t reach = head->view->causal ? 1 : window;
     return reach > 0 && last + reach < head->keys ? last + reach : head->keys;
 }
+
+static inline size_t mgk_mixture_from(const mgk_mixture_head *head, size_t i)
+{
+    size_t last = head->first + i + 1, window = (size_t)head->mixture->terms.window;
+    size_t from = window > 0 && last > window ? last - window : 0;
+    size_t visible = mgk_mixture_visible(head, i); /* of fewer keys than queries */
+    return from < visible ? from : visible;
+}
+
+/* The keys first … end − 1 of a run between these bounds; key j is at row[j + shift]. */
+typedef struct mgk_mixture_span {
+    size_t first, end;
+    ptrdiff_t shift;
+} mgk_mixture_span;
+
+static inline mgk_mixture_span mgk_mixture_clip(const mgk_mixture_head *head, size_t run, size_t i)
+{
+    const mgk_mixture_run *keys = &head->runs[run];
+    size_t first = mgk_mixture_from(head, i), end = mgk_mixture_visible(head, i);
+    size_t last = keys->begin + keys->width;
+    first = first < keys->begin ? keys->begin : first < last ? first : last;
+    end = end < first ? first : end < last ? end : last;
+    return (mgk_mixture_span){first, end, (ptrdiff_t)keys->at - (ptrdiff_t)keys->begin};
+}
+
+/* Finds the runs of the block that begins with query `first`, and sets what belongs to them. */
+void MGK_CPU(mixture_find_runs)(mgk_mixture_head *head, size_t first);
+
+/* −inf in one component's logits where a row of the block does not see a key. */
+void MGK_CPU(mixture_mask)(const mgk_mixture_head *head, size_t component);
+
+/* out [width]: 1 for the keys that row i sees, 0 for others. Returns how many it sees. */
+size_t MGK_CPU(mixture_see)(const mgk_mixture_head *head, size_t i, real *out);
+
+/*
+ * The entries of a row whose scores are all 0 (all visible priors are 0): 0 with a
+ * normalizer_epsilon, by the definition; without it the limit, uniform over the visible keys.
+ */
+static inline real mgk_mixture_blank(const mgk_mixture_head *head, size_t visible)
+{
+    return head->mixture->normalizer_epsilon > 0 || visible == 0 ? 0 : 1 / (real)visible;
+}
+
+/* Whether there are terms that mixture_add_terms adds. */
+bool MGK_CPU(mixture_has_terms)(const mgk_mixture *mixture);
+
+/* Replaces the scores x_ij in one component's logits by l_ij: see mgk_score_terms. */
+void MGK_CPU(mixture_add_terms)(const mgk_mixture_head *head, size_t component);
+
+/* Where the gradients of the terms of one head are added; NULL: not wanted. */
+typedef struct mgk_mixture_term_gradient {
+    real *bias; /* [2 T − 1] */
+    real *full; /* [N, keys] */
+} mgk_mixture_term_gradient;
+
+/*
+ * Adds the gradients dl_ijr = A_ijr (G_ij − dot) of row i to those of its terms, and multiplies the
+ * A_ijr in the logits by the derivative of the cap.
+ */
+void MGK_CPU(mixture_term_gradient)(const mgk_mixture_head *head, size_t i, const real *dscore,
+                                    real dot, const mgk_mixture_term_gradient *out);
 
 /* The row's offset, scale ‖q_i‖² / 2 for Gaussian scores, 0 for dot products. */
 static inline double mgk_mixture_offset(const mgk_mixture_head *head, size_t i)
@@ -102,21 +179,10 @@ static inline double mgk_mixture_offset(const mgk_mixture_head *head, size_t i)
 }
 
 /*
- * The entries of a row whose scores are all 0 (all visible priors are 0): 0 with a
- * normalizer_epsilon, by the definition; without it the limit, uniform over the visible keys.
- */
-static inline real mgk_mixture_blank(const mgk_mixture_head *head, size_t i)
-{
-    return head->mixture->normalizer_epsilon > 0
-               ? 0
-               : 1 / (real)(mgk_mixture_visible(head, i) - mgk_mixture_from(head, i));
-}
-
-/*
  * Replaces row i of component 0 by e_j = s_ij / exp(maximum); A_ij = e_j / Z, Z in *divisor.
  * Returns the row's statistic, maximum + ln Z, from which the backward operation recomputes
  * A_ij = s_ij / exp(statistic). The statistic is −inf for a blank row; the row and the statistic
- * are NaN if a logit is NaN.
+ * are NaN if a logit is NaN. Unnormalized rows are A_ij = e_j, with the offset for a maximum.
  */
 double MGK_CPU(mixture_normalize)(const mgk_mixture_head *head, size_t i, double *divisor);
 
@@ -128,9 +194,9 @@ double MGK_CPU(mixture_normalize)(const mgk_mixture_head *head, size_t i, double
 void MGK_CPU(mixture_output)(const mgk_mixture_head *head, const double *divisor, real *output,
                              size_t stride);
 
-static inline size_t mgk_mixture_output_scratch(const mgk_attention_view *view, size_t block_rows)
+static inline size_t mgk_mixture_output_scratch(const mgk_attention_view *view, size_t rows)
 {
-    return block_rows * mgk_cpu_padded((size_t)view->dim);
+    return rows * mgk_cpu_padded((size_t)mgk_view_value_dim(view));
 }
 
 /*

@@ -9,8 +9,8 @@
 /* Output rows of one head; padding rows are 0. */
 static void attend(mgk_mixture_head *head, real *output, size_t output_stride, real *statistic)
 {
-    size_t dim = (size_t)head->view->dim;
-    for (size_t first = 0; first < head->n; first += head->block_rows) {
+    size_t dim = (size_t)mgk_view_value_dim(head->view);
+    for (size_t first = 0; first < head->n; first += head->room.rows) {
         double divisor[MGK_MIXTURE_MOST_ROWS];
         MGK_CPU(mixture_logits)(head, first);
         for (size_t i = 0; i < head->rows; i++)
@@ -25,18 +25,18 @@ mgk_status MGK_CPU(mixture_attention)(mgk_device *device, const mgk_attention_vi
                                       const mgk_mixture *mixture, void *output,
                                       size_t output_stride, void *statistic)
 {
-    size_t heads = (size_t)view->heads, tokens = (size_t)view->tokens, dim = (size_t)view->dim;
-    size_t tasks = (size_t)view->samples * heads;
-    size_t rows = MGK_CPU(mixture_block_rows)(view, (size_t)view->mixtures);
-    size_t extra = mgk_mixture_output_scratch(view, rows);
-    size_t scratch = MGK_CPU(mixture_scratch)(view, MGK_MIXTURE_OUTPUT, rows, extra);
+    size_t heads = (size_t)view->heads, tokens = (size_t)view->tokens;
+    size_t tasks = (size_t)view->samples * heads, dim = (size_t)mgk_view_value_dim(view);
+    mgk_mixture_room room = MGK_CPU(mixture_room)(view, mixture, (size_t)view->mixtures);
+    size_t extra = mgk_mixture_output_scratch(view, room.rows);
+    size_t scratch = MGK_CPU(mixture_scratch)(view, mixture, MGK_MIXTURE_OUTPUT, &room, extra);
     TRY(mgk_cpu_reserve_scratch(device, scratch * sizeof(real)));
 #pragma omp parallel for schedule(dynamic) num_threads(device->threads)
     for (size_t task = 0; task < tasks; task++) {
         size_t sample = task / heads, head_index = task % heads;
         mgk_mixture_head head;
         MGK_CPU(mixture_pack)
-        (view, mixture, MGK_MIXTURE_OUTPUT, sample, head_index, rows,
+        (view, mixture, MGK_MIXTURE_OUTPUT, sample, head_index, &room,
          mgk_cpu_scratch(device, omp_get_thread_num()), &head);
         attend(&head, (real *)output + sample * tokens * output_stride + head_index * dim,
                output_stride, (real *)statistic + task * tokens);

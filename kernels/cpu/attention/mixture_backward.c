@@ -2,10 +2,10 @@
 /*
  * Gradients of softmax attention over biased keys. With A the matrix and G = dO Vᵀ,
  *     dl_ijr = A_ijr (G_ij − dO_i·O_i),   A_ijr = exp(l_ijr − statistic_i),
- * also with a normalizer_epsilon. A maximum (hard) passes its gradient to the component that
- * attains it. From l = scale q·k + bias follow the products
- *     dV = Aᵀ dO,  dQ = Σ_r dl_r scale_r K_r,  dK_r = scale_r dl_rᵀ Q;
- * the squares in Gaussian l add −scale_r (Σ_j dl_ijr) q_i and −scale_r (Σ_i dl_ijr) k_jr.
+ * also with a normalizer_epsilon; for unnormalized rows without the difference. A maximum (hard)
+ * passes its gradient to the component that attains it. From l = scale q·k + bias follow the
+ * products dV = Aᵀ dO,  dQ = Σ_r dl_r scale_r K_r,  dK_r = scale_r dl_rᵀ Q; the squares in Gaussian
+ * l add −scale_r (Σ_j dl_ijr) q_i and −scale_r (Σ_i dl_ijr) k_jr.
  */
 #include <math.h>
 #include <omp.h>
@@ -18,44 +18,48 @@
 
 /* A thread's arrays in the scratch memory of its head. */
 typedef struct gradient_head {
-    real *doutput;     /* [block_rows, depth] */
-    real *dquery;      /* [block_rows, depth] */
-    real *probability; /* [block_rows, cols] A */
-    real *dscore;      /* [block_rows, cols] G */
+    real *doutput;     /* [rows, value_depth] */
+    real *dquery;      /* [rows, depth] */
+    real *probability; /* [rows, pitch] A */
+    real *dscore;      /* [rows, pitch] G */
     real *dkey;        /* [M, cols, depth] Σ_i dl_ijr q_i */
-    real *dvalue;      /* [cols, depth] */
+    real *dvalue;      /* [cols, value_depth] */
     real *dbias;       /* [M, cols] Σ_i dl_ijr */
+    mgk_mixture_term_gradient terms;
 } gradient_head;
 
-static size_t gradient_reals(const mgk_attention_view *view, size_t rows)
+static size_t gradient_reals(const mgk_attention_view *view, const mgk_mixture_room *room)
 {
-    size_t cols = mgk_cpu_pitch((size_t)view->tokens), depth = mgk_cpu_padded((size_t)view->dim);
+    size_t cols = mgk_cpu_pitch((size_t)mgk_view_keys(view));
+    size_t depth = mgk_cpu_padded((size_t)view->dim);
+    size_t value_depth = mgk_cpu_padded((size_t)mgk_view_value_dim(view));
     size_t mixtures = (size_t)view->mixtures;
-    return 2 * rows * (depth + cols) + cols * depth * (mixtures + 1) + mixtures * cols;
+    return room->rows * (depth + value_depth + 2 * room->pitch) +
+           cols * (depth * mixtures + value_depth) + mixtures * cols;
 }
 
 static gradient_head gradient_arrays(const mgk_mixture_head *head)
 {
-    size_t rows = head->block_rows, cols = head->cols, depth = head->depth;
+    size_t rows = head->room.rows, cols = head->cols, depth = head->depth;
     size_t mixtures = (size_t)head->view->mixtures;
-    gradient_head g;
-    g.doutput = head->scratch;
-    g.dquery = g.doutput + rows * depth;
+    gradient_head g = {.doutput = head->scratch};
+    g.dquery = g.doutput + rows * head->value_depth;
     g.probability = g.dquery + rows * depth;
-    g.dscore = g.probability + rows * cols;
-    g.dkey = g.dscore + rows * cols;
+    g.dscore = g.probability + rows * head->room.pitch;
+    g.dkey = g.dscore + rows * head->room.pitch;
     g.dvalue = g.dkey + mixtures * cols * depth;
-    g.dbias = g.dvalue + cols * depth;
-    memset(g.dkey, 0, (cols * depth * (mixtures + 1) + mixtures * cols) * sizeof(real));
+    g.dbias = g.dvalue + cols * head->value_depth;
+    memset(g.dkey, 0,
+           (cols * (depth * mixtures + head->value_depth) + mixtures * cols) * sizeof(real));
     return g;
 }
 
 /* A row without scores: its values have a gradient, its logits (A_ijr = 0) have none. */
 static void blank_probability(const mgk_mixture_head *head, size_t i, real *p)
 {
-    size_t visible = mgk_mixture_visible(head, i);
+    real entry = mgk_mixture_blank(head, MGK_CPU(mixture_see)(head, i, p));
     for (size_t j = 0; j < head->width; j++)
-        p[j] = j < visible ? mgk_mixture_blank(head, i) : 0;
+        p[j] *= entry;
     for (size_t r = 0; r < (size_t)head->view->mixtures; r++)
         memset(mgk_mixture_row(head, r, i), 0, head->width * sizeof(real));
 }
@@ -109,32 +113,39 @@ static void row_probability(const mgk_mixture_head *head, size_t i, real statist
     }
 }
 
+/* dO_i·O_i; 0 for unnormalized rows. */
 static real output_dot(const mgk_mixture_head *head, const real *output, const real *doutput)
 {
     real dot = 0;
+    if (head->mixture->unnormalized)
+        return dot;
 #pragma omp simd reduction(+ : dot)
-    for (size_t d = 0; d < (size_t)head->view->dim; d++)
+    for (size_t d = 0; d < (size_t)mgk_view_value_dim(head->view); d++)
         dot += output[d] * doutput[d];
     return dot;
 }
 
 /*
- * Replaces A_ijr by dl_ijr and accumulates its column sums; dot is dO_i·O_i = Σ_j A_ij G_ij.
+ * Replaces A_ijr by dl_ijr and accumulates its column sums; dot is dO_i·O_i = Σ_j A_ij G_ij, or 0.
  * Returns Σ_r scale_r Σ_j dl_ijr.
  */
 static double row_gradient(const mgk_mixture_head *head, size_t i, real dot, const real *dscore,
                            real *dbias)
 {
-    size_t width = head->width;
     double scaled = 0;
     for (size_t r = 0; r < (size_t)head->view->mixtures; r++) {
-        real *row = mgk_mixture_row(head, r, i), *column = dbias + r * head->cols;
+        real *row = mgk_mixture_row(head, r, i);
         real sum = 0;
+        for (size_t k = 0; k < head->run_count; k++) {
+            const mgk_mixture_run *run = &head->runs[k];
+            real *dlogit = row + run->at, *column = dbias + r * head->cols + run->begin;
+            const real *dprobability = dscore + run->at;
 #pragma omp simd reduction(+ : sum)
-        for (size_t j = 0; j < width; j++) {
-            row[j] *= dscore[j] - dot;
-            column[j] += row[j];
-            sum += row[j];
+            for (size_t j = 0; j < run->width; j++) {
+                dlogit[j] *= dprobability[j] - dot;
+                column[j] += dlogit[j];
+                sum += dlogit[j];
+            }
         }
         scaled += head->mixture->scale[r] * (double)sum;
     }
@@ -145,48 +156,85 @@ static double row_gradient(const mgk_mixture_head *head, size_t i, real dot, con
 static bool squares_matter(const mgk_mixture_head *head)
 {
     const mgk_mixture *mixture = head->mixture;
-    bool unequal = mixture->normalizer_epsilon > 0;
+    bool unequal = mixture->normalizer_epsilon > 0 || mixture->unnormalized;
     for (size_t r = 1; r < (size_t)head->view->mixtures; r++)
         unequal = unequal || mixture->scale[r] != mixture->scale[0];
     return mixture->gaussian && unequal;
 }
 
-static void block_gradient(mgk_mixture_head *head, gradient_head *g, size_t first,
-                           const real *output, const real *statistic, const real *doutput,
-                           size_t output_stride, real *dquery)
+/* What the gradients of one head are made from, and that of its queries, from its first row on. */
+typedef struct gradient_rows {
+    const real *output, *doutput; /* rows output_stride apart */
+    size_t output_stride;
+    const real *statistic; /* [N] */
+    real *dquery;          /* NULL: no dot product */
+} gradient_rows;
+
+/* G of the block. */
+static void block_dscore(const mgk_mixture_head *head, const gradient_head *g,
+                         const gradient_rows *rows)
 {
-    size_t dim = (size_t)head->view->dim, depth = head->depth, cols = head->cols;
-    MGK_CPU(mixture_logits)(head, first);
-    size_t rows = head->rows, tiled = mgk_tile_rows(rows), width = head->width;
+    size_t dim = (size_t)mgk_view_value_dim(head->view), depth = head->value_depth;
+    size_t tiled = mgk_tile_rows(head->rows);
     memset(g->doutput, 0, tiled * depth * sizeof(real));
-    for (size_t i = 0; i < rows; i++)
-        memcpy(g->doutput + i * depth, doutput + (first + i) * output_stride, dim * sizeof(real));
-    mgk_tile_multiply(tiled, width, dim, (mgk_tile_operand){g->doutput, depth, 1}, head->value_t,
-                      cols, NULL, 0, g->dscore, cols);
+    for (size_t i = 0; i < head->rows; i++)
+        memcpy(g->doutput + i * depth, rows->doutput + (head->first + i) * rows->output_stride,
+               dim * sizeof(real));
+    for (size_t k = 0; k < head->run_count; k++) {
+        const mgk_mixture_run *run = &head->runs[k];
+        mgk_tile_multiply(tiled, run->width, dim, (mgk_tile_operand){g->doutput, depth, 1},
+                          head->value_t + run->begin, head->cols, NULL, 0, g->dscore + run->at,
+                          head->room.pitch);
+    }
+}
+
+/* dV, dK and dQ of the block from A and dl. */
+static void block_products(const mgk_mixture_head *head, const gradient_head *g)
+{
+    size_t rows = head->rows, tiled = mgk_tile_rows(rows), pitch = head->room.pitch;
+    size_t depth = head->depth, value_depth = head->value_depth;
+    if (head->run_count == 0)
+        memset(g->dquery, 0, tiled * depth * sizeof(real));
+    for (size_t k = 0; k < head->run_count; k++) {
+        const mgk_mixture_run *run = &head->runs[k];
+        real *dvalue = g->dvalue + run->begin * value_depth;
+        /* The rows are the inner dimension here, so exactly `rows` of them. */
+        mgk_tile_multiply(run->width, value_depth, rows,
+                          (mgk_tile_operand){g->probability + run->at, 1, pitch}, g->doutput,
+                          value_depth, dvalue, value_depth, dvalue, value_depth);
+        for (size_t r = 0; r < (size_t)head->view->mixtures; r++) {
+            const real *dlogits = mgk_mixture_row(head, r, 0) + run->at;
+            const size_t key = (r * head->cols + run->begin) * depth;
+            mgk_tile_multiply(run->width, depth, rows, (mgk_tile_operand){dlogits, 1, pitch},
+                              head->query, depth, g->dkey + key, depth, g->dkey + key, depth);
+            mgk_tile_multiply(tiled, depth, run->width, (mgk_tile_operand){dlogits, pitch, 1},
+                              head->key + key, depth, k + r > 0 ? g->dquery : NULL, depth,
+                              g->dquery, depth);
+        }
+    }
+}
+
+static void block_gradient(mgk_mixture_head *head, const gradient_head *g, size_t first,
+                           const gradient_rows *rows)
+{
+    size_t dim = (size_t)head->view->dim, depth = head->depth;
+    MGK_CPU(mixture_logits)(head, first);
+    block_dscore(head, g, rows);
     double squares[MGK_MIXTURE_MOST_ROWS];
-    for (size_t i = 0; i < rows; i++) {
-        real *p = g->probability + i * cols;
-        row_probability(head, i, statistic[first + i], p);
-        squares[i] = row_gradient(
-            head, i, output_dot(head, output + (first + i) * output_stride, g->doutput + i * depth),
-            g->dscore + i * cols, g->dbias);
+    for (size_t i = 0; i < head->rows; i++) {
+        const real *dscore = g->dscore + i * head->room.pitch;
+        real dot = output_dot(head, rows->output + (first + i) * rows->output_stride,
+                              g->doutput + i * head->value_depth);
+        row_probability(head, i, rows->statistic[first + i], g->probability + i * head->room.pitch);
+        if (g->terms.bias || g->terms.full || head->slope)
+            MGK_CPU(mixture_term_gradient)(head, i, dscore, dot, &g->terms);
+        squares[i] = row_gradient(head, i, dot, dscore, g->dbias);
     }
-    /* The rows are the inner dimension here, so exactly `rows` of them. */
-    mgk_tile_multiply(width, depth, rows, (mgk_tile_operand){g->probability, 1, cols}, g->doutput,
-                      depth, g->dvalue, depth, g->dvalue, depth);
-    for (size_t r = 0; r < (size_t)head->view->mixtures; r++) {
-        const real *dlogits = mgk_mixture_row(head, r, 0);
-        real *dkey = g->dkey + r * cols * depth;
-        mgk_tile_multiply(width, depth, rows, (mgk_tile_operand){dlogits, 1, cols}, head->query,
-                          depth, dkey, depth, dkey, depth);
-        mgk_tile_multiply(tiled, depth, width, (mgk_tile_operand){dlogits, cols, 1},
-                          head->key + r * cols * depth, depth, r ? g->dquery : NULL, depth,
-                          g->dquery, depth);
-    }
+    block_products(head, g);
     bool squared = squares_matter(head);
-    for (size_t i = 0; i < rows; i++)
+    for (size_t i = 0; rows->dquery && i < head->rows; i++)
         for (size_t d = 0; d < dim; d++)
-            dquery[(first + i) * head->view->query_stride + d] =
+            rows->dquery[(first + i) * head->view->query_stride + d] =
                 g->dquery[i * depth + d] -
                 (squared ? (real)squares[i] * head->query[i * depth + d] : 0);
 }
@@ -196,13 +244,14 @@ static void write_key_value(const mgk_mixture_head *head, const gradient_head *g
                             const mgk_attention_gradient *gradient)
 {
     const mgk_attention_view *view = head->view;
-    size_t dim = (size_t)view->dim, depth = head->depth, cols = head->cols;
-    size_t token = head->sample * (size_t)view->tokens;
-    for (size_t j = 0; j < (size_t)view->tokens; j++) {
+    size_t dim = (size_t)view->dim, value_dim = (size_t)mgk_view_value_dim(view);
+    size_t depth = head->depth, cols = head->cols, keys = (size_t)mgk_view_keys(view);
+    size_t token = head->sample * keys;
+    for (size_t j = 0; j < keys; j++) {
         real *dvalue =
-            (real *)gradient->value + (token + j) * view->value_stride + head->head * dim;
-        memcpy(dvalue, g->dvalue + j * depth, dim * sizeof(real));
-        for (size_t r = 0; r < (size_t)view->mixtures; r++) {
+            (real *)gradient->value + (token + j) * view->value_stride + head->head * value_dim;
+        memcpy(dvalue, g->dvalue + j * head->value_depth, value_dim * sizeof(real));
+        for (size_t r = 0; dim > 0 && r < (size_t)view->mixtures; r++) {
             real *dkey = (real *)gradient->key + (token + j) * view->key_stride +
                          (r * (size_t)view->heads + head->head) * dim;
             real scale = (real)head->mixture->scale[r];
@@ -222,12 +271,12 @@ static void write_key_value(const mgk_mixture_head *head, const gradient_head *g
 static void add_prior_gradient(const mgk_attention_view *view, const mgk_prior_view *prior,
                                const real *dbias, real *dprior)
 {
-    size_t heads = (size_t)view->heads, tokens = (size_t)view->tokens;
-    size_t mixtures = (size_t)view->mixtures, cols = mgk_cpu_pitch(tokens);
+    size_t heads = (size_t)view->heads, mixtures = (size_t)view->mixtures;
+    size_t cols = mgk_cpu_pitch((size_t)mgk_view_keys(view));
     for (size_t b = 0; b < (size_t)view->samples; b++)
         for (size_t h = 0; h < heads; h++)
             for (size_t r = 0; r < mixtures; r++)
-                for (size_t j = 0; j < (size_t)view->lengths[b]; j++) {
+                for (size_t j = 0; j < (size_t)mgk_view_key_lengths(view)[b]; j++) {
                     size_t at = h * prior->head_stride + r * prior->component_stride +
                                 j * prior->key_stride;
                     real p = ((const real *)prior->values)[at];
@@ -236,48 +285,103 @@ static void add_prior_gradient(const mgk_attention_view *view, const mgk_prior_v
                 }
 }
 
+/* One call of the operation. */
+typedef struct backward_call {
+    const mgk_attention_view *view;
+    const mgk_mixture *mixture;
+    const real *output, *statistic, *doutput;
+    size_t output_stride;
+    const mgk_attention_gradient *gradient;
+    mgk_mixture_room room;
+    size_t bias_reals, place_reals; /* M cols and 2 T − 1 */
+    real *dbias;                    /* [B, H, bias_reals] for the prior; NULL: none */
+    real *dplace;                   /* [B, H, place_reals] for the bias by distance; NULL: none */
+} backward_call;
+
+static void head_gradient(const backward_call *call, size_t sample, size_t index, real *memory)
+{
+    const mgk_attention_view *view = call->view;
+    const mgk_score_terms *terms = &call->mixture->terms;
+    const size_t tokens = (size_t)view->tokens, dim = (size_t)view->dim;
+    const size_t task = sample * (size_t)view->heads + index;
+    const size_t token =
+        sample * tokens * call->output_stride + index * (size_t)mgk_view_value_dim(view);
+    mgk_mixture_head head;
+    MGK_CPU(mixture_pack)
+    (view, call->mixture, MGK_MIXTURE_BACKWARD, sample, index, &call->room, memory, &head);
+    gradient_head g = gradient_arrays(&head);
+    if (call->dplace)
+        g.terms.bias = call->dplace + task * call->place_reals;
+    if (call->gradient->full)
+        g.terms.full = (real *)call->gradient->full + sample * terms->full_sample_stride +
+                       index * terms->full_head_stride;
+    gradient_rows rows = {call->output + token, call->doutput + token, call->output_stride,
+                          call->statistic + task * tokens, NULL};
+    if (dim > 0)
+        rows.dquery =
+            (real *)call->gradient->query + sample * tokens * view->query_stride + index * dim;
+    for (size_t first = 0; first < head.n; first += call->room.rows)
+        block_gradient(&head, &g, first, &rows);
+    for (size_t i = head.n; rows.dquery && i < tokens; i++)
+        memset(rows.dquery + i * view->query_stride, 0, dim * sizeof(real));
+    write_key_value(&head, &g, call->gradient);
+    if (call->dbias)
+        memcpy(call->dbias + task * call->bias_reals, g.dbias, call->bias_reals * sizeof(real));
+}
+
+/*
+ * The gradients of all heads. Those that add to the same matrix `full` follow each other in one
+ * thread, so that the sum has one order.
+ */
+static void all_gradients(mgk_device *device, const backward_call *call)
+{
+    const mgk_score_terms *terms = &call->mixture->terms;
+    const size_t samples = (size_t)call->view->samples, heads = (size_t)call->view->heads;
+    const bool full = call->gradient->full;
+    const size_t in_turn = full && terms->full_sample_stride == 0 ? samples : 1;
+    const size_t side_by_side = full && terms->full_head_stride == 0 ? 1 : heads;
+    const size_t groups = samples / in_turn * side_by_side, members = heads / side_by_side;
+#pragma omp parallel for schedule(dynamic) num_threads(device->threads)
+    for (size_t group = 0; group < groups; group++)
+        for (size_t b = 0; b < in_turn; b++)
+            for (size_t h = 0; h < members; h++)
+                head_gradient(call, group / side_by_side + b, group % side_by_side + h,
+                              mgk_cpu_scratch(device, omp_get_thread_num()));
+}
+
 mgk_status MGK_CPU(mixture_attention_backward)(mgk_device *device, const mgk_attention_view *view,
                                                const mgk_mixture *mixture, const void *output,
                                                const void *statistic, const void *doutput,
                                                size_t output_stride,
                                                const mgk_attention_gradient *gradient)
 {
-    size_t heads = (size_t)view->heads, tokens = (size_t)view->tokens, dim = (size_t)view->dim;
-    size_t tasks = (size_t)view->samples * heads, mixtures = (size_t)view->mixtures;
-    size_t rows = MGK_CPU(mixture_block_rows)(view, mixtures + 2);
-    size_t scratch =
-        MGK_CPU(mixture_scratch)(view, MGK_MIXTURE_BACKWARD, rows, gradient_reals(view, rows));
-    size_t bias_reals = mixtures * mgk_cpu_pitch(tokens);
-    real *dbias = NULL;
+    size_t heads = (size_t)view->heads, tasks = (size_t)view->samples * heads;
+    size_t mixtures = (size_t)view->mixtures;
+    backward_call call = {.view = view,
+                          .mixture = mixture,
+                          .output = output,
+                          .statistic = statistic,
+                          .doutput = doutput,
+                          .output_stride = output_stride,
+                          .gradient = gradient,
+                          .room = MGK_CPU(mixture_room)(view, mixture, mixtures + 2),
+                          .bias_reals = mixtures * mgk_cpu_pitch((size_t)mgk_view_keys(view)),
+                          .place_reals = 2 * mixture->terms.bias_tokens - 1};
+    size_t scratch = MGK_CPU(mixture_scratch)(view, mixture, MGK_MIXTURE_BACKWARD, &call.room,
+                                              gradient_reals(view, &call.room));
+    mgk_status status = STATUS_OK;
     if (gradient->prior)
-        TRY(mgk_alloc(tasks * bias_reals, sizeof(real), &dbias));
-    mgk_status status = mgk_cpu_reserve_scratch(device, scratch * sizeof(real));
-    if (status != STATUS_OK)
-        goto out;
-#pragma omp parallel for schedule(dynamic) num_threads(device->threads)
-    for (size_t task = 0; task < tasks; task++) {
-        size_t sample = task / heads, head_index = task % heads;
-        mgk_mixture_head head;
-        MGK_CPU(mixture_pack)
-        (view, mixture, MGK_MIXTURE_BACKWARD, sample, head_index, rows,
-         mgk_cpu_scratch(device, omp_get_thread_num()), &head);
-        gradient_head g = gradient_arrays(&head);
-        size_t token = sample * tokens * output_stride + head_index * dim;
-        real *dquery =
-            (real *)gradient->query + sample * tokens * view->query_stride + head_index * dim;
-        for (size_t first = 0; first < head.n; first += rows)
-            block_gradient(&head, &g, first, (const real *)output + token,
-                           (const real *)statistic + task * tokens, (const real *)doutput + token,
-                           output_stride, dquery);
-        for (size_t i = head.n; i < tokens; i++)
-            memset(dquery + i * view->query_stride, 0, dim * sizeof(real));
-        write_key_value(&head, &g, gradient);
-        if (dbias)
-            memcpy(dbias + task * bias_reals, g.dbias, bias_reals * sizeof(real));
-    }
-    if (dbias)
-        add_prior_gradient(view, &mixture->prior, dbias, gradient->prior);
+        CHECK(mgk_alloc(tasks * call.bias_reals, sizeof(real), &call.dbias));
+    if (gradient->bias)
+        CHECK(mgk_alloc(tasks * call.place_reals, sizeof(real), &call.dplace));
+    CHECK(mgk_cpu_reserve_scratch(device, scratch * sizeof(real)));
+    all_gradients(device, &call);
+    if (call.dbias)
+        add_prior_gradient(view, &mixture->prior, call.dbias, gradient->prior);
+    for (size_t i = 0; call.dplace && i < tasks * call.place_reals; i++)
+        ((real *)gradient->bias)[i % (heads * call.place_reals)] += call.dplace[i];
 out:
-    mgk_free(dbias);
+    mgk_free(call.dplace);
+    mgk_free(call.dbias);
     return status;
 }

@@ -9,33 +9,36 @@
 #include "kernels/cpu/exp.h"
 #include "kernels/cpu/operations.h"
 
-/*
- * out [begin … visible − 1] = row i of the block, s_ij = Σ_r or max_r exp l_ijr, including the
- * offset.
- */
-static void row_scores(const mgk_mixture_head *head, size_t i, size_t visible, real *out)
+/* out [width] = row i of the block, s_ij = Σ_r or max_r exp l_ijr, including the offset. */
+static void row_scores(const mgk_mixture_head *head, size_t i, real *out)
 {
     real offset = (real)mgk_mixture_offset(head, i);
-    memset(out + head->begin, 0, (visible - head->begin) * sizeof(real));
+    memset(out, 0, head->width * sizeof(real));
     for (size_t r = 0; r < (size_t)head->view->mixtures; r++) {
         const real *row = mgk_mixture_row(head, r, i);
         bool hard = head->mixture->hard;
-        for (size_t j = head->begin; j < visible; j++) {
+        for (size_t j = 0; j < head->width; j++) {
             real score = mgk_exp(row[j] - offset);
             out[j] = !hard ? out[j] + score : score > out[j] ? score : out[j];
         }
     }
 }
 
-static void row_attention(const mgk_mixture_head *head, size_t i, size_t visible, double *divisor,
-                          real *out)
+/* out [keys] = the row of a block, times `factor`; 0 for keys that query i does not see. */
+static void spread_row(const mgk_mixture_head *head, size_t i, const real *row, real factor,
+                       real *out)
 {
-    MGK_CPU(mixture_normalize)(head, i, divisor);
-    const real *row = mgk_mixture_row(head, 0, i);
-    real inverse = (real)(1 / *divisor);
+    size_t done = 0;
+    for (size_t k = 0; k < head->run_count; k++) {
+        const mgk_mixture_span seen = mgk_mixture_clip(head, k, i);
+        const real *from = row + head->runs[k].at + (seen.first - head->runs[k].begin);
+        memset(out + done, 0, (seen.first - done) * sizeof(real));
 #pragma omp simd
-    for (size_t j = head->begin; j < visible; j++)
-        out[j] = row[j] * inverse;
+        for (size_t j = 0; j < seen.end - seen.first; j++)
+            out[seen.first + j] = from[j] * factor;
+        done = seen.end;
+    }
+    memset(out + done, 0, ((size_t)mgk_view_keys(head->view) - done) * sizeof(real));
 }
 
 /* The results for some heads of a sample: matrices, and optionally the output. */
@@ -50,18 +53,17 @@ typedef struct result {
 static void fill_rows(mgk_mixture_head *head, size_t first, size_t end, const result *out)
 {
     size_t keys = (size_t)mgk_view_keys(head->view);
-    for (; first < end; first += head->block_rows) {
+    for (; first < end; first += head->room.rows) {
         double divisor[MGK_MIXTURE_MOST_ROWS];
         MGK_CPU(mixture_logits)(head, first);
         for (size_t i = 0; i < head->rows; i++) {
-            real *row = out->matrix + (first + i) * keys;
-            size_t visible = mgk_mixture_visible(head, i);
-            memset(row, 0, head->begin * sizeof(real));
+            real *row = mgk_mixture_row(head, 0, i);
             if (out->content == MGK_MATRIX_SCORES)
-                row_scores(head, i, visible, row);
+                row_scores(head, i, row = head->scratch);
             else
-                row_attention(head, i, visible, &divisor[i], row);
-            memset(row + visible, 0, (keys - visible) * sizeof(real));
+                MGK_CPU(mixture_normalize)(head, i, &divisor[i]);
+            real factor = out->content == MGK_MATRIX_SCORES ? 1 : (real)(1 / divisor[i]);
+            spread_row(head, i, row, factor, out->matrix + (first + i) * keys);
         }
         if (out->output)
             MGK_CPU(mixture_output)(head, divisor, out->output, out->stride);
@@ -74,7 +76,7 @@ static void clear_padding(const mgk_attention_view *view, size_t n, const result
     size_t tokens = (size_t)view->tokens, keys = (size_t)mgk_view_keys(view);
     memset(out->matrix + n * keys, 0, (tokens - n) * keys * sizeof(real));
     for (size_t i = n; out->output && i < tokens; i++)
-        memset(out->output + i * out->stride, 0, (size_t)view->dim * sizeof(real));
+        memset(out->output + i * out->stride, 0, (size_t)mgk_view_value_dim(view) * sizeof(real));
 }
 
 /* If there are fewer heads than threads, cuts a head into parts of whole blocks of rows. */
@@ -83,10 +85,12 @@ static mgk_status make(mgk_device *device, const mgk_attention_view *view,
                        const result *out)
 {
     size_t tokens = (size_t)view->tokens, n = (size_t)view->lengths[sample];
-    size_t rows = MGK_CPU(mixture_block_rows)(view, (size_t)view->mixtures);
+    mgk_mixture_room room = MGK_CPU(mixture_room)(view, mixture, (size_t)view->mixtures);
+    size_t rows = room.rows;
     mgk_mixture_use use = out->output ? MGK_MIXTURE_OUTPUT : MGK_MIXTURE_LOGITS;
-    size_t extra = out->output ? mgk_mixture_output_scratch(view, rows) : 0;
-    size_t scratch = MGK_CPU(mixture_scratch)(view, use, rows, extra);
+    /* The output's sums, or a row of scores. */
+    size_t extra = out->output ? mgk_mixture_output_scratch(view, rows) : room.pitch;
+    size_t scratch = MGK_CPU(mixture_scratch)(view, mixture, use, &room, extra);
     size_t parts = (2 * (size_t)device->threads + (size_t)count) / ((size_t)count + 1);
     size_t blocks = (n + rows - 1) / rows, part_rows = (blocks + parts - 1) / parts * rows;
     TRY(mgk_cpu_reserve_scratch(device, scratch * sizeof(real)));
@@ -99,13 +103,13 @@ static mgk_status make(mgk_device *device, const mgk_attention_view *view,
             result own = *out;
             own.matrix += (size_t)which * tokens * (size_t)mgk_view_keys(view);
             if (own.output)
-                own.output += index * (size_t)view->dim;
+                own.output += index * (size_t)mgk_view_value_dim(view);
             if (part == 0)
                 clear_padding(view, n, &own);
             if (first >= n)
                 continue;
             MGK_CPU(mixture_pack)
-            (view, mixture, use, (size_t)sample, index, rows,
+            (view, mixture, use, (size_t)sample, index, &room,
              mgk_cpu_scratch(device, omp_get_thread_num()), &head);
             fill_rows(&head, first, end < n ? end : n, &own);
         }
@@ -129,43 +133,52 @@ mgk_status MGK_CPU(mixture_matrix_output)(mgk_device *device, const mgk_attentio
                 &(result){MGK_MATRIX_ATTENTION, matrix, output, output_stride});
 }
 
+/*
+ * Replaces the logits of row i by exp(l_ijr − max_r l_ijr), and total [2, pitch] by their sums over
+ * r, followed by the maxima: relative to the largest component nothing underflows. Pairs whose
+ * scores are all 0 have a total of 0.
+ */
+static void relative_scores(const mgk_mixture_head *head, size_t i, real *total)
+{
+    size_t mixtures = (size_t)head->view->mixtures, width = head->width;
+    real *largest = total + head->room.pitch;
+    memcpy(largest, mgk_mixture_row(head, 0, i), width * sizeof(real));
+    for (size_t r = 1; r < mixtures; r++)
+        for (size_t j = 0; j < width; j++) {
+            real logit = mgk_mixture_row(head, r, i)[j];
+            largest[j] = logit > largest[j] ? logit : largest[j];
+        }
+    memset(total, 0, width * sizeof(real));
+    for (size_t r = 0; r < mixtures; r++) {
+        real *component = mgk_mixture_row(head, r, i);
+#pragma omp simd
+        for (size_t j = 0; j < width; j++) {
+            real part = mgk_exp(component[j] - largest[j]);
+            component[j] = largest[j] > (real)-INFINITY ? part : 0;
+            total[j] += component[j];
+        }
+    }
+}
+
 /* sums [M, cols] += Σ_i γ_ijr and seen [cols] += the number of queries, of one head. */
 static void add_responsibilities(mgk_mixture_head *head, double *sums, double *seen)
 {
     size_t mixtures = (size_t)head->view->mixtures, cols = head->cols;
-    real *total = head->scratch;
-    for (size_t first = 0; first < head->n; first += head->block_rows) {
+    for (size_t first = 0; first < head->n; first += head->room.rows) {
         MGK_CPU(mixture_logits)(head, first);
         for (size_t i = 0; i < head->rows; i++) {
-            real *row = mgk_mixture_row(head, 0, i);
-            size_t visible = mgk_mixture_visible(head, i);
-            /*
-             * Relative to the largest component, to avoid underflow; pairs whose scores are all 0
-             * do not count.
-             */
-            real *largest = total + cols;
-            memcpy(largest, row, visible * sizeof(real));
-            for (size_t r = 1; r < mixtures; r++)
-                for (size_t j = 0; j < visible; j++) {
-                    real logit = mgk_mixture_row(head, r, i)[j];
-                    largest[j] = logit > largest[j] ? logit : largest[j];
+            relative_scores(head, i, head->scratch);
+            for (size_t k = 0; k < head->run_count; k++) {
+                const mgk_mixture_run *run = &head->runs[k];
+                const real *total = head->scratch + run->at;
+                for (size_t j = 0; j < run->width; j++)
+                    seen[run->begin + j] += total[j] > 0;
+                for (size_t r = 0; r < mixtures; r++) {
+                    const real *component = mgk_mixture_row(head, r, i) + run->at;
+                    double *sum = sums + r * cols + run->begin;
+                    for (size_t j = 0; j < run->width; j++)
+                        sum[j] += total[j] > 0 ? (double)(component[j] / total[j]) : 0;
                 }
-            memset(total, 0, visible * sizeof(real));
-            for (size_t r = 0; r < mixtures; r++) {
-                real *component = mgk_mixture_row(head, r, i);
-#pragma omp simd
-                for (size_t j = 0; j < visible; j++) {
-                    real part = mgk_exp(component[j] - largest[j]);
-                    component[j] = largest[j] > (real)-INFINITY ? part : 0;
-                    total[j] += component[j];
-                }
-            }
-            for (size_t j = 0; j < visible; j++)
-                seen[j] += total[j] > 0;
-            for (size_t r = 0; r < mixtures; r++) {
-                const real *component = mgk_mixture_row(head, r, i);
-                for (size_t j = 0; j < visible; j++)
-                    sums[r * cols + j] += total[j] > 0 ? (double)(component[j] / total[j]) : 0;
             }
         }
     }
@@ -175,9 +188,10 @@ mgk_status MGK_CPU(responsibilities)(mgk_device *device, const mgk_attention_vie
                                      const mgk_mixture *mixture, void *prior)
 {
     size_t heads = (size_t)view->heads, mixtures = (size_t)view->mixtures;
-    size_t cols = mgk_cpu_pitch((size_t)view->tokens), per_head = (mixtures + 1) * cols;
-    size_t rows = MGK_CPU(mixture_block_rows)(view, mixtures);
-    size_t scratch = MGK_CPU(mixture_scratch)(view, MGK_MIXTURE_LOGITS, rows, 2 * cols);
+    size_t cols = mgk_cpu_pitch((size_t)mgk_view_keys(view)), per_head = (mixtures + 1) * cols;
+    mgk_mixture_room room = MGK_CPU(mixture_room)(view, mixture, mixtures);
+    size_t scratch =
+        MGK_CPU(mixture_scratch)(view, mixture, MGK_MIXTURE_LOGITS, &room, 2 * room.pitch);
     double *sums = NULL; /* [H, M + 1, cols], the last row counts queries */
     mgk_status status = STATUS_OK;
     CHECK(mgk_alloc(heads * per_head, sizeof(double), &sums));
@@ -188,7 +202,7 @@ mgk_status MGK_CPU(responsibilities)(mgk_device *device, const mgk_attention_vie
             mgk_mixture_head head;
             double *own = sums + h * per_head;
             MGK_CPU(mixture_pack)
-            (view, mixture, MGK_MIXTURE_LOGITS, b, h, rows,
+            (view, mixture, MGK_MIXTURE_LOGITS, b, h, &room,
              mgk_cpu_scratch(device, omp_get_thread_num()), &head);
             add_responsibilities(&head, own, own + mixtures * cols);
         }
@@ -208,7 +222,7 @@ mgk_status MGK_CPU(mean_responsibilities)(const mgk_attention_view *view,
     double *queries = total + shape->count;
     for (size_t h = 0; h < (size_t)view->heads; h++)
         for (size_t r = 0; r < mixtures; r++)
-            for (size_t j = 0; j < (size_t)view->tokens; j++) {
+            for (size_t j = 0; j < (size_t)mgk_view_keys(view); j++) {
                 const double *own = sums + h * (mixtures + 1) * cols;
                 size_t at =
                     h * shape->head_stride + r * shape->component_stride + j * shape->key_stride;
