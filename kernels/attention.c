@@ -39,12 +39,18 @@ static void add_row(const void *context, int head, int query, mgk_pattern_row *r
     c->kind->pattern(c->size, head, query, row);
 }
 
+mgk_pattern_shape mgk_attention_pattern_shape(const mgk_attention_kind *kind,
+                                              const mgk_attention_size *size)
+{
+    return (mgk_pattern_shape){.heads = kind->pattern_of_head ? size->heads : 1,
+                               .tokens = size->tokens,
+                               .causal = size->causal};
+}
+
 mgk_status mgk_attention_pattern(const mgk_attention_kind *kind, const mgk_attention_size *size,
                                  mgk_pattern *out)
 {
-    const mgk_pattern_shape shape = {.heads = kind->pattern_of_head ? size->heads : 1,
-                                     .tokens = size->tokens,
-                                     .causal = size->causal};
+    const mgk_pattern_shape shape = mgk_attention_pattern_shape(kind, size);
     const pattern_context context = {kind, size};
     return mgk_pattern_build(&shape, add_row, &context, out);
 }

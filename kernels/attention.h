@@ -192,6 +192,9 @@ bool mgk_attention_runs_on(const mgk_attention_kind *kind, const mgk_device *dev
 /* Row number `index` of the registry, NULL past its end. */
 const mgk_attention_kind *mgk_attention_row(size_t index);
 
+mgk_pattern_shape mgk_attention_pattern_shape(const mgk_attention_kind *kind,
+                                              const mgk_attention_size *size);
+
 /*
  * The pattern of a kind that has one, for a layer of `size` whose view has size->tokens tokens.
  * Release with mgk_pattern_release. Fails as mgk_pattern_build does.

@@ -73,11 +73,12 @@ double mgk_tile_flops(const mgk_attention_kind *kind, const mgk_attention_size *
 {
     const double row = (double)size->heads * size->tokens * size->dim;
     double pairs = 0;
+    const mgk_pattern_shape shape = mgk_attention_pattern_shape(kind, size);
     mgk_pattern pattern;
     if (mgk_attention_pattern(kind, size, &pattern) != STATUS_OK)
         return 0; /* without memory for its pattern a model cannot run either */
     for (int head = 0; head < size->heads; head++)
-        pairs += mgk_pattern_pairs(&pattern, head);
+        pairs += mgk_pattern_pairs(&pattern, &shape, kind->pattern_of_head ? head : 0);
     mgk_pattern_release(&pattern);
     return pairs * (4.0 * size->dim + 5) + row;
 }

@@ -154,7 +154,7 @@ static device_layer to_device(workspace *space, const kind_case *problem, int l,
         .extra_stride = layer->count[KIND_EXTRA] / KIND_SAMPLES / (size_t)shape->tokens,
         .extra_width = layer->count[KIND_EXTRA] / KIND_SAMPLES / (size_t)shape->tokens};
     if (shape->kind->pattern)
-        assert_ok(mgk_attention_pattern(&out.layer.size, shape->kind, &out.pattern));
+        assert_ok(mgk_attention_pattern(shape->kind, &out.layer.size, &out.pattern));
     return out;
 }
 
@@ -179,7 +179,7 @@ static void run_layers(workspace *space, const kind_case *problem, bool training
 static void release_layers(const kind_case *problem, device_layer on[KIND_LAYERS])
 {
     for (int l = 0; l < problem->depth; l++)
-        mgk_pattern_free(&on[l].pattern);
+        mgk_pattern_release(&on[l].pattern);
 }
 
 /* All heads of a sample, the last one first. */
