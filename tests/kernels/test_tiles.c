@@ -18,6 +18,7 @@ static const tile_shape shapes[] = {
     {.dim = 4, .pattern = true, .keys = 37, .window = 9, .causal = true, .cap = 1.5, .bias = true},
     {.dim = 4, .pattern = true, .unnormalized = true, .full = true, .full_by_sample = true},
     {.dim = 4, .mixtures = 2, .pattern = true, .gaussian = true, .unnormalized = true},
+    {.dim = 4, .pattern = true, .gaussian = true, .unnormalized = true, .causal = true},
     {.dim = 4, .mixtures = 2, .pattern = true, .gaussian = true, .prior = true, .ragged = true},
     {.dim = 4, .mixtures = 3, .pattern = true, .gaussian = true, .hard = true, .by_head = true},
     {.dim = 4, .pattern = true, .gaussian = true, .prior = true, .epsilon = 0.5},
