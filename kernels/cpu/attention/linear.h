@@ -14,8 +14,9 @@
  *
  * kernels/feature.h has elu + 1 and its scales. Features that are exponentials have a shift
  * instead: key features are divided by exp(shift), where the shift is the largest exponent of the
- * keys so far. When it grows, the state is rescaled; so a causal row knows nothing of later keys,
- * not even by its rounding. Each chunk keeps its shift for the gradient and the matrix.
+ * keys up to the end of the chunk. When it grows, the state is rescaled; so a causal row does not
+ * vanish because a later chunk has large keys. Each chunk keeps its shift for the gradient and the
+ * matrix.
  *
  * With a gate, g_j enters as weights of a chunk: the state before it reaches row i with Π g_l up to
  * i (`enter`), key j reaches the state behind the chunk with `leave`, and the pairs inside have
