@@ -263,7 +263,9 @@ static inline bool mgk_features_signed(const mgk_features *features)
  * Devices without `all_parts` ignore `features`, `least_sum` and `gate`.
  *
  * Rows whose scores vanish: with features that are not negative they are uniform over the keys they
- * see, or 0 if there is a normalizer_epsilon; they pass no gradient to scores. Signed features may
+ * see, or 0 if there is a normalizer_epsilon; they pass no gradient to scores. Of exponential
+ * features a causal row also vanishes if all keys it sees are below the range of the precision
+ * (e^−87 in float32) next to a later key of the same block of 32 tokens. Signed features may
  * give negative and large entries: their rows are divided by their sum, whatever its sign, and are
  * 0 only where the sum itself is below the least normal number.
  */

@@ -242,11 +242,10 @@ static void pack_gates(mgk_linear_head *head)
     real product = 1;
     for (size_t i = 0; i < head->rows; i++) {
         const real gate = mgk_linear_gate(head, head->first + i);
-        const real *above = head->within + (i - 1) * CHUNK;
         real *within = head->within + i * CHUNK;
         memset(within, 0, CHUNK * sizeof(real));
         for (size_t j = 0; j < i; j++)
-            within[j] = gate * above[j];
+            within[j] = gate * head->within[(i - 1) * CHUNK + j];
         within[i] = 1 - gate;
         head->enter[i] = product *= gate;
     }

@@ -15,8 +15,8 @@
  * kernels/feature.h has elu + 1 and its scales. Features that are exponentials have a shift
  * instead: key features are divided by exp(shift), where the shift is the largest exponent of the
  * keys up to the end of the chunk. When it grows, the state is rescaled; so a causal row does not
- * vanish because a later chunk has large keys. Each chunk keeps its shift for the gradient and the
- * matrix.
+ * vanish because a later chunk has large keys; keys of its own chunk can still do that. Each chunk
+ * keeps its shift for the gradient and the matrix.
  *
  * With a gate, g_j enters as weights of a chunk: the state before it reaches row i with Π g_l up to
  * i (`enter`), key j reaches the state behind the chunk with `leave`, and the pairs inside have
@@ -102,7 +102,7 @@ void MGK_CPU(linear_scores)(const mgk_linear_head *head);
 /* 1 / Z_i of the chunk's rows, from the state and, if causal, the chunk's scores. */
 void MGK_CPU(linear_normalizers)(mgk_linear_head *head);
 
-/* Tokens from one gate to the next, and the gate of token j. */
+/* The gate of token j. */
 static inline real mgk_linear_gate(const mgk_linear_head *head, size_t j)
 {
     const mgk_linear *linear = head->linear;
