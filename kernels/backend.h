@@ -175,7 +175,7 @@ typedef struct mgk_mixture {
 } mgk_mixture;
 
 /* The feature maps φ of linear attention; mgk_features has their numbers. x' = input_scale x. */
-typedef enum mgk_feature_map {
+typedef enum mgk_feature_kind {
     MGK_FEATURES_ELU, /* elu(x) + 1, R = D */
     /* exp(w_r·x' − ‖x'‖²/2) / √R (Choromanski et al. 2021, FAVOR+) */
     MGK_FEATURES_POSITIVE,
@@ -195,7 +195,7 @@ typedef enum mgk_feature_map {
     /* y ∘ roll(y, r) for r = 1 … rolls, where y = [relu(x), relu(−x)] and roll(y, r)_e is
        y_(e − r mod 2 D); R = 2 D rolls (Schlag et al. 2021) */
     MGK_FEATURES_DPFP
-} mgk_feature_map;
+} mgk_feature_kind;
 
 /* f of MGK_FEATURES_KERNEL. */
 typedef enum mgk_feature_function {
@@ -211,7 +211,7 @@ typedef enum mgk_feature_function {
 
 /* A feature map. All 0: elu + 1. The model does not train omega. */
 typedef struct mgk_features {
-    mgk_feature_map map;
+    mgk_feature_kind map;
     mgk_feature_function function;
     /* Row r of head h, w_r [D], is at omega[h omega_head_stride + r omega_stride], reals of the
        device; omega_head_stride 0: one for all heads. */
@@ -556,6 +556,19 @@ typedef mgk_status mgk_linear_factors_fn(mgk_device *, const mgk_attention_view 
                                          const mgk_linear *, int sample, const int32_t *heads,
                                          int count, void *left, void *right);
 /*
+ * φ of every token and head, as it is, without shifts: queries and keys for the delta rule. Head h
+ * of token t of sample b is at x[(b N + t) x_stride + h D] and y[(b N + t) y_stride + h R]; t is
+ * the position. The backward operation takes x and dy, dx is laid out like x and overwritten. NULL
+ * for a device without all_parts.
+ */
+typedef mgk_status mgk_feature_map_fn(mgk_device *, const mgk_features *, size_t samples,
+                                      size_t tokens, size_t heads, size_t dim, const void *x,
+                                      size_t x_stride, void *y, size_t y_stride);
+typedef mgk_status mgk_feature_map_backward_fn(mgk_device *, const mgk_features *, size_t samples,
+                                               size_t tokens, size_t heads, size_t dim,
+                                               const void *x, size_t x_stride, const void *dy,
+                                               size_t y_stride, void *dx);
+/*
  * The delta rule: output and matrix are laid out as for linear attention, gradient->gate is that of
  * β. Both directions take O(N) memory and do not use the output. NULL for a device without
  * all_parts.
@@ -726,6 +739,8 @@ struct mgk_operations {
     mgk_mixture_matrix_output_fn *mixture_matrix_output;
     mgk_linear_matrix_fn *linear_matrix;
     mgk_linear_factors_fn *linear_factors;
+    mgk_feature_map_fn *feature_map;
+    mgk_feature_map_backward_fn *feature_map_backward;
     mgk_delta_attention_fn *delta_attention;
     mgk_delta_attention_backward_fn *delta_attention_backward;
     mgk_delta_matrix_fn *delta_matrix;

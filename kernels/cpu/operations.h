@@ -35,6 +35,8 @@ mgk_mixture_matrix_fn MGK_CPU(mixture_matrix);
 mgk_mixture_matrix_output_fn MGK_CPU(mixture_matrix_output);
 mgk_linear_matrix_fn MGK_CPU(linear_matrix);
 mgk_linear_factors_fn MGK_CPU(linear_factors);
+mgk_feature_map_fn MGK_CPU(feature_map);
+mgk_feature_map_backward_fn MGK_CPU(feature_map_backward);
 mgk_delta_attention_fn MGK_CPU(delta_attention);
 mgk_delta_attention_backward_fn MGK_CPU(delta_attention_backward);
 mgk_delta_matrix_fn MGK_CPU(delta_matrix);

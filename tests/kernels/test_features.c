@@ -645,6 +645,80 @@ static void dpfp_by_hand(void **state)
     for_every_device(MGK_SINGLE, 1, check_dpfp);
 }
 
+/* φ of the queries on the device, [B, N, GAP + H R]. */
+static const double *mapped(workspace *space, const problem *p, size_t y_stride)
+{
+    const placed on = place(space, p);
+    const size_t count = (size_t)(SAMPLES * p->tokens) * y_stride;
+    void *y = upload(space, count, host_array(space, count));
+    assert_ok(space->device->op->feature_map(space->device, &on.linear.features, SAMPLES,
+                                             (size_t)p->tokens, HEADS, (size_t)p->dim,
+                                             on.view.query, p->stride, y, y_stride));
+    return download(space, count, y);
+}
+
+/* The derivative of Σ weight · φ(q) along a random direction; the arrays are as for the gradient.
+ */
+static void compare_map_gradient(workspace *space, problem *p, size_t y_stride)
+{
+    const double step = 1e-7;
+    const placed on = place(space, p);
+    const size_t count = (size_t)(SAMPLES * p->tokens) * y_stride;
+    const size_t width = HEADS * mgk_feature_count(&p->features, (size_t)p->dim);
+    const double *weight = random_values(space, count);
+    const double *direction = random_values(space, p->count[QUERY]);
+    void *dx = upload(space, p->count[QUERY], p->host[QUERY]);
+    double *values = p->host[QUERY], *moved = host_array(space, p->count[QUERY]);
+    double expected = 0, size = 0, difference = 0;
+    assert_ok(space->device->op->feature_map_backward(
+        space->device, &on.linear.features, SAMPLES, (size_t)p->tokens, HEADS, (size_t)p->dim,
+        on.view.query, p->stride, upload(space, count, weight), y_stride, dx));
+    const double *gradient = download(space, p->count[QUERY], dx);
+    for (size_t at = 0; at < p->count[QUERY]; at++)
+        if (counts(p, QUERY, at)) {
+            expected += gradient[at] * direction[at];
+            size += fabs(gradient[at] * direction[at]);
+        }
+    p->host[QUERY] = moved;
+    for (int end = -1; end <= 1; end += 2) {
+        for (size_t at = 0; at < p->count[QUERY]; at++)
+            moved[at] = values[at] + end * step * direction[at];
+        const double *y = mapped(space, p, y_stride);
+        for (size_t at = 0; at < count; at++)
+            difference += at % y_stride < width ? end * weight[at] * y[at] / (2 * step) : 0;
+    }
+    p->host[QUERY] = values;
+    assert_true(size > 0);
+    assert_close(expected, difference, 1e-6 * size + 1e-7, 0);
+}
+
+static void check_arrays(workspace *space)
+{
+    for (int k = 0; k < MAPS * 2; k++) {
+        problem p = make(space, &maps[k / 2], k % 2 ? 33 : 70, dims[k % 5], omega_counts[k % 5]);
+        const size_t features = mgk_feature_count(&p.features, (size_t)p.dim);
+        const size_t y_stride = HEADS * features + GAP;
+        const double *y = mapped(space, &p, y_stride);
+        double *phi = host_array(space, features);
+        for (int row = 0; row < SAMPLES * p.tokens * HEADS; row++) {
+            const size_t token = (size_t)(row / HEADS), head = (size_t)(row % HEADS);
+            reference_features(&p, (int)head, (int)token % p.tokens,
+                               p.host[QUERY] + token * p.stride + head * (size_t)p.dim, phi);
+            assert_rows_close(1, features, y + token * y_stride + head * features, phi,
+                              2 * space->tolerance);
+        }
+        if (space->device->precision == MGK_DOUBLE)
+            compare_map_gradient(space, &p, y_stride);
+        workspace_release(space);
+    }
+}
+
+static void arrays_of_features_match(void **state)
+{
+    (void)state;
+    for_every_device(MGK_SINGLE, 3, check_arrays);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -655,6 +729,7 @@ int main(void)
         cmocka_unit_test(exponents_of_any_size_are_shifted),
         cmocka_unit_test(small_sums_are_as_documented),
         cmocka_unit_test(dpfp_by_hand),
+        cmocka_unit_test(arrays_of_features_match),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "kernels/cpu/normal.h"
 #include "kernels/cpu/sincos.h"
 #include "kernels/cpu/tanh.h"
+#include "kernels/feature.h"
 
 enum { CHUNK = MGK_LINEAR_CHUNK };
 
@@ -148,7 +149,7 @@ static void place_tokens(mgk_feature_work *work, size_t first)
 
 void MGK_CPU(feature_project)(mgk_feature_work *work, size_t first)
 {
-    const mgk_feature_map map = work->features->map;
+    const mgk_feature_kind map = work->features->map;
     if (map == MGK_FEATURES_DPFP)
         split_signs(work);
     if (map == MGK_FEATURES_COSINE)
@@ -429,6 +430,23 @@ static void dpfp_gradient(const mgk_feature_work *work, const real *feature, con
     }
 }
 
+static void elu_features(const mgk_feature_work *work, real *feature)
+{
+    const mgk_feature_scale scale = {0, 1};
+#pragma omp simd
+    for (size_t k = 0; k < work->dim * CHUNK; k++)
+        feature[k] = mgk_feature(work->input[k], scale);
+}
+
+static void elu_gradient(const mgk_feature_work *work, const real *feature, const real *dfeature,
+                         real *dinput)
+{
+    const mgk_feature_scale scale = {0, 1};
+#pragma omp simd
+    for (size_t k = 0; k < work->dim * CHUNK; k++)
+        dinput[k] = dfeature[k] * mgk_feature_slope(feature[k], scale);
+}
+
 void MGK_CPU(feature_finish)(mgk_feature_work *work, const real *shift, real *feature)
 {
     const double count = (double)mgk_feature_count(work->features, work->dim);
@@ -455,6 +473,7 @@ void MGK_CPU(feature_finish)(mgk_feature_work *work, const real *shift, real *fe
         dpfp_features(work, feature);
         break;
     case MGK_FEATURES_ELU:
+        elu_features(work, feature);
         break;
     }
 }
@@ -516,8 +535,12 @@ static void from_sphere(const mgk_feature_work *work, real *dinput)
 void MGK_CPU(feature_gradient)(const mgk_feature_work *work, const real *feature, real *dfeature,
                                real *dinput)
 {
-    const mgk_feature_map map = work->features->map;
+    const mgk_feature_kind map = work->features->map;
     real total[MGK_LINEAR_CHUNK] = {0};
+    if (map == MGK_FEATURES_ELU) {
+        elu_gradient(work, feature, dfeature, dinput);
+        return;
+    }
     if (map == MGK_FEATURES_COSINE) {
         cosine_gradient(work, dfeature, dinput);
         return;

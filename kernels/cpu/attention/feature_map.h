@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The feature maps of kernels/backend.h but elu + 1, for a chunk of tokens of one head. Arrays of a
+ * The feature maps of kernels/backend.h for a chunk of tokens of one head; linear.c has its own
+ * elu + 1, which is scaled and has several keys. Arrays of a
  * chunk are transposed: row r has number r of all its tokens. So every sum or maximum of a token is
  * a loop over whole vectors, and the projection by omega, the state and the scores take the
  * features as they are.
