@@ -344,6 +344,8 @@ static void compare(workspace *space, const problem *p)
     for (int which = 0; which < SAMPLES * HEADS; which++) {
         const int sample = which / HEADS;
         const int32_t head = which % HEADS;
+        if (p->tokens > 33 && sample == head) /* two of the four */
+            continue;
         double *scores = host_array(space, n * n), *attention = host_array(space, n * n);
         double *condition = host_array(space, n);
         void *matrix = upload(space, n * n, host_array(space, n * n));
@@ -386,7 +388,8 @@ static void for_every_device(mgk_precision first, int most, void (*body)(workspa
         }
 }
 
-static const int token_counts[] = {1, 31, 32, 33, 100}, dims[] = {5, 16, 3, 20, 6};
+static const int token_counts[] = {1, 31, 32, 33, MGK_TEST_LARGEST < 100 ? MGK_TEST_LARGEST : 100},
+                 dims[] = {5, 16, 3, 20, 6};
 static const size_t omega_counts[] = {7, 24, 65, 9, 40};
 
 static void check_maps(workspace *space)
