@@ -607,6 +607,13 @@ static void check_small_sums(workspace *space)
         p.least_sum = 2;
         compare(space, &p);
     }
+    for (int form = 0; form < 3; form++) { /* sums of either sign */
+        problem p = make(space, &maps[14], 33, 5, 7);
+        p.features.epsilon = 0;
+        p.causal = form > 0;
+        p.epsilon = form > 1 ? 0 : 0.5;
+        compare(space, &p);
+    }
     problem p = make(space, &maps[14], 33, 5, 7);
     p.features.epsilon = 0;
     for (size_t c = 0; c < p.stride; c++)

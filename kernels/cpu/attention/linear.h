@@ -111,6 +111,13 @@ static inline real mgk_linear_gate(const mgk_linear_head *head, size_t j)
                         head->head];
 }
 
+/* What scores of a query with this scale are multiplied by. */
+static inline double mgk_linear_scale(const mgk_linear_head *head, mgk_feature_scale query)
+{
+    return exp(-((double)query.shift + (double)head->key_scale.shift)) * (double)query.inverse *
+           (double)head->key_scale.inverse;
+}
+
 /*
  * 1 / Z of a row from the sum of its scaled scores; 0 if the scores have vanished. *own_sum: 0 if Z
  * does not depend on the scores.
@@ -120,16 +127,18 @@ static inline real mgk_linear_inverse(const mgk_linear_head *head, mgk_feature_s
 {
     const mgk_linear *linear = head->linear;
     *own_sum = (real)(linear->fixed_normalizer > 0 ? 0 : 1);
-    if (!(linear->fixed_normalizer > 0) && linear->least_sum > 0) {
-        const double shift = (double)query.shift + (double)head->key_scale.shift;
-        const real least = (real)(linear->least_sum * exp(-shift) * (double)query.inverse *
-                                  (double)head->key_scale.inverse);
+    if (linear->fixed_normalizer > 0)
+        return (real)(1 / linear->fixed_normalizer);
+    if (linear->least_sum > 0) {
+        const real least = (real)(linear->least_sum * mgk_linear_scale(head, query));
         *own_sum = (real)(sum >= least ? 1 : 0);
         return 1 / (sum >= least ? sum : least);
     }
-    if (sum < 0 && !(linear->fixed_normalizer > 0) && !(linear->normalizer_epsilon > 0) &&
-        mgk_features_signed(&linear->features))
-        return mgk_feature_sum_vanished(-sum) ? 0 : 1 / sum;
+    if (mgk_features_signed(&linear->features)) {
+        if (linear->normalizer_epsilon > 0)
+            sum += (real)(linear->normalizer_epsilon * mgk_linear_scale(head, query));
+        return mgk_feature_sum_vanished(sum < 0 ? -sum : sum) ? 0 : 1 / sum;
+    }
     return mgk_feature_normalizer(linear, query, head->key_scale, sum);
 }
 
