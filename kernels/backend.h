@@ -133,6 +133,7 @@ typedef struct mgk_attention_gradient {
     void *prior; /* laid out like the prior, += ; NULL: no prior */
     void *bias;  /* of the scores, laid out like mgk_score_terms.bias, += ; NULL: not wanted */
     void *full;  /* laid out like mgk_score_terms.full, += ; NULL: not wanted */
+    void *gate;  /* laid out like the gate of mgk_linear or the rate of mgk_delta; NULL: neither */
 } mgk_attention_gradient;
 
 enum { MGK_MAX_MIXTURES = 16 }; /* largest M, keys per head */
@@ -214,18 +215,132 @@ typedef struct mgk_mixture {
     const mgk_pattern *pattern; /* NULL: all keys */
 } mgk_mixture;
 
+/* The feature maps φ of linear attention; mgk_features has their numbers. x' = input_scale x. */
+typedef enum mgk_feature_kind {
+    MGK_FEATURES_ELU, /* elu(x) + 1, R = D */
+    /* exp(w_r·x' − ‖x'‖²/2) / √R (Choromanski et al. 2021, FAVOR+) */
+    MGK_FEATURES_POSITIVE,
+    /* exp(± w_r·x' − ‖x'‖²/2) / √R, both signs of each w_r, + first; R = 2 omega_rows */
+    MGK_FEATURES_HYPERBOLIC,
+    /* exp(‖x'‖²/2) [sin w_r·x', cos w_r·x'] / √omega_rows, R = 2 omega_rows. Signed */
+    MGK_FEATURES_TRIGONOMETRIC,
+    /* [sin w_r·u, cos w_r·u] / √omega_rows, u = x' / (‖x'‖ + epsilon) and 0 for x = 0,
+       R = 2 omega_rows (Peng et al. 2021, RFA). Signed */
+    MGK_FEATURES_SPHERE,
+    /* f(w_r·x') + epsilon (Choromanski et al. 2021, generalised attention), R = omega_rows; without
+       omega f(x') + epsilon, R = D. Signed where f may be negative */
+    MGK_FEATURES_KERNEL,
+    /* relu(x) [cos θ_t, sin θ_t] at position t = 0, 1, …, θ_t = π t / (2 horizon), R = 2 D (Qin et
+       al. 2022, cosFormer) */
+    MGK_FEATURES_COSINE,
+    /* y ∘ roll(y, r) for r = 1 … rolls, where y = [relu(x), relu(−x)] and roll(y, r)_e is
+       y_(e − r mod 2 D); R = 2 D rolls (Schlag et al. 2021) */
+    MGK_FEATURES_DPFP
+} mgk_feature_kind;
+
+/* f of MGK_FEATURES_KERNEL. */
+typedef enum mgk_feature_function {
+    MGK_FEATURE_RELU,
+    MGK_FEATURE_SIGMOID,
+    MGK_FEATURE_EXP,
+    MGK_FEATURE_ABS,
+    MGK_FEATURE_GELU, /* the exact form; signed, as all that follow */
+    MGK_FEATURE_COS,
+    MGK_FEATURE_TANH,
+    MGK_FEATURE_IDENTITY
+} mgk_feature_function;
+
+/* A feature map. All 0: elu + 1. The model does not train omega. */
+typedef struct mgk_features {
+    mgk_feature_kind map;
+    mgk_feature_function function;
+    /* Row r of head h, w_r [D], is at omega[h omega_head_stride + r omega_stride], reals of the
+       device; omega_head_stride 0: one for all heads. */
+    const void *omega;
+    size_t omega_rows, omega_stride, omega_head_stride;
+    double input_scale; /* 0: D^(−1/4) for maps with an exponential of ‖x'‖², otherwise 1 */
+    double epsilon;     /* >= 0, of SPHERE and KERNEL */
+    double horizon;     /* of COSINE, > 0 */
+    int rolls;          /* of DPFP, > 0 */
+    bool unit_sum;      /* DPFP: the features of a token are divided by their sum, if it is not 0 */
+} mgk_features;
+
+/* The number R of features of vectors of dimension D. */
+static inline size_t mgk_feature_count(const mgk_features *features, size_t dim)
+{
+    switch (features->map) {
+    case MGK_FEATURES_POSITIVE:
+        return features->omega_rows;
+    case MGK_FEATURES_HYPERBOLIC:
+    case MGK_FEATURES_TRIGONOMETRIC:
+    case MGK_FEATURES_SPHERE:
+        return 2 * features->omega_rows;
+    case MGK_FEATURES_KERNEL:
+        return features->omega ? features->omega_rows : dim;
+    case MGK_FEATURES_COSINE:
+        return 2 * dim;
+    case MGK_FEATURES_DPFP:
+        return 2 * dim * (size_t)features->rolls;
+    case MGK_FEATURES_ELU:
+        break;
+    }
+    return dim;
+}
+
+/* Whether features may be negative. */
+static inline bool mgk_features_signed(const mgk_features *features)
+{
+    return features->map == MGK_FEATURES_TRIGONOMETRIC || features->map == MGK_FEATURES_SPHERE ||
+           (features->map == MGK_FEATURES_KERNEL && features->function >= MGK_FEATURE_GELU);
+}
+
 /*
  * Linear attention: A_ij = s_ij / (Σ_j s_ij + normalizer_epsilon), s_ij = φ(q_i)·f_j,
- * f_j = Σ_r π_jr φ(k_jr), φ(x) = elu(x) + 1. Paper, Eqn. 14. Models of the paper's code differ:
+ * f_j = Σ_r π_jr φ(k_jr). With φ = elu + 1: paper, Eqn. 14. Models of the paper's code differ:
  * they divide rows by a constant and mix keys before φ, see the two fields. Gradients and
- * responsibilities always use the equation above and ignore these fields.
+ * responsibilities of mixtures always use the equation above and ignore these fields.
+ *
+ * Several keys per head (M > 1, prior, mix_keys) and responsibilities are for elu + 1 alone.
+ * Devices without `all_parts` ignore `features`, `least_sum` and `gate`.
+ *
+ * Rows whose scores vanish: with features that are not negative they are uniform over the keys they
+ * see, or 0 if there is a normalizer_epsilon; they pass no gradient to scores. Of exponential
+ * features a causal row also vanishes if all keys it sees are below the range of the precision
+ * (e^−87 in float32) next to a later key of the same block of 32 tokens. Signed features may
+ * give negative and large entries: their rows are divided by their sum, whatever its sign, and are
+ * 0 only where the sum itself is below the least normal number.
  */
 typedef struct mgk_linear {
     double normalizer_epsilon;
     double fixed_normalizer; /* > 0: A_ij = s_ij / fixed_normalizer; 0: as above */
     bool mix_keys;           /* f_j = φ(Σ_r π_jr k_jr) */
     mgk_prior_view prior;
+    mgk_features features;
+    double least_sum; /* > 0: smaller sums, negative ones too, are replaced by it; 0: no */
+    /*
+     * Causal attention only: decays g in (0, 1) per token and head, gate[(b N + t) gate_stride +
+     * h], reals of the device: s_ij = (1 − g_j) (Π_{j < l <= i} g_l) φ(q_i)·f_j. This is the state
+     * S_t = g_t S_{t−1} + (1 − g_t) f_t v_tᵀ (Peng et al. 2021). NULL: none. Where g has rounded to
+     * 0 or 1 the part of its gradient that a sigmoid before it would multiply by 0 is 0.
+     */
+    const void *gate;
+    size_t gate_stride;
 } mgk_linear;
+
+/*
+ * The delta rule (Schlag et al. 2021; Yang et al. 2024), always causal. Queries and keys have R
+ * numbers per head, values D:
+ *     S_t = S_{t−1} + β_t k_t (v_t − S_{t−1}ᵀ k_t)ᵀ,   o_t = scale S_tᵀ q_t, and
+ *     A = scale tril(Q Kᵀ) (I + tril(diag(β) K Kᵀ, −1))⁻¹ diag(β),
+ * which is signed and not normalised. Of the view, `causal` is ignored, `mixtures` is 1, and head h
+ * of a query or key begins at h R.
+ */
+typedef struct mgk_delta {
+    double scale;
+    size_t features;  /* R; 0: D */
+    const void *rate; /* β: rate[(b N + t) rate_stride + h], reals of the device */
+    size_t rate_stride;
+} mgk_delta;
 
 /* The content of an explicit matrix. */
 typedef enum mgk_matrix_content {
@@ -472,14 +587,41 @@ typedef mgk_status mgk_linear_matrix_fn(mgk_device *, const mgk_attention_view *
                                         const mgk_linear *, mgk_matrix_content, int sample,
                                         const int32_t *heads, int count, void *matrix);
 /*
- * Thin factors A = L Rᵀ, of rank at most D + 1, of the attention matrices of `count` heads of one
- * sample, without a causal mask: left and right [count, N, D + 1], not negative, zero beyond the
- * valid tokens. Row i of L is φ(q_i) divided by the row's sum, row j of R is f_j. The last column
- * of L is 0 and of R 1, except in uniform rows: there L has 1 / valid tokens in the last column.
+ * Thin factors A = L Rᵀ, of rank at most R + 1 for R features, of the attention matrices of `count`
+ * heads of one sample, without a causal mask: left and right [count, N, R + 1], not negative unless
+ * the features are signed, zero beyond the valid tokens. Row i of L is φ(q_i) divided by the row's
+ * sum, row j of R is f_j. The last column of L is 0 and of R 1, except in uniform rows: there L has
+ * 1 / valid tokens in the last column.
  */
 typedef mgk_status mgk_linear_factors_fn(mgk_device *, const mgk_attention_view *,
                                          const mgk_linear *, int sample, const int32_t *heads,
                                          int count, void *left, void *right);
+/*
+ * φ of every token and head, as it is, without shifts: queries and keys for the delta rule. Head h
+ * of token t of sample b is at x[(b N + t) x_stride + h D] and y[(b N + t) y_stride + h R]; t is
+ * the position. The backward operation takes x and dy, dx is laid out like x and overwritten. NULL
+ * for a device without all_parts.
+ */
+typedef mgk_status mgk_feature_map_fn(mgk_device *, const mgk_features *, size_t samples,
+                                      size_t tokens, size_t heads, size_t dim, const void *x,
+                                      size_t x_stride, void *y, size_t y_stride);
+typedef mgk_status mgk_feature_map_backward_fn(mgk_device *, const mgk_features *, size_t samples,
+                                               size_t tokens, size_t heads, size_t dim,
+                                               const void *x, size_t x_stride, const void *dy,
+                                               size_t y_stride, void *dx);
+/*
+ * The delta rule: output and matrix are laid out as for linear attention, gradient->gate is that of
+ * β. Both directions take O(N) memory and do not use the output. NULL for a device without
+ * all_parts.
+ */
+typedef mgk_status mgk_delta_attention_fn(mgk_device *, const mgk_attention_view *,
+                                          const mgk_delta *, void *output, size_t output_stride);
+typedef mgk_status mgk_delta_attention_backward_fn(mgk_device *, const mgk_attention_view *,
+                                                   const mgk_delta *, const void *doutput,
+                                                   size_t output_stride,
+                                                   const mgk_attention_gradient *);
+typedef mgk_status mgk_delta_matrix_fn(mgk_device *, const mgk_attention_view *, const mgk_delta *,
+                                       int sample, const int32_t *heads, int count, void *matrix);
 /*
  * Soft-E priors (paper, Eqn. 11): prior_jr = mean of γ_ijr = s_ijr / Σ_r s_ijr over the queries i
  * that see key j, over the batch, and over the dimensions that the prior does not have. Keys that
@@ -638,6 +780,11 @@ struct mgk_operations {
     mgk_mixture_matrix_output_fn *mixture_matrix_output;
     mgk_linear_matrix_fn *linear_matrix;
     mgk_linear_factors_fn *linear_factors;
+    mgk_feature_map_fn *feature_map;
+    mgk_feature_map_backward_fn *feature_map_backward;
+    mgk_delta_attention_fn *delta_attention;
+    mgk_delta_attention_backward_fn *delta_attention_backward;
+    mgk_delta_matrix_fn *delta_matrix;
     mgk_responsibilities_fn *responsibilities;
     mgk_linear_responsibilities_fn *linear_responsibilities;
     mgk_take_block_fn *take_block;

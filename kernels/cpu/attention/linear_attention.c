@@ -9,31 +9,35 @@
 #include "kernels/cpu/operations.h"
 
 /* Attends from one chunk of queries to the state and, if causal, to the keys of the same chunk. */
-static void attend_chunk(mgk_linear_head *head, const real *state_t, real *sum, real *output,
-                         size_t output_stride)
+static void attend_chunk(mgk_linear_head *head, real *sum, real *output, size_t output_stride)
 {
-    size_t dim = (size_t)head->view->dim, depth = head->depth;
-    size_t tiled = mgk_tile_rows(head->rows);
+    const size_t dim = head->dim, cols = mgk_cpu_padded(dim), wide = head->wide;
+    const size_t tiled = mgk_tile_rows(head->rows);
     MGK_CPU(linear_normalizers)(head);
-    mgk_tile_multiply(tiled, depth, dim, (mgk_tile_operand){head->query, depth, 1}, state_t, depth,
-                      NULL, 0, sum, depth);
+    mgk_tile_multiply(tiled, cols, mgk_feature_count(&head->linear->features, dim),
+                      (mgk_tile_operand){head->query, 1, MGK_LINEAR_CHUNK}, head->state, wide, NULL,
+                      0, sum, wide);
+    for (size_t i = 0; head->linear->gate && i < head->rows; i++)
+#pragma omp simd
+        for (size_t d = 0; d < dim; d++)
+            sum[i * wide + d] *= head->enter[i];
     if (head->view->causal)
-        mgk_tile_multiply(tiled, depth, head->rows,
-                          (mgk_tile_operand){head->scores, MGK_LINEAR_CHUNK, 1}, head->value,
-                          head->wide, sum, depth, sum, depth);
+        mgk_tile_multiply(tiled, cols, head->rows,
+                          (mgk_tile_operand){head->scores, MGK_LINEAR_CHUNK, 1}, head->value, wide,
+                          sum, wide, sum, wide);
     for (size_t i = 0; i < head->rows; i++) {
         real inverse = head->inverse[head->first + i];
         real *out = output + mgk_linear_token_index(head, output_stride, head->first + i);
 #pragma omp simd
         for (size_t d = 0; d < dim; d++)
-            out[d] = inverse * sum[i * depth + d];
+            out[d] = inverse * sum[i * wide + d];
     }
 }
 
 /* Rows whose scores have vanished: the mean of the values they see. */
 static void fill_uniform(const mgk_linear_head *head, real *sum, real *output, size_t output_stride)
 {
-    size_t dim = (size_t)head->view->dim, stride = head->view->value_stride;
+    size_t dim = head->dim, stride = head->view->value_stride;
     const real *value = head->view->value;
     size_t summed = 0;
     memset(sum, 0, dim * sizeof(real));
@@ -43,7 +47,7 @@ static void fill_uniform(const mgk_linear_head *head, real *sum, real *output, s
             for (size_t d = 0; d < dim; d++)
                 sum[d] += value[mgk_linear_token_index(head, stride, summed) + d];
         real *out = output + mgk_linear_token_index(head, output_stride, i);
-        if (head->inverse[i] == 0)
+        if (mgk_linear_uniform(head, head->inverse[i]))
             for (size_t d = 0; d < dim; d++)
                 out[d] = sum[d] / (real)visible;
     }
@@ -52,26 +56,22 @@ static void fill_uniform(const mgk_linear_head *head, real *sum, real *output, s
 /* Output rows of one head; padding rows are 0. */
 static void attend(mgk_linear_head *head, real *output, size_t output_stride)
 {
-    size_t dim = (size_t)head->view->dim, depth = head->depth;
+    size_t dim = head->dim;
     bool causal = head->view->causal;
-    real *state_t = head->scratch;     /* [D, depth] */
-    real *sum = state_t + dim * depth; /* [MGK_LINEAR_CHUNK, depth] */
+    real *sum = head->scratch; /* [MGK_LINEAR_CHUNK, wide] */
     for (size_t first = 0; !causal && first < head->n; first += MGK_LINEAR_CHUNK) {
         MGK_CPU(linear_keys)(head, first);
-        MGK_CPU(linear_accumulate)(head, head->value, head->feature, head->state);
+        MGK_CPU(linear_add_keys)(head);
     }
     for (size_t first = 0; first < head->n; first += MGK_LINEAR_CHUNK) {
-        MGK_CPU(linear_queries)(head, first);
-        if (causal || first == 0)
-            mgk_linear_transpose(dim, dim, head->state, depth, state_t, depth);
-        if (causal) {
-            MGK_CPU(linear_keys)(head, first);
-            MGK_CPU(linear_scores)
-            (head, head->query, depth, dim, head->feature_t, head->scores);
-        }
-        attend_chunk(head, state_t, sum, output, output_stride);
         if (causal)
-            MGK_CPU(linear_accumulate)(head, head->value, head->feature, head->state);
+            MGK_CPU(linear_keys)(head, first);
+        MGK_CPU(linear_queries)(head, first);
+        if (causal)
+            MGK_CPU(linear_scores)(head);
+        attend_chunk(head, sum, output, output_stride);
+        if (causal)
+            MGK_CPU(linear_add_keys)(head);
     }
     if (head->uniform)
         fill_uniform(head, sum, output, output_stride);
@@ -83,8 +83,8 @@ mgk_status MGK_CPU(linear_attention)(mgk_device *device, const mgk_attention_vie
                                      const mgk_linear *linear, void *output, size_t output_stride)
 {
     size_t heads = (size_t)view->heads, tasks = (size_t)view->samples * heads;
-    size_t extra = ((size_t)view->dim + MGK_LINEAR_CHUNK) * mgk_cpu_padded((size_t)view->dim);
-    size_t scratch = MGK_CPU(linear_scratch)(view, extra);
+    size_t extra = MGK_LINEAR_CHUNK * mgk_cpu_pitch((size_t)view->dim + 1);
+    size_t scratch = MGK_CPU(linear_scratch)(view, linear, extra);
     TRY(mgk_cpu_reserve_scratch(device, scratch * sizeof(real)));
 #pragma omp parallel for schedule(dynamic) num_threads(device->threads)
     for (size_t task = 0; task < tasks; task++) {

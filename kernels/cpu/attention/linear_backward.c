@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Gradients of linear attention in O(N). With g'_i = [dO_i, −dO_i·o_i] / Z_i, the gradient of
- * query i's numerators and normalizer,
- *     dφ(q_i) = Σ_j (g'_i·v'_j) f_j       = g'_i T        T  = Σ_j v'_j f_jᵀ      (keys seen)
- *     df_j    = Σ_i (g'_i·v'_j) φ(q_i)    = v'_j dT       dT = Σ_i g'_i φ(q_i)ᵀ   (queries seeing)
- *     dv_j    = Σ_i (φ(q_i)·f_j) g_i      = f_j dTᵀ,
+ * query i's numerators and normalizer (its last number is 0 where Z_i is a constant),
+ *     dφ(q_i) = Σ_j (g'_i·v'_j) f_j       = S g'_i        S  = Σ_j f_j v'_jᵀ      (keys seen)
+ *     df_j    = Σ_i (g'_i·v'_j) φ(q_i)    = dS v'_j       dS = Σ_i φ(q_i) g'_iᵀ   (queries seeing)
+ *     dv_j    = Σ_i (φ(q_i)·f_j) g_i      = f_j dS,
  * and dπ_jr = df_j·φ(k_jr), dk_jr = π_jr df_j φ'(k_jr). Causal sums run forwards for queries
  * and backwards for keys, with the pairs inside a chunk made explicit as in the output.
+ *
+ * Going backwards, shifts of keys fall from chunk to chunk, and dS is rescaled by at most 1.
+ *
+ * Gate l is a factor of the pairs j < l <= i, and 1 − g_l of the pairs (i, l). With the sums
+ * ρ_i = dφ(q_i)·φ(q_i) and κ_j = df_j·f_j of a pair's gradient times its score over the keys and
+ * the queries, dg_l = Σ_(t >= l) (ρ_t − κ_t) / g_l − κ_l / (1 − g_l).
  */
 #include <omp.h>
 #include <string.h>
@@ -15,44 +21,54 @@
 #include "kernels/cpu/attention/linear.h"
 #include "kernels/cpu/operations.h"
 
+enum { CHUNK = MGK_LINEAR_CHUNK };
+
 /* The arrays for the gradients of one head: the caller's, and scratch memory. */
 typedef struct gradient_head {
     const real *output, *doutput;
     size_t output_stride;
     const mgk_attention_gradient *gradient;
-    real *dprior;   /* [M, N] of this head and sample; NULL: not requested */
-    real *weighted; /* [MGK_LINEAR_CHUNK, wide] g'_i */
-    real *value_t;  /* [wide, MGK_LINEAR_CHUNK] v'_j */
-    real *dscores;  /* [MGK_LINEAR_CHUNK, MGK_LINEAR_CHUNK] g'_i·v'_j */
-    real *dfeature; /* [MGK_LINEAR_CHUNK, depth] dφ(q_i) or df_j */
-    real *dvalue;   /* [MGK_LINEAR_CHUNK, depth] */
-    real *dstate;   /* dT [wide, depth] */
-    real *dstate_t; /* its transpose without the normalizer [D, depth] */
+    real *dprior;     /* [M, N] of this head and sample; NULL: not requested */
+    real *weighted;   /* [CHUNK, wide] g'_i */
+    real *weighted_t; /* [wide, CHUNK] */
+    real *value_t;    /* [wide, CHUNK] v'_j */
+    real *dscores;    /* [CHUNK, CHUNK] g'_i·v'_j, of query pass its transpose */
+    real *dfeature;   /* [depth, CHUNK] dφ(q_i) or df_j */
+    real *dvalue;     /* [CHUNK, wide] */
+    real *dinput;     /* [D padded to tiles, CHUNK] dq_i or dk_j */
+    real *drow;       /* [CHUNK, wide] its transpose, of elu + 1 that of dfeature */
+    real *dstate;     /* dS [depth, wide] */
+    real *row_sums;   /* [N] ρ_i, with a gate */
+    double later;     /* Σ of ρ_t − κ_t over the tokens after the chunk */
 } gradient_head;
 
-static size_t gradient_reals(const mgk_attention_view *view)
+static size_t gradient_reals(const mgk_attention_view *view, const mgk_linear *linear)
 {
-    size_t depth = mgk_cpu_padded((size_t)view->dim);
-    size_t wide = mgk_cpu_padded((size_t)view->dim + 1), chunk = MGK_LINEAR_CHUNK;
-    return chunk * (2 * wide + chunk + 2 * depth) + (wide + (size_t)view->dim) * depth;
+    size_t dim = (size_t)view->dim, wide = mgk_cpu_pitch(dim + 1);
+    size_t depth = mgk_tile_rows(mgk_feature_count(&linear->features, dim));
+    return CHUNK * (5 * wide + CHUNK + depth + mgk_tile_rows(dim)) + depth * wide +
+           mgk_cpu_padded((size_t)view->tokens);
 }
 
 static void gradient_arrays(const mgk_linear_head *head, gradient_head *g)
 {
-    size_t depth = head->depth, wide = head->wide, chunk = MGK_LINEAR_CHUNK;
+    size_t wide = head->wide;
     g->weighted = head->scratch;
-    g->value_t = g->weighted + chunk * wide;
-    g->dscores = g->value_t + wide * chunk;
-    g->dfeature = g->dscores + chunk * chunk;
-    g->dvalue = g->dfeature + chunk * depth;
-    g->dstate = g->dvalue + chunk * depth;
-    g->dstate_t = g->dstate + wide * depth;
+    g->weighted_t = g->weighted + CHUNK * wide;
+    g->value_t = g->weighted_t + wide * CHUNK;
+    g->dscores = g->value_t + wide * CHUNK;
+    g->dfeature = g->dscores + CHUNK * CHUNK;
+    g->dvalue = g->dfeature + head->depth * CHUNK;
+    g->drow = g->dvalue + CHUNK * wide;
+    g->dinput = g->drow + CHUNK * wide;
+    g->dstate = g->dinput + mgk_tile_rows(head->dim) * CHUNK;
+    g->row_sums = g->dstate + head->depth * wide;
 }
 
-/* g' of the chunk's queries. */
+/* g' of the chunk's queries, and its transpose. */
 static void weigh_gradient(const mgk_linear_head *head, const gradient_head *g)
 {
-    size_t dim = (size_t)head->view->dim;
+    size_t dim = head->dim;
     for (size_t i = 0; i < head->rows; i++) {
         size_t at = mgk_linear_token_index(head, g->output_stride, head->first + i);
         const real *output = g->output + at, *doutput = g->doutput + at;
@@ -63,79 +79,137 @@ static void weigh_gradient(const mgk_linear_head *head, const gradient_head *g)
             weighted[d] = inverse * doutput[d];
             dot += weighted[d] * output[d];
         }
-        weighted[dim] = -dot;
+        weighted[dim] = head->own_sum[head->first + i] == 0 ? 0 : -dot;
+    }
+    mgk_transpose(head->rows, dim + 1, g->weighted, head->wide, g->weighted_t, CHUNK);
+}
+
+/* Rows of the chunk [CHUNK, wide] times factor [CHUNK]. */
+static void scale_rows(const mgk_linear_head *head, const real *factor, real *rows)
+{
+    for (size_t i = 0; i < head->rows; i++)
+#pragma omp simd
+        for (size_t d = 0; d <= head->dim; d++)
+            rows[i * head->wide + d] *= factor[i];
+}
+
+/* Columns of [rows, CHUNK] times factor [CHUNK]. */
+static void scale_columns(size_t rows, const real *factor, real *columns)
+{
+    for (size_t r = 0; r < rows; r++)
+#pragma omp simd
+        for (size_t i = 0; i < CHUNK; i++)
+            columns[r * CHUNK + i] *= factor[i];
+}
+
+/*
+ * dscores of the chunk's pairs j <= i, else 0, with their gates; rows are queries, or keys if
+ * `by_key`.
+ */
+static void pair_gradients(const mgk_linear_head *head, const gradient_head *g, bool by_key)
+{
+    const real *left = by_key ? head->value : g->weighted;
+    const real *right = by_key ? g->weighted_t : g->value_t;
+    mgk_tile_multiply(mgk_tile_rows(head->rows), mgk_cpu_padded(head->rows), head->dim + 1,
+                      (mgk_tile_operand){left, head->wide, 1}, right, CHUNK, NULL, 0, g->dscores,
+                      CHUNK);
+    for (size_t a = 0; a < head->rows; a++) {
+        real *row = g->dscores + a * CHUNK;
+        for (size_t b = 0; head->linear->gate && b < head->rows; b++)
+            row[b] *= by_key ? head->within[b * CHUNK + a] : head->within[a * CHUNK + b];
+        for (size_t b = by_key ? 0 : a + 1; b < (by_key ? a : head->rows); b++)
+            row[b] = 0;
     }
 }
 
-/* The chunk's pairs: φ(q_i)·f_j and its gradient. */
-static void pair_scores(const mgk_linear_head *head, const gradient_head *g)
+/* sums [CHUNK] = Σ_r a_r b_r over [R, CHUNK]. */
+static void product_sums(const mgk_linear_head *head, const real *a, const real *b, real *sums)
 {
-    size_t dim = (size_t)head->view->dim;
-    mgk_linear_transpose(head->rows, dim + 1, head->value, head->wide, g->value_t,
-                         MGK_LINEAR_CHUNK);
-    MGK_CPU(linear_scores)
-    (head, g->weighted, head->wide, dim + 1, g->value_t, g->dscores);
+    real total[MGK_LINEAR_CHUNK] = {0};
+    for (size_t k = 0; k < head->depth * CHUNK; k += CHUNK)
+#pragma omp simd
+        for (size_t i = 0; i < CHUNK; i++)
+            total[i] += a[k + i] * b[k + i];
+    memcpy(sums, total, sizeof total);
 }
 
+/* dq_i of the chunk from dφ(q_i). */
 static void write_query(const mgk_linear_head *head, const gradient_head *g)
 {
-    size_t stride = head->view->query_stride;
-    for (size_t i = 0; i < head->rows; i++) {
-        const real *feature = head->query + i * head->depth;
-        const real *dfeature = g->dfeature + i * head->depth;
-        mgk_feature_scale scale = head->query_scale[i];
-        real *dquery =
-            (real *)g->gradient->query + mgk_linear_token_index(head, stride, head->first + i);
-#pragma omp simd
-        for (size_t d = 0; d < (size_t)head->view->dim; d++)
-            dquery[d] = dfeature[d] * mgk_feature_slope(feature[d], scale);
+    const size_t stride = head->view->query_stride, dim = head->dim;
+    real *dquery = (real *)g->gradient->query + mgk_linear_token_index(head, stride, head->first);
+    if (head->linear->gate) {
+        real sums[MGK_LINEAR_CHUNK];
+        product_sums(head, g->dfeature, head->query, sums);
+        memcpy(g->row_sums + head->first, sums, head->rows * sizeof(real));
     }
+    if (!head->is_elu) {
+        MGK_CPU(feature_gradient)(&head->work, head->query, g->dfeature, g->dinput);
+        mgk_transpose(dim, head->rows, g->dinput, CHUNK, dquery, stride);
+        return;
+    }
+    for (size_t d = 0; d < dim; d++)
+#pragma omp simd
+        for (size_t i = 0; i < CHUNK; i++)
+            g->dinput[d * CHUNK + i] =
+                g->dfeature[d * CHUNK + i] *
+                mgk_feature_slope(head->query[d * CHUNK + i], mgk_linear_query_scale(head, i));
+    mgk_transpose(dim, head->rows, g->dinput, CHUNK, dquery, stride);
 }
 
-/* Queries first to last; if causal, T grows meanwhile, otherwise dT is summed here. */
+/* dS = carry dS + Σ φ(q_i) g'_iᵀ over the chunk, as the keys before it see the queries. */
+static void add_queries(mgk_linear_head *head, const gradient_head *g)
+{
+    if (head->linear->gate)
+        scale_rows(head, head->enter, g->weighted);
+    MGK_CPU(linear_accumulate)(head, head->query, g->weighted, g->dstate);
+}
+
+/* Queries first to last; if causal, S grows meanwhile, otherwise dS is summed here. */
 static void query_gradients(mgk_linear_head *head, const gradient_head *g)
 {
-    size_t dim = (size_t)head->view->dim, depth = head->depth;
+    size_t dim = head->dim, wide = head->wide;
     bool causal = head->view->causal;
-    for (size_t first = 0; !causal && first < head->n; first += MGK_LINEAR_CHUNK) {
+    for (size_t first = 0; !causal && first < head->n; first += CHUNK) {
         MGK_CPU(linear_keys)(head, first);
-        MGK_CPU(linear_accumulate)(head, head->value, head->feature, head->state);
+        MGK_CPU(linear_add_keys)(head);
     }
-    for (size_t first = 0; first < head->n; first += MGK_LINEAR_CHUNK) {
-        MGK_CPU(linear_queries)(head, first);
-        size_t tiled = mgk_tile_rows(head->rows);
-        if (causal) {
+    for (size_t first = 0; first < head->n; first += CHUNK) {
+        if (causal)
             MGK_CPU(linear_keys)(head, first);
-            MGK_CPU(linear_scores)(head, head->query, depth, dim, head->feature_t, head->scores);
-        }
+        MGK_CPU(linear_queries)(head, first);
+        const size_t cols = mgk_cpu_padded(head->rows);
+        if (causal)
+            MGK_CPU(linear_scores)(head);
         MGK_CPU(linear_normalizers)(head);
         weigh_gradient(head, g);
-        mgk_tile_multiply(tiled, depth, dim + 1, (mgk_tile_operand){g->weighted, head->wide, 1},
-                          head->state, depth, NULL, 0, g->dfeature, depth);
+        mgk_tile_multiply(head->depth, cols, dim + 1, (mgk_tile_operand){head->state, wide, 1},
+                          g->weighted_t, CHUNK, NULL, 0, g->dfeature, CHUNK);
         if (causal) {
-            pair_scores(head, g);
-            mgk_tile_multiply(tiled, depth, head->rows,
-                              (mgk_tile_operand){g->dscores, MGK_LINEAR_CHUNK, 1}, head->feature,
-                              depth, g->dfeature, depth, g->dfeature, depth);
-            MGK_CPU(linear_accumulate)(head, head->value, head->feature, head->state);
+            if (head->linear->gate)
+                scale_columns(head->depth, head->enter, g->dfeature);
+            pair_gradients(head, g, true);
+            mgk_tile_multiply(head->depth, cols, head->rows,
+                              (mgk_tile_operand){head->feature, CHUNK, 1}, g->dscores, CHUNK,
+                              g->dfeature, CHUNK, g->dfeature, CHUNK);
+            MGK_CPU(linear_add_keys)(head);
         } else {
-            MGK_CPU(linear_accumulate)(head, g->weighted, head->query, g->dstate);
+            add_queries(head, g);
         }
         write_query(head, g);
     }
 }
 
-/* dk_jr, dπ_jr and dv_j of the chunk from df_j and dv_j. */
-static void write_key_value(const mgk_linear_head *head, const gradient_head *g)
+/* dk_jr and dπ_jr of elu + 1 from df_j. */
+static void write_elu_key(const mgk_linear_head *head, const gradient_head *g)
 {
     const mgk_attention_view *view = head->view;
-    size_t dim = (size_t)view->dim;
-    mgk_feature_scale scale = head->key_scale;
+    const size_t dim = head->dim;
+    const mgk_feature_scale scale = head->key_scale;
+    mgk_transpose(dim, head->rows, g->dfeature, CHUNK, g->drow, head->wide);
     for (size_t j = 0; j < head->rows; j++) {
-        size_t token = head->first + j;
-        const real *dfeature = g->dfeature + j * head->depth;
-        memcpy((real *)g->gradient->value + mgk_linear_token_index(head, view->value_stride, token),
-               g->dvalue + j * head->depth, dim * sizeof(real));
+        const size_t token = head->first + j;
+        const real *dfeature = g->drow + j * head->wide;
         for (size_t r = 0; r < (size_t)view->mixtures; r++) {
             size_t at = mgk_linear_key_index(head, r, token);
             const real *key = (const real *)view->key + at;
@@ -153,33 +227,102 @@ static void write_key_value(const mgk_linear_head *head, const gradient_head *g)
     }
 }
 
-/* Keys and values last to first; if causal, dT grows meanwhile. */
-static void key_gradients(mgk_linear_head *head, const gradient_head *g)
+/* The gradient of the chunk's gates, last to first. */
+static void write_gates(const mgk_linear_head *head, gradient_head *g)
 {
-    size_t dim = (size_t)head->view->dim, depth = head->depth;
-    size_t chunks = (head->n + MGK_LINEAR_CHUNK - 1) / MGK_LINEAR_CHUNK;
+    const mgk_linear *linear = head->linear;
+    real sums[MGK_LINEAR_CHUNK];
+    product_sums(head, g->dfeature, head->feature, sums);
+    for (size_t j = head->rows; j-- > 0;) {
+        const size_t token = head->first + j;
+        const double gate = (double)mgk_linear_gate(head, token), key = (double)sums[j];
+        g->later += (double)g->row_sums[token] - key;
+        const double decay = gate > 0 ? g->later / gate : 0;
+        const double entry = gate < 1 ? key / (1 - gate) : 0;
+        ((real *)g->gradient
+             ->gate)[(head->sample * (size_t)head->view->tokens + token) * linear->gate_stride +
+                     head->head] = (real)(decay - entry);
+    }
+}
+
+/* dv_j, dk_j and the gates' gradient of the chunk. */
+static void write_key_value(const mgk_linear_head *head, gradient_head *g)
+{
+    const mgk_attention_view *view = head->view;
+    for (size_t j = 0; j < head->rows; j++)
+        memcpy((real *)g->gradient->value +
+                   mgk_linear_token_index(head, view->value_stride, head->first + j),
+               g->dvalue + j * head->wide, head->dim * sizeof(real));
+    if (head->linear->gate)
+        write_gates(head, g);
+    if (head->is_elu) {
+        write_elu_key(head, g);
+        return;
+    }
+    MGK_CPU(feature_gradient)(&head->work, head->feature, g->dfeature, g->dinput);
+    mgk_transpose(head->dim, head->rows, g->dinput, CHUNK,
+                  (real *)g->gradient->key + mgk_linear_key_index(head, 0, head->first),
+                  view->key_stride);
+}
+
+/* df_j and dv_j of the chunk from the queries behind it. */
+static void gather_later(const mgk_linear_head *head, const gradient_head *g)
+{
+    const size_t dim = head->dim, wide = head->wide;
+    mgk_transpose(head->rows, dim + 1, head->value, wide, g->value_t, CHUNK);
+    mgk_tile_multiply(head->depth, mgk_cpu_padded(head->rows), dim + 1,
+                      (mgk_tile_operand){g->dstate, wide, 1}, g->value_t, CHUNK, NULL, 0,
+                      g->dfeature, CHUNK);
+    mgk_tile_multiply(mgk_tile_rows(head->rows), mgk_cpu_padded(dim),
+                      mgk_feature_count(&head->linear->features, dim),
+                      (mgk_tile_operand){head->feature, 1, CHUNK}, g->dstate, wide, NULL, 0,
+                      g->dvalue, wide);
+    if (head->linear->gate) {
+        scale_columns(head->depth, head->leave, g->dfeature);
+        scale_rows(head, head->leave, g->dvalue);
+    }
+}
+
+/* Adds the queries of the chunk itself. */
+static void gather_own(const mgk_linear_head *head, const gradient_head *g)
+{
+    weigh_gradient(head, g);
+    pair_gradients(head, g, false);
+    mgk_tile_multiply(head->depth, mgk_cpu_padded(head->rows), head->rows,
+                      (mgk_tile_operand){head->query, CHUNK, 1}, g->dscores, CHUNK, g->dfeature,
+                      CHUNK, g->dfeature, CHUNK);
+    mgk_tile_multiply(mgk_tile_rows(head->rows), mgk_cpu_padded(head->dim), head->rows,
+                      (mgk_tile_operand){head->scores, 1, CHUNK}, g->weighted, head->wide,
+                      g->dvalue, head->wide, g->dvalue, head->wide);
+}
+
+/* dS in the units of the shift of `chunk`. */
+static void enter_shift(const mgk_linear_head *head, size_t chunk, const gradient_head *g)
+{
+    const real factor = mgk_exp(head->shifts[chunk] - head->shifts[chunk + 1]);
+    for (size_t k = 0; factor != 1 && k < head->depth * head->wide; k++)
+        g->dstate[k] *= factor;
+}
+
+/* Keys and values last to first; if causal, dS grows meanwhile. */
+static void key_gradients(mgk_linear_head *head, gradient_head *g)
+{
+    size_t chunks = (head->n + CHUNK - 1) / CHUNK;
     bool causal = head->view->causal;
+    for (size_t chunk = 0; !causal && chunk < chunks; chunk++)
+        head->shifts[chunk] = head->key_scale.shift;
+    head->shifts_known = true;
     for (size_t chunk = chunks; chunk-- > 0;) {
-        MGK_CPU(linear_keys)(head, chunk * MGK_LINEAR_CHUNK);
-        size_t tiled = mgk_tile_rows(head->rows);
-        if (causal || chunk == chunks - 1)
-            mgk_linear_transpose(dim, dim, g->dstate, depth, g->dstate_t, depth);
-        mgk_tile_multiply(tiled, depth, dim + 1, (mgk_tile_operand){head->value, head->wide, 1},
-                          g->dstate, depth, NULL, 0, g->dfeature, depth);
-        mgk_tile_multiply(tiled, depth, dim, (mgk_tile_operand){head->feature, depth, 1},
-                          g->dstate_t, depth, NULL, 0, g->dvalue, depth);
+        if (causal)
+            MGK_CPU(linear_queries)(head, chunk * CHUNK);
+        MGK_CPU(linear_keys)(head, chunk * CHUNK);
+        if (causal && chunk + 1 < chunks)
+            enter_shift(head, chunk, g);
+        gather_later(head, g);
         if (causal) {
-            MGK_CPU(linear_queries)(head, chunk * MGK_LINEAR_CHUNK);
-            MGK_CPU(linear_scores)(head, head->query, depth, dim, head->feature_t, head->scores);
-            weigh_gradient(head, g);
-            pair_scores(head, g);
-            mgk_tile_multiply(tiled, depth, head->rows,
-                              (mgk_tile_operand){g->dscores, 1, MGK_LINEAR_CHUNK}, head->query,
-                              depth, g->dfeature, depth, g->dfeature, depth);
-            mgk_tile_multiply(tiled, depth, head->rows,
-                              (mgk_tile_operand){head->scores, 1, MGK_LINEAR_CHUNK}, g->weighted,
-                              head->wide, g->dvalue, depth, g->dvalue, depth);
-            MGK_CPU(linear_accumulate)(head, g->weighted, head->query, g->dstate);
+            MGK_CPU(linear_scores)(head);
+            gather_own(head, g);
+            add_queries(head, g);
         }
         write_key_value(head, g);
     }
@@ -190,20 +333,20 @@ static void add_value(const mgk_linear_head *head, const gradient_head *g, size_
 {
     real *dvalue =
         (real *)g->gradient->value + mgk_linear_token_index(head, head->view->value_stride, j);
-    for (size_t d = 0; d < (size_t)head->view->dim; d++)
+    for (size_t d = 0; d < head->dim; d++)
         dvalue[d] += sum[d];
 }
 
 /* Uniform rows, whose scores have vanished: dv_j += Σ_i dO_i / (keys i sees). */
 static void add_uniform(const mgk_linear_head *head, const gradient_head *g)
 {
-    size_t dim = (size_t)head->view->dim;
+    size_t dim = head->dim;
     bool causal = head->view->causal;
     real *sum = g->dvalue;
     memset(sum, 0, dim * sizeof(real));
     for (size_t i = head->n; i-- > 0;) {
         const real *doutput = g->doutput + mgk_linear_token_index(head, g->output_stride, i);
-        if (head->inverse[i] == 0)
+        if (mgk_linear_uniform(head, head->inverse[i]))
             for (size_t d = 0; d < dim; d++)
                 sum[d] += doutput[d] / (real)mgk_linear_visible(head, i);
         if (causal)
@@ -224,6 +367,10 @@ static void clear_padding(const mgk_linear_head *head, const mgk_attention_gradi
                bytes);
         for (size_t r = 0; r < (size_t)view->mixtures; r++)
             memset((real *)gradient->key + mgk_linear_key_index(head, r, j), 0, bytes);
+        if (head->linear->gate)
+            ((real *)gradient
+                 ->gate)[(head->sample * (size_t)view->tokens + j) * head->linear->gate_stride +
+                         head->head] = 0;
     }
 }
 
@@ -257,12 +404,13 @@ mgk_status MGK_CPU(linear_attention_backward)(mgk_device *device, const mgk_atte
 {
     size_t heads = (size_t)view->heads, tasks = (size_t)view->samples * heads;
     size_t prior_reals = (size_t)view->mixtures * (size_t)view->tokens;
-    size_t extra = gradient_reals(view);
+    size_t extra = gradient_reals(view, linear);
     mgk_status status = STATUS_OK;
     real *dprior = NULL; /* [B, H, M, N] */
     if (gradient->prior)
         CHECK(mgk_alloc(tasks * prior_reals, sizeof(real), &dprior));
-    CHECK(mgk_cpu_reserve_scratch(device, MGK_CPU(linear_scratch)(view, extra) * sizeof(real)));
+    CHECK(mgk_cpu_reserve_scratch(device,
+                                  MGK_CPU(linear_scratch)(view, linear, extra) * sizeof(real)));
 #pragma omp parallel for schedule(dynamic) num_threads(device->threads)
     for (size_t task = 0; task < tasks; task++) {
         mgk_linear_head head;

@@ -9,41 +9,63 @@
 #include "kernels/cpu/attention/mixture.h"
 #include "kernels/cpu/operations.h"
 
-/* features_t [D, cols] of all the head's keys. */
+/* features_t [R, cols] of all the head's keys, with the shifts of their chunks. */
 static void gather_features(mgk_linear_head *head, size_t cols, real *features_t)
 {
+    size_t features = mgk_feature_count(&head->linear->features, head->dim);
     for (size_t first = 0; first < head->n; first += MGK_LINEAR_CHUNK) {
         MGK_CPU(linear_keys)(head, first);
-        mgk_linear_transpose(head->rows, (size_t)head->view->dim, head->feature, head->depth,
-                             features_t + first, cols);
+        for (size_t r = 0; r < features; r++)
+            memcpy(features_t + r * cols + first, head->feature + r * MGK_LINEAR_CHUNK,
+                   head->rows * sizeof(real));
     }
 }
 
 /*
- * scores [MGK_LINEAR_CHUNK, cols] of the chunk's queries with all keys up to the last visible one.
+ * scores [MGK_LINEAR_CHUNK, cols] of the chunk's queries with all keys up to the last visible one,
+ * from features_t [features, cols].
  */
-static void chunk_scores(const mgk_linear_head *head, size_t cols, const real *features_t,
-                         real *scores)
+static void chunk_scores(const mgk_linear_head *head, size_t features, size_t cols,
+                         const real *features_t, real *scores)
 {
     size_t width = mgk_cpu_padded(mgk_linear_visible(head, head->first + head->rows - 1));
-    mgk_tile_multiply(mgk_tile_rows(head->rows), width, (size_t)head->view->dim,
-                      (mgk_tile_operand){head->query, head->depth, 1}, features_t, cols, NULL, 0,
-                      scores, cols);
+    mgk_tile_multiply(mgk_tile_rows(head->rows), width, features,
+                      (mgk_tile_operand){head->query, 1, MGK_LINEAR_CHUNK}, features_t, cols, NULL,
+                      0, scores, cols);
+}
+
+/* Brings the row's scores to one shift, that of the last chunk it sees, and applies the gates. */
+static void weigh_row(mgk_linear_head *head, size_t visible, real *row)
+{
+    const size_t last = (visible - 1) / MGK_LINEAR_CHUNK;
+    head->key_scale.shift = head->shifts[last];
+    for (size_t chunk = 0; chunk < last; chunk++) {
+        const real factor = mgk_exp(head->shifts[chunk] - head->shifts[last]);
+        real *part = row + chunk * MGK_LINEAR_CHUNK;
+        for (size_t j = 0; j < MGK_LINEAR_CHUNK && factor != 1; j++)
+            part[j] *= factor;
+    }
+    real product = 1;
+    for (size_t j = visible; head->linear->gate && j-- > 0;) {
+        const real gate = mgk_linear_gate(head, j);
+        row[j] *= (1 - gate) * product;
+        product *= gate;
+    }
 }
 
 /* The factor of row i of the chunk's scores; sets a uniform row to 1 / visible. */
 static real row_factor(const mgk_linear_head *head, mgk_matrix_content content, size_t i,
                        size_t visible, real *row)
 {
-    mgk_feature_scale query = head->query_scale[i], key = head->key_scale;
+    mgk_feature_scale query = mgk_linear_query_scale(head, i), key = head->key_scale;
     if (content == MGK_MATRIX_SCORES)
         return (real)(exp((double)query.shift + (double)key.shift) / (double)query.inverse /
                       (double)key.inverse);
-    real sum = 0;
+    real sum = 0, own_sum;
 #pragma omp simd reduction(+ : sum)
     for (size_t j = 0; j < visible; j++)
         sum += row[j];
-    real inverse = mgk_linear_inverse(head, query, sum);
+    real inverse = mgk_linear_inverse(head, query, sum, &own_sum);
     if (!mgk_linear_uniform(head, inverse))
         return inverse;
     for (size_t j = 0; j < visible; j++)
@@ -56,8 +78,9 @@ mgk_status MGK_CPU(linear_matrix)(mgk_device *device, const mgk_attention_view *
                                   const int32_t *heads, int count, void *matrix)
 {
     size_t tokens = (size_t)view->tokens, cols = mgk_cpu_pitch(tokens);
-    size_t extra = ((size_t)view->dim + MGK_LINEAR_CHUNK) * cols;
-    size_t scratch = MGK_CPU(linear_scratch)(view, extra);
+    size_t features = mgk_feature_count(&linear->features, (size_t)view->dim);
+    size_t extra = (features + MGK_LINEAR_CHUNK) * cols;
+    size_t scratch = MGK_CPU(linear_scratch)(view, linear, extra);
     TRY(mgk_cpu_reserve_scratch(device, scratch * sizeof(real)));
 #pragma omp parallel for schedule(dynamic) num_threads(device->threads)
     for (int which = 0; which < count; which++) {
@@ -66,15 +89,16 @@ mgk_status MGK_CPU(linear_matrix)(mgk_device *device, const mgk_attention_view *
         MGK_CPU(linear_begin)
         (view, linear, (size_t)sample, (size_t)heads[which], extra,
          mgk_cpu_scratch(device, omp_get_thread_num()), &head);
-        real *features_t = head.scratch, *scores = features_t + (size_t)view->dim * cols;
+        real *features_t = head.scratch, *scores = features_t + features * cols;
         gather_features(&head, cols, features_t);
         memset(out, 0, tokens * tokens * sizeof(real));
         for (size_t first = 0; first < head.n; first += MGK_LINEAR_CHUNK) {
             MGK_CPU(linear_queries)(&head, first);
-            chunk_scores(&head, cols, features_t, scores);
+            chunk_scores(&head, features, cols, features_t, scores);
             for (size_t i = 0; i < head.rows; i++) {
                 size_t visible = mgk_linear_visible(&head, first + i);
                 real *row = scores + i * cols, *target = out + (first + i) * tokens;
+                weigh_row(&head, visible, row);
                 real factor = row_factor(&head, content, i, visible, row);
 #pragma omp simd
                 for (size_t j = 0; j < visible; j++)
@@ -147,7 +171,8 @@ mgk_status MGK_CPU(linear_responsibilities)(mgk_device *device, const mgk_attent
     double *sums = NULL; /* [H, M + 1, cols], the last row counts queries */
     mgk_status status = STATUS_OK;
     CHECK(mgk_alloc(heads * (mixtures + 1) * cols, sizeof(double), &sums));
-    CHECK(mgk_cpu_reserve_scratch(device, MGK_CPU(linear_scratch)(view, extra) * sizeof(real)));
+    CHECK(mgk_cpu_reserve_scratch(device,
+                                  MGK_CPU(linear_scratch)(view, linear, extra) * sizeof(real)));
 #pragma omp parallel for schedule(dynamic) num_threads(device->threads)
     for (size_t h = 0; h < heads; h++) {
         double *own = sums + h * (mixtures + 1) * cols;
@@ -162,7 +187,7 @@ mgk_status MGK_CPU(linear_responsibilities)(mgk_device *device, const mgk_attent
             for (size_t first = 0; first < head.n; first += MGK_LINEAR_CHUNK) {
                 MGK_CPU(linear_queries)(&head, first);
                 for (size_t r = 0; r < mixtures; r++)
-                    chunk_scores(&head, cols, features_t + r * dim * cols,
+                    chunk_scores(&head, dim, cols, features_t + r * dim * cols,
                                  scores + r * MGK_LINEAR_CHUNK * cols);
                 add_responsibilities(&head, cols, scores, total, own, own + mixtures * cols);
             }
