@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* Depth-wise convolutions over tokens, with one kernel for each head. */
+#include "kernels/cpu/attention/dense.h"
+
+/* Position of tap 0 before the token. */
+static size_t kernel_offset(const mgk_token_kernel *kernel)
+{
+    return kernel->causal ? kernel->taps - 1 : (kernel->taps - 1) / 2;
+}
+
+/*
+ * to_t += Σ_k w_k from_(t + k − offset) for one token and head; `transposed`, from_(t − k +
+ * offset).
+ */
+static void add_taps(const mgk_tokens *shape, const mgk_token_kernel *kernel, bool transposed,
+                     size_t b, size_t t, size_t h, const real *from, size_t from_stride, real *to)
+{
+    const size_t n = mgk_cpu_length(shape->lengths, b, shape->tokens);
+    const size_t offset = kernel_offset(kernel);
+    const real *weight = (const real *)kernel->weight + h * kernel->taps;
+    for (size_t k = 0; k < kernel->taps; k++) {
+        /* A position before the first token wraps to a huge number. */
+        size_t source = transposed ? t + offset - k : t + k - offset;
+        if (source < n)
+            mgk_cpu_add_row(shape->dim, weight[k],
+                            from + mgk_cpu_token_at(shape, from_stride, b, source, h), to);
+    }
+}
+
+static void convolve(mgk_device *device, const mgk_tokens *shape, const mgk_token_kernel *kernel,
+                     bool transposed, const real *from, size_t from_stride, real *to,
+                     size_t to_stride)
+{
+    const size_t total = shape->samples * shape->tokens * shape->heads * shape->dim;
+#pragma omp parallel for collapse(2) schedule(static) \
+    num_threads(device->threads) if (total * kernel->taps >= MGK_CPU_PARALLEL_ELEMENTS)
+    for (size_t b = 0; b < shape->samples; b++)
+        for (size_t t = 0; t < shape->tokens; t++)
+            for (size_t h = 0;
+                 t < mgk_cpu_length(shape->lengths, b, shape->tokens) && h < shape->heads; h++)
+                add_taps(shape, kernel, transposed, b, t, h, from, from_stride,
+                         to + mgk_cpu_token_at(shape, to_stride, b, t, h));
+}
+
+mgk_status MGK_CPU(convolve_tokens)(mgk_device *device, const mgk_tokens *shape,
+                                    const mgk_token_kernel *kernel, const void *x, void *y,
+                                    size_t y_stride)
+{
+    if (kernel->taps > 0)
+        convolve(device, shape, kernel, false, x, shape->stride, y, y_stride);
+    return STATUS_OK;
+}
+
+/* Σ_t dy_t·x_(t + k − offset) over all samples. */
+static double tap_gradient(const mgk_tokens *shape, const mgk_token_kernel *kernel, size_t h,
+                           size_t k, const real *x, const real *dy, size_t y_stride)
+{
+    const size_t offset = kernel_offset(kernel);
+    double sum = 0;
+    for (size_t b = 0; b < shape->samples; b++) {
+        const size_t n = mgk_cpu_length(shape->lengths, b, shape->tokens);
+        for (size_t t = 0; t < n; t++) {
+            size_t source = t + k - offset;
+            if (source < n)
+                sum += (double)mgk_cpu_dot_row(
+                    shape->dim, x + mgk_cpu_token_at(shape, shape->stride, b, source, h),
+                    dy + mgk_cpu_token_at(shape, y_stride, b, t, h));
+        }
+    }
+    return sum;
+}
+
+mgk_status MGK_CPU(convolve_tokens_backward)(mgk_device *device, const mgk_tokens *shape,
+                                             const mgk_token_kernel *kernel, const void *x,
+                                             const void *dy, size_t y_stride, void *dx,
+                                             void *dweight)
+{
+    const size_t total = shape->samples * shape->tokens * shape->heads * shape->dim;
+    if (kernel->taps == 0)
+        return STATUS_OK;
+    if (dx)
+        convolve(device, shape, kernel, true, dy, y_stride, dx, shape->stride);
+    if (!dweight)
+        return STATUS_OK;
+#pragma omp parallel for collapse(2) schedule(static) \
+    num_threads(device->threads) if (total * kernel->taps >= MGK_CPU_PARALLEL_ELEMENTS)
+    for (size_t h = 0; h < shape->heads; h++)
+        for (size_t k = 0; k < kernel->taps; k++)
+            ((real *)dweight)[h * kernel->taps + k] +=
+                (real)tap_gradient(shape, kernel, h, k, x, dy, y_stride);
+    return STATUS_OK;
+}

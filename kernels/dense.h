@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Operations over whole arrays of tokens and matrices. Kinds of attention that are made of factors,
+ * mixed maps or assignments call them in sequence, forward and backward. device->op->dense is NULL
+ * on a device that lacks them all; a single entry may be NULL too.
+ *
+ * The conventions are those of kernels/backend.h. "+=" in a description of a gradient: it is added
+ * to what the array holds; all other results are overwritten. Entries outside the valid ones are
+ * not read, so that they may hold anything. NaN in a valid entry reaches every result that depends
+ * on it.
+ */
+#ifndef MGK_KERNELS_DENSE_H
+#define MGK_KERNELS_DENSE_H
+
+#include "kernels/backend.h"
+
+/* Where the matrices of sample b and head h begin, b sample + h head, and their rows, row apart. */
+typedef struct mgk_strides {
+    size_t sample, head, row;
+} mgk_strides;
+
+/*
+ * Tokens [B, N, H, D]: the numbers of head h of token t of sample b begin at
+ * (b N + t) stride + h D. Tokens t >= lengths[b] are padding.
+ */
+typedef struct mgk_tokens {
+    size_t samples, tokens, heads, dim; /* B, N, H, D */
+    size_t stride;                      /* at least H D */
+    const int32_t *lengths;             /* [B]; NULL: no padding */
+} mgk_tokens;
+
+/*
+ * Matrices [B, H, rows, cols] without gaps. Entry (i, j) of sample b is valid if i < row_lengths[b]
+ * and j < col_lengths[b] and, in causal matrices, j <= i.
+ */
+typedef struct mgk_maps {
+    size_t samples, heads, rows, cols;
+    const int32_t *row_lengths, *col_lengths; /* [B]; NULL: all */
+    bool causal;
+} mgk_maps;
+
+/* The strides of tokens as matrices [N, D], and of maps, for batched_multiply. */
+static inline mgk_strides mgk_token_strides(const mgk_tokens *tokens)
+{
+    return (mgk_strides){tokens->tokens * tokens->stride, tokens->dim, tokens->stride};
+}
+
+static inline mgk_strides mgk_map_strides(const mgk_maps *maps)
+{
+    size_t size = maps->rows * maps->cols;
+    return (mgk_strides){maps->heads * size, size, maps->cols};
+}
+
+/*
+ * C [m, n] = alpha op(A) op(B) + beta C for every sample and head; op transposes if requested; k is
+ * the inner dimension. A or B with a stride of 0 is the same for all samples or heads. The matrices
+ * of C must not overlap each other or A and B. C is not read if beta is 0.
+ *
+ * Y_g = Σ_h W_gh X_h over heads is such a product: each sample is one matrix [H, R C] of X.
+ */
+typedef struct mgk_batched_product {
+    size_t samples, heads, m, n, k;
+    bool transpose_a, transpose_b;
+    double alpha, beta;
+    mgk_strides a, b, c;
+} mgk_batched_product;
+/* STATUS_UNSUPPORTED: a size is too large for a BLAS. */
+typedef mgk_status mgk_batched_multiply_fn(mgk_device *, const mgk_batched_product *, const void *a,
+                                           const void *b, void *c);
+
+/* y = alpha x + beta y; y is not read if beta is 0. */
+typedef mgk_status mgk_add_scaled_fn(mgk_device *, size_t count, double alpha, const void *x,
+                                     double beta, void *y);
+
+/*
+ * Softmax of the valid entries of every row, in place; all other entries become 0, and so do rows
+ * without a valid entry above −∞.
+ */
+typedef mgk_status mgk_softmax_rows_fn(mgk_device *, const mgk_maps *, void *x);
+/* dx = y (dy − Σ_j dy_j y_j), with the y of softmax_rows; 0 where not valid. dx may be dy. */
+typedef mgk_status mgk_softmax_rows_backward_fn(mgk_device *, const mgk_maps *, const void *y,
+                                                const void *dy, void *dx);
+
+/*
+ * Means of segments: the n valid tokens of a sample are cut into c = min(segments, n) segments as
+ * equal as possible, s from token ⌊s n / c⌋ to ⌊(s + 1) n / c⌋ − 1. y [B, segments, H, D] without
+ * gaps holds their means, then 0; counts [B] receives c.
+ */
+typedef mgk_status mgk_segment_means_fn(mgk_device *, const mgk_tokens *, size_t segments,
+                                        const void *x, void *y, int32_t *counts);
+/* dx += dy of the token's segment / the segment's size, laid out like x. */
+typedef mgk_status mgk_segment_means_backward_fn(mgk_device *, const mgk_tokens *, size_t segments,
+                                                 const void *dy, void *dx);
+
+/*
+ * Z ≈ the pseudo-inverse of K by Newton's iteration (Xiong et al. 2021, Nyströmformer, Eqn. 11),
+ * for each of `count` matrices [m, m]:
+ *     Z_0 = Kᵀ / (max_j Σ_i |K_ij| max_i Σ_j |K_ij|),
+ *     Z_s+1 = ¼ Z_s (13 I − K Z_s (15 I − K Z_s (7 I − K Z_s))).
+ * Rows and columns of zeros in K are columns and rows of zeros in Z: K may have fewer valid rows
+ * and columns. z must not be k.
+ */
+typedef mgk_status mgk_newton_inverse_fn(mgk_device *, size_t count, size_t m, int steps,
+                                         const void *k, void *z);
+/* The gradient of the iteration as it is, the scale of Z_0 included: dk +=. */
+typedef mgk_status mgk_newton_inverse_backward_fn(mgk_device *, size_t count, size_t m, int steps,
+                                                  const void *k, const void *dz, void *dk);
+
+/*
+ * Z = (X + shift I)⁻¹ of `count` matrices [m, m], by elimination with pivoting in double. If a
+ * pivot is 0 or not finite, all entries of Z are NaN. z may be x.
+ */
+typedef mgk_status mgk_shifted_inverse_fn(mgk_device *, size_t count, size_t m, double shift,
+                                          const void *x, void *z);
+/* dx += −Zᵀ dZ Zᵀ, with the z of shifted_inverse. */
+typedef mgk_status mgk_shifted_inverse_backward_fn(mgk_device *, size_t count, size_t m,
+                                                   const void *z, const void *dz, void *dx);
+
+/*
+ * A kernel of `taps` weights over the tokens of each head, w [H, taps]:
+ *     y_t += Σ_k w_k x_(t + k − offset)
+ * over valid tokens, with offset taps − 1 if causal and ⌊(taps − 1) / 2⌋ otherwise. Padding of y is
+ * not changed. x and y have the same sizes and lengths, and y its own stride.
+ */
+typedef struct mgk_token_kernel {
+    size_t taps;
+    bool causal;
+    const void *weight; /* [H, taps] */
+} mgk_token_kernel;
+typedef mgk_status mgk_convolve_tokens_fn(mgk_device *, const mgk_tokens *,
+                                          const mgk_token_kernel *, const void *x, void *y,
+                                          size_t y_stride);
+/*
+ * dx +=, laid out like x, and dweight [H, taps] +=; either may be NULL. dy is laid out like y.
+ */
+typedef mgk_status mgk_convolve_tokens_backward_fn(mgk_device *, const mgk_tokens *,
+                                                   const mgk_token_kernel *, const void *x,
+                                                   const void *dy, size_t y_stride, void *dx,
+                                                   void *dweight);
+
+/*
+ * A convolution of 3 x 3 over maps, with all heads as channels in and out:
+ *     y_g(i, j) = bias_g + Σ_h Σ_(a, c) w_ghac x_h(i + a − 1, j + c − 1)
+ * over valid entries of x, weight [H, H, 3, 3]; 0 where y is not valid. In causal maps a = 2 is
+ * left out: the row of a later query knows later keys.
+ */
+typedef mgk_status mgk_convolve_maps_fn(mgk_device *, const mgk_maps *, const void *weight,
+                                        const void *bias, const void *x, void *y);
+/*
+ * dx, 0 where not valid, and dweight, dbias [H] +=; each may be NULL. dx must not be dy.
+ */
+typedef mgk_status mgk_convolve_maps_backward_fn(mgk_device *, const mgk_maps *, const void *weight,
+                                                 const void *x, const void *dy, void *dx,
+                                                 void *dweight, void *dbias);
+
+/*
+ * Row i of head h of y [B, count, H, D], y_stride apart, = the numbers of head h of token
+ * index[b, h, i]; index [B, H, count]. 0 for an index that is not that of a token (lengths are not
+ * used).
+ */
+typedef mgk_status mgk_gather_tokens_fn(mgk_device *, const mgk_tokens *, size_t count,
+                                        const int32_t *index, const void *x, void *y,
+                                        size_t y_stride);
+/* The transpose: x of that token += y, in the order of i. */
+typedef mgk_status mgk_scatter_add_tokens_fn(mgk_device *, const mgk_tokens *, size_t count,
+                                             const int32_t *index, const void *y, size_t y_stride,
+                                             void *x);
+
+/* See device->op->dense. */
+struct mgk_dense_operations {
+    mgk_batched_multiply_fn *batched_multiply;
+    mgk_add_scaled_fn *add_scaled;
+    mgk_softmax_rows_fn *softmax_rows;
+    mgk_softmax_rows_backward_fn *softmax_rows_backward;
+    mgk_segment_means_fn *segment_means;
+    mgk_segment_means_backward_fn *segment_means_backward;
+    mgk_newton_inverse_fn *newton_inverse;
+    mgk_newton_inverse_backward_fn *newton_inverse_backward;
+    mgk_shifted_inverse_fn *shifted_inverse;
+    mgk_shifted_inverse_backward_fn *shifted_inverse_backward;
+    mgk_convolve_tokens_fn *convolve_tokens;
+    mgk_convolve_tokens_backward_fn *convolve_tokens_backward;
+    mgk_convolve_maps_fn *convolve_maps;
+    mgk_convolve_maps_backward_fn *convolve_maps_backward;
+    mgk_gather_tokens_fn *gather_tokens;
+    mgk_scatter_add_tokens_fn *scatter_add_tokens;
+};
+
+#endif
