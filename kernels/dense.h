@@ -166,6 +166,71 @@ typedef mgk_status mgk_scatter_add_tokens_fn(mgk_device *, const mgk_tokens *, s
                                              const int32_t *index, const void *y, size_t y_stride,
                                              void *x);
 
+/*
+ * index [B, rows, u]: the positions of the u largest of the first lengths[b] (NULL: n) scores of
+ * every row of [B, rows, n], largest first, equal ones by position; then −1. NaN is the smallest.
+ */
+typedef mgk_status mgk_top_rows_fn(mgk_device *, size_t samples, size_t rows, size_t n,
+                                   const int32_t *lengths, size_t u, const void *scores,
+                                   int32_t *index);
+
+/*
+ * k-means by Lloyd's algorithm, for each head of each sample: `updates` times every valid token
+ * chooses its nearest centroid, the first of equal ones, and every centroid that was chosen becomes
+ * the mean of its tokens; then the tokens choose once more.
+ *
+ * `signs`: in Hamming space, as clustered attention does (Vyas et al. 2020). A number above 0
+ * stands for 1 and another for −1, in tokens and centroids, and a centroid becomes 1 where most of
+ * its tokens are 1, else −1. The hashes of tokens are the signs of a product with given planes
+ * (batched_multiply, bias_activation).
+ */
+typedef struct mgk_k_means {
+    size_t clusters; /* C, at least 1 */
+    int updates;
+    bool signs;
+} mgk_k_means;
+/*
+ * centroids [B, C, H, D] holds the start and receives the result. cluster [B, H, N] receives the
+ * choice of each token, −1 for padding, and sizes [B, H, C] the number of tokens of each cluster.
+ */
+typedef mgk_status mgk_k_means_fn(mgk_device *, const mgk_tokens *, const mgk_k_means *,
+                                  const void *x, void *centroids, int32_t *cluster, int32_t *sizes);
+
+/*
+ * y [B, groups, H, D]: the means of the tokens with the same group [B, H, N]; 0 for a group without
+ * tokens; sizes [B, H, groups] as k_means gives them. Padding and other groups are left out.
+ */
+typedef mgk_status mgk_group_means_fn(mgk_device *, const mgk_tokens *, size_t groups,
+                                      const int32_t *group, const int32_t *sizes, const void *x,
+                                      void *y);
+/* dx += dy of the token's group / the group's size. */
+typedef mgk_status mgk_group_means_backward_fn(mgk_device *, const mgk_tokens *, size_t groups,
+                                               const int32_t *group, const int32_t *sizes,
+                                               const void *dy, void *dx);
+
+/*
+ * Buckets of angular hashing (Kitaev et al. 2020, Reformer): for every round of hashing, the
+ * position of the largest number of [xR, −xR], the first of equal ones.
+ */
+typedef struct mgk_lsh {
+    size_t hashes, buckets; /* rounds; buckets are even, at least 2 */
+    bool shared;            /* all heads have the same rotations */
+    const void *rotations;  /* R [H, or 1 if shared, D, hashes, buckets / 2] */
+} mgk_lsh;
+/* bucket [B, H, hashes, N]; −1 for padding. */
+typedef mgk_status mgk_lsh_buckets_fn(mgk_device *, const mgk_tokens *, const mgk_lsh *,
+                                      const void *x, int32_t *bucket);
+
+/*
+ * Sinkhorn normalisation of exp x, in place: `iterations` times the rows are divided by their sums
+ * over valid entries, then the columns, all in logarithms; 0 where not valid. A row or column whose
+ * entries are all −∞ stays 0.
+ */
+typedef mgk_status mgk_sinkhorn_fn(mgk_device *, const mgk_maps *, int iterations, void *x);
+/* dx, 0 where not valid, from the x before sinkhorn, whose steps it computes anew. */
+typedef mgk_status mgk_sinkhorn_backward_fn(mgk_device *, const mgk_maps *, int iterations,
+                                            const void *x, const void *dy, void *dx);
+
 /* See device->op->dense. */
 struct mgk_dense_operations {
     mgk_batched_multiply_fn *batched_multiply;
@@ -184,6 +249,13 @@ struct mgk_dense_operations {
     mgk_convolve_maps_backward_fn *convolve_maps_backward;
     mgk_gather_tokens_fn *gather_tokens;
     mgk_scatter_add_tokens_fn *scatter_add_tokens;
+    mgk_top_rows_fn *top_rows;
+    mgk_k_means_fn *k_means;
+    mgk_group_means_fn *group_means;
+    mgk_group_means_backward_fn *group_means_backward;
+    mgk_lsh_buckets_fn *lsh_buckets;
+    mgk_sinkhorn_fn *sinkhorn;
+    mgk_sinkhorn_backward_fn *sinkhorn_backward;
 };
 
 #endif

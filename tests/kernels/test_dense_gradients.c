@@ -234,6 +234,89 @@ static void map_kernels(workspace *space, size_t rows, size_t cols)
     }
 }
 
+static double sinkhorn_value(workspace *space, const layer *subject, const void *x)
+{
+    const dense_context *context = subject->context;
+    void *y = copied(space, context->maps.count, x);
+    assert_ok(dense(space)->sinkhorn(space->device, &context->maps.device, (int)context->extra, y));
+    return weighted(space, subject, context->maps.count, y);
+}
+
+static void sinkhorn_gradient(workspace *space, const layer *subject, const void *x, void *dx)
+{
+    const dense_context *context = subject->context;
+    assert_ok(dense(space)->sinkhorn_backward(space->device, &context->maps.device,
+                                              (int)context->extra, x, subject->weights_, dx));
+}
+
+static void sinkhorn(workspace *space, size_t rows, size_t cols)
+{
+    for (size_t iterations = 0; iterations < 4; iterations += 3) {
+        /* A single row or column is constant after normalisation. */
+        dense_context context = {.maps = ragged_maps(space, rows + 1, cols + 1, rows == cols),
+                                 .extra = iterations};
+        layer subject = {.inputs = context.maps.count,
+                         .context = &context,
+                         .value = sinkhorn_value,
+                         .gradient = sinkhorn_gradient};
+        check_gradient(space, &subject, context.maps.count);
+        workspace_release(space);
+    }
+}
+
+enum { GROUPS = 4 };
+
+/* Token t belongs to group t mod GROUPS. */
+typedef struct grouping {
+    token_case tokens;
+    const int32_t *group, *sizes;
+} grouping;
+
+static grouping group_tokens(workspace *space, size_t tokens, size_t dim)
+{
+    grouping out = {.tokens = ragged_tokens(space, tokens, dim)};
+    const size_t lines = SAMPLES * HEADS;
+    int32_t *group = host_bytes(space, lines * tokens, sizeof *group);
+    int32_t *sizes = host_bytes(space, lines * GROUPS, sizeof *sizes);
+    for (size_t e = 0; e < lines * tokens; e++) {
+        group[e] = (int32_t)(e % tokens % GROUPS);
+        if ((int64_t)(e % tokens) < out.tokens.host.lengths[e / tokens / HEADS])
+            sizes[e / tokens * GROUPS + (size_t)group[e]]++;
+    }
+    out.group = upload_ids(space, lines * tokens, group);
+    out.sizes = upload_ids(space, lines * GROUPS, sizes);
+    return out;
+}
+
+static double group_value(workspace *space, const layer *subject, const void *x)
+{
+    const grouping *groups = subject->context;
+    const size_t count = SAMPLES * GROUPS * HEADS * groups->tokens.host.dim;
+    void *y = zeros(space, count);
+    assert_ok(dense(space)->group_means(space->device, &groups->tokens.device, GROUPS,
+                                        groups->group, groups->sizes, x, y));
+    return weighted(space, subject, count, y);
+}
+
+static void group_gradient(workspace *space, const layer *subject, const void *x, void *dx)
+{
+    const grouping *groups = subject->context;
+    (void)x;
+    assert_ok(dense(space)->group_means_backward(space->device, &groups->tokens.device, GROUPS,
+                                                 groups->group, groups->sizes, subject->weights_,
+                                                 dx));
+}
+
+static void group_means(workspace *space, size_t tokens, size_t dim)
+{
+    grouping groups = group_tokens(space, tokens, dim);
+    layer subject = {.inputs = groups.tokens.count,
+                     .context = &groups,
+                     .value = group_value,
+                     .gradient = group_gradient};
+    check_gradient(space, &subject, SAMPLES * GROUPS * HEADS * dim);
+}
+
 int main(void)
 {
     check checks[] = {
@@ -243,6 +326,8 @@ int main(void)
         {.name = "shifted", .run = shifted},
         {.name = "token_kernels", .run = token_kernels},
         {.name = "map_kernels", .run = map_kernels},
+        {.name = "sinkhorn", .run = sinkhorn},
+        {.name = "group_means", .run = group_means},
     };
     return run_checks(MGK_DOUBLE, MGK_DOUBLE, sizeof checks / sizeof *checks, checks);
 }

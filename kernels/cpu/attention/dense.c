@@ -19,4 +19,11 @@ const mgk_dense_operations MGK_CPU(dense_operations) = {
     .convolve_maps_backward = MGK_CPU(convolve_maps_backward),
     .gather_tokens = MGK_CPU(gather_tokens),
     .scatter_add_tokens = MGK_CPU(scatter_add_tokens),
+    .top_rows = MGK_CPU(top_rows),
+    .k_means = MGK_CPU(k_means),
+    .group_means = MGK_CPU(group_means),
+    .group_means_backward = MGK_CPU(group_means_backward),
+    .lsh_buckets = MGK_CPU(lsh_buckets),
+    .sinkhorn = MGK_CPU(sinkhorn),
+    .sinkhorn_backward = MGK_CPU(sinkhorn_backward),
 };

@@ -25,6 +25,13 @@ mgk_convolve_maps_fn MGK_CPU(convolve_maps);
 mgk_convolve_maps_backward_fn MGK_CPU(convolve_maps_backward);
 mgk_gather_tokens_fn MGK_CPU(gather_tokens);
 mgk_scatter_add_tokens_fn MGK_CPU(scatter_add_tokens);
+mgk_top_rows_fn MGK_CPU(top_rows);
+mgk_k_means_fn MGK_CPU(k_means);
+mgk_group_means_fn MGK_CPU(group_means);
+mgk_group_means_backward_fn MGK_CPU(group_means_backward);
+mgk_lsh_buckets_fn MGK_CPU(lsh_buckets);
+mgk_sinkhorn_fn MGK_CPU(sinkhorn);
+mgk_sinkhorn_backward_fn MGK_CPU(sinkhorn_backward);
 
 #if MGK_CPU_REAL == 64
 #define MGK_CPU_GEMM mgk_blas.dgemm
