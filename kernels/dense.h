@@ -6,8 +6,8 @@
  *
  * The conventions are those of kernels/backend.h. "+=" in a description of a gradient: it is added
  * to what the array holds; all other results are overwritten. Entries outside the valid ones are
- * not read, so that they may hold anything. NaN in a valid entry reaches every result that depends
- * on it.
+ * not read, except by products, so that they may hold anything. NaN in a valid entry reaches every
+ * result that depends on it.
  */
 #ifndef MGK_KERNELS_DENSE_H
 #define MGK_KERNELS_DENSE_H
@@ -15,46 +15,47 @@
 #include "kernels/backend.h"
 
 /* Where the matrices of sample b and head h begin, b sample + h head, and their rows, row apart. */
-typedef struct mgk_strides {
+typedef struct mgk_head_strides {
     size_t sample, head, row;
-} mgk_strides;
+} mgk_head_strides;
 
 /*
  * Tokens [B, N, H, D]: the numbers of head h of token t of sample b begin at
  * (b N + t) stride + h D. Tokens t >= lengths[b] are padding.
  */
-typedef struct mgk_tokens {
+typedef struct mgk_head_tokens {
     size_t samples, tokens, heads, dim; /* B, N, H, D */
     size_t stride;                      /* at least H D */
     const int32_t *lengths;             /* [B]; NULL: no padding */
-} mgk_tokens;
+} mgk_head_tokens;
 
 /*
  * Matrices [B, H, rows, cols] without gaps. Entry (i, j) of sample b is valid if i < row_lengths[b]
  * and j < col_lengths[b] and, in causal matrices, j <= i.
  */
-typedef struct mgk_maps {
+typedef struct mgk_head_maps {
     size_t samples, heads, rows, cols;
     const int32_t *row_lengths, *col_lengths; /* [B]; NULL: all */
     bool causal;
-} mgk_maps;
+} mgk_head_maps;
 
 /* The strides of tokens as matrices [N, D], and of maps, for batched_multiply. */
-static inline mgk_strides mgk_token_strides(const mgk_tokens *tokens)
+static inline mgk_head_strides mgk_token_strides(const mgk_head_tokens *tokens)
 {
-    return (mgk_strides){tokens->tokens * tokens->stride, tokens->dim, tokens->stride};
+    return (mgk_head_strides){tokens->tokens * tokens->stride, tokens->dim, tokens->stride};
 }
 
-static inline mgk_strides mgk_map_strides(const mgk_maps *maps)
+static inline mgk_head_strides mgk_map_strides(const mgk_head_maps *maps)
 {
     size_t size = maps->rows * maps->cols;
-    return (mgk_strides){maps->heads * size, size, maps->cols};
+    return (mgk_head_strides){maps->heads * size, size, maps->cols};
 }
 
 /*
  * C [m, n] = alpha op(A) op(B) + beta C for every sample and head; op transposes if requested; k is
  * the inner dimension. A or B with a stride of 0 is the same for all samples or heads. The matrices
- * of C must not overlap each other or A and B. C is not read if beta is 0.
+ * of C must not overlap each other or A and B. C is not read if beta is 0. Products know no
+ * padding: a NaN in the padding of A or B reaches C also where the other factor is 0.
  *
  * Y_g = Σ_h W_gh X_h over heads is such a product: each sample is one matrix [H, R C] of X.
  */
@@ -62,7 +63,7 @@ typedef struct mgk_batched_product {
     size_t samples, heads, m, n, k;
     bool transpose_a, transpose_b;
     double alpha, beta;
-    mgk_strides a, b, c;
+    mgk_head_strides a, b, c;
 } mgk_batched_product;
 /* STATUS_UNSUPPORTED: a size is too large for a BLAS. */
 typedef mgk_status mgk_batched_multiply_fn(mgk_device *, const mgk_batched_product *, const void *a,
@@ -76,9 +77,9 @@ typedef mgk_status mgk_add_scaled_fn(mgk_device *, size_t count, double alpha, c
  * Softmax of the valid entries of every row, in place; all other entries become 0, and so do rows
  * without a valid entry above −∞.
  */
-typedef mgk_status mgk_softmax_rows_fn(mgk_device *, const mgk_maps *, void *x);
+typedef mgk_status mgk_softmax_rows_fn(mgk_device *, const mgk_head_maps *, void *x);
 /* dx = y (dy − Σ_j dy_j y_j), with the y of softmax_rows; 0 where not valid. dx may be dy. */
-typedef mgk_status mgk_softmax_rows_backward_fn(mgk_device *, const mgk_maps *, const void *y,
+typedef mgk_status mgk_softmax_rows_backward_fn(mgk_device *, const mgk_head_maps *, const void *y,
                                                 const void *dy, void *dx);
 
 /*
@@ -86,11 +87,11 @@ typedef mgk_status mgk_softmax_rows_backward_fn(mgk_device *, const mgk_maps *, 
  * equal as possible, s from token ⌊s n / c⌋ to ⌊(s + 1) n / c⌋ − 1. y [B, segments, H, D] without
  * gaps holds their means, then 0; counts [B] receives c.
  */
-typedef mgk_status mgk_segment_means_fn(mgk_device *, const mgk_tokens *, size_t segments,
+typedef mgk_status mgk_segment_means_fn(mgk_device *, const mgk_head_tokens *, size_t segments,
                                         const void *x, void *y, int32_t *counts);
 /* dx += dy of the token's segment / the segment's size, laid out like x. */
-typedef mgk_status mgk_segment_means_backward_fn(mgk_device *, const mgk_tokens *, size_t segments,
-                                                 const void *dy, void *dx);
+typedef mgk_status mgk_segment_means_backward_fn(mgk_device *, const mgk_head_tokens *,
+                                                 size_t segments, const void *dy, void *dx);
 
 /*
  * Z ≈ the pseudo-inverse of K by Newton's iteration (Xiong et al. 2021, Nyströmformer, Eqn. 11),
@@ -127,13 +128,13 @@ typedef struct mgk_token_kernel {
     bool causal;
     const void *weight; /* [H, taps] */
 } mgk_token_kernel;
-typedef mgk_status mgk_convolve_tokens_fn(mgk_device *, const mgk_tokens *,
+typedef mgk_status mgk_convolve_tokens_fn(mgk_device *, const mgk_head_tokens *,
                                           const mgk_token_kernel *, const void *x, void *y,
                                           size_t y_stride);
 /*
  * dx +=, laid out like x, and dweight [H, taps] +=; either may be NULL. dy is laid out like y.
  */
-typedef mgk_status mgk_convolve_tokens_backward_fn(mgk_device *, const mgk_tokens *,
+typedef mgk_status mgk_convolve_tokens_backward_fn(mgk_device *, const mgk_head_tokens *,
                                                    const mgk_token_kernel *, const void *x,
                                                    const void *dy, size_t y_stride, void *dx,
                                                    void *dweight);
@@ -144,25 +145,25 @@ typedef mgk_status mgk_convolve_tokens_backward_fn(mgk_device *, const mgk_token
  * over valid entries of x, weight [H, H, 3, 3]; 0 where y is not valid. In causal maps a = 2 is
  * left out: the row of a later query knows later keys.
  */
-typedef mgk_status mgk_convolve_maps_fn(mgk_device *, const mgk_maps *, const void *weight,
+typedef mgk_status mgk_convolve_maps_fn(mgk_device *, const mgk_head_maps *, const void *weight,
                                         const void *bias, const void *x, void *y);
 /*
  * dx, 0 where not valid, and dweight, dbias [H] +=; each may be NULL. dx must not be dy.
  */
-typedef mgk_status mgk_convolve_maps_backward_fn(mgk_device *, const mgk_maps *, const void *weight,
-                                                 const void *x, const void *dy, void *dx,
-                                                 void *dweight, void *dbias);
+typedef mgk_status mgk_convolve_maps_backward_fn(mgk_device *, const mgk_head_maps *,
+                                                 const void *weight, const void *x, const void *dy,
+                                                 void *dx, void *dweight, void *dbias);
 
 /*
  * Row i of head h of y [B, count, H, D], y_stride apart, = the numbers of head h of token
  * index[b, h, i]; index [B, H, count]. 0 for an index that is not that of a token (lengths are not
  * used).
  */
-typedef mgk_status mgk_gather_tokens_fn(mgk_device *, const mgk_tokens *, size_t count,
+typedef mgk_status mgk_gather_tokens_fn(mgk_device *, const mgk_head_tokens *, size_t count,
                                         const int32_t *index, const void *x, void *y,
                                         size_t y_stride);
 /* The transpose: x of that token += y, in the order of i. */
-typedef mgk_status mgk_scatter_add_tokens_fn(mgk_device *, const mgk_tokens *, size_t count,
+typedef mgk_status mgk_scatter_add_tokens_fn(mgk_device *, const mgk_head_tokens *, size_t count,
                                              const int32_t *index, const void *y, size_t y_stride,
                                              void *x);
 
@@ -193,18 +194,18 @@ typedef struct mgk_k_means {
  * centroids [B, C, H, D] holds the start and receives the result. cluster [B, H, N] receives the
  * choice of each token, −1 for padding, and sizes [B, H, C] the number of tokens of each cluster.
  */
-typedef mgk_status mgk_k_means_fn(mgk_device *, const mgk_tokens *, const mgk_k_means *,
+typedef mgk_status mgk_k_means_fn(mgk_device *, const mgk_head_tokens *, const mgk_k_means *,
                                   const void *x, void *centroids, int32_t *cluster, int32_t *sizes);
 
 /*
  * y [B, groups, H, D]: the means of the tokens with the same group [B, H, N]; 0 for a group without
  * tokens; sizes [B, H, groups] as k_means gives them. Padding and other groups are left out.
  */
-typedef mgk_status mgk_group_means_fn(mgk_device *, const mgk_tokens *, size_t groups,
+typedef mgk_status mgk_group_means_fn(mgk_device *, const mgk_head_tokens *, size_t groups,
                                       const int32_t *group, const int32_t *sizes, const void *x,
                                       void *y);
 /* dx += dy of the token's group / the group's size. */
-typedef mgk_status mgk_group_means_backward_fn(mgk_device *, const mgk_tokens *, size_t groups,
+typedef mgk_status mgk_group_means_backward_fn(mgk_device *, const mgk_head_tokens *, size_t groups,
                                                const int32_t *group, const int32_t *sizes,
                                                const void *dy, void *dx);
 
@@ -218,7 +219,7 @@ typedef struct mgk_lsh {
     const void *rotations;  /* R [H, or 1 if shared, D, hashes, buckets / 2] */
 } mgk_lsh;
 /* bucket [B, H, hashes, N]; −1 for padding. */
-typedef mgk_status mgk_lsh_buckets_fn(mgk_device *, const mgk_tokens *, const mgk_lsh *,
+typedef mgk_status mgk_lsh_buckets_fn(mgk_device *, const mgk_head_tokens *, const mgk_lsh *,
                                       const void *x, int32_t *bucket);
 
 /*
@@ -226,9 +227,9 @@ typedef mgk_status mgk_lsh_buckets_fn(mgk_device *, const mgk_tokens *, const mg
  * over valid entries, then the columns, all in logarithms; 0 where not valid. A row or column whose
  * entries are all −∞ stays 0.
  */
-typedef mgk_status mgk_sinkhorn_fn(mgk_device *, const mgk_maps *, int iterations, void *x);
+typedef mgk_status mgk_sinkhorn_fn(mgk_device *, const mgk_head_maps *, int iterations, void *x);
 /* dx, 0 where not valid, from the x before sinkhorn, whose steps it computes anew. */
-typedef mgk_status mgk_sinkhorn_backward_fn(mgk_device *, const mgk_maps *, int iterations,
+typedef mgk_status mgk_sinkhorn_backward_fn(mgk_device *, const mgk_head_maps *, int iterations,
                                             const void *x, const void *dy, void *dx);
 
 /* See device->op->dense. */

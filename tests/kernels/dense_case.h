@@ -30,69 +30,70 @@ static inline const int32_t *upload_ids(workspace *space, size_t count, const in
 
 /* Tokens on host and device: the lengths of `host` are on the host. */
 typedef struct token_case {
-    mgk_tokens host, device;
+    mgk_head_tokens host, device;
     size_t count; /* numbers of an array, gaps included */
 } token_case;
 
 static inline token_case ragged_tokens(workspace *space, size_t tokens, size_t dim)
 {
-    mgk_tokens shape = {.samples = SAMPLES,
-                        .tokens = tokens,
-                        .heads = HEADS,
-                        .dim = dim,
-                        .stride = HEADS * dim + 3,
-                        .lengths = ragged(space, tokens)};
+    mgk_head_tokens shape = {.samples = SAMPLES,
+                             .tokens = tokens,
+                             .heads = HEADS,
+                             .dim = dim,
+                             .stride = HEADS * dim + 3,
+                             .lengths = ragged(space, tokens)};
     token_case out = {.host = shape, .device = shape, .count = SAMPLES * tokens * shape.stride};
     out.device.lengths = upload_ids(space, SAMPLES, shape.lengths);
     return out;
 }
 
-static inline size_t token_at(const mgk_tokens *shape, size_t stride, size_t b, size_t t, size_t h)
+static inline size_t token_at(const mgk_head_tokens *shape, size_t stride, size_t b, size_t t,
+                              size_t h)
 {
     return (b * shape->tokens + t) * stride + h * shape->dim;
 }
 
 /* Maps likewise. */
 typedef struct map_case {
-    mgk_maps host, device;
+    mgk_head_maps host, device;
     size_t count;
 } map_case;
 
 static inline map_case ragged_maps(workspace *space, size_t rows, size_t cols, bool causal)
 {
-    mgk_maps shape = {.samples = SAMPLES,
-                      .heads = HEADS,
-                      .rows = rows,
-                      .cols = cols,
-                      .row_lengths = ragged(space, rows),
-                      .col_lengths = ragged(space, cols),
-                      .causal = causal};
+    mgk_head_maps shape = {.samples = SAMPLES,
+                           .heads = HEADS,
+                           .rows = rows,
+                           .cols = cols,
+                           .row_lengths = ragged(space, rows),
+                           .col_lengths = ragged(space, cols),
+                           .causal = causal};
     map_case out = {.host = shape, .device = shape, .count = SAMPLES * HEADS * rows * cols};
     out.device.row_lengths = upload_ids(space, SAMPLES, shape.row_lengths);
     out.device.col_lengths = upload_ids(space, SAMPLES, shape.col_lengths);
     return out;
 }
 
-static inline size_t map_at(const mgk_maps *maps, size_t b, size_t h, size_t i, size_t j)
+static inline size_t map_at(const mgk_head_maps *maps, size_t b, size_t h, size_t i, size_t j)
 {
     return ((b * maps->heads + h) * maps->rows + i) * maps->cols + j;
 }
 
-static inline bool map_valid(const mgk_maps *maps, size_t b, size_t i, size_t j)
+static inline bool map_valid(const mgk_head_maps *maps, size_t b, size_t i, size_t j)
 {
     return (int64_t)i < maps->row_lengths[b] && (int64_t)j < maps->col_lengths[b] &&
            (!maps->causal || j <= i);
 }
 
 /* Entry `element` of [B, H, rows, cols] is valid. */
-static inline bool element_valid(const mgk_maps *maps, size_t element)
+static inline bool element_valid(const mgk_head_maps *maps, size_t element)
 {
     size_t j = element % maps->cols, i = element / maps->cols % maps->rows;
     return map_valid(maps, element / maps->cols / maps->rows / maps->heads, i, j);
 }
 
 /* NaN where entries are not valid: operations must not read them. */
-static inline void spoil_maps(const mgk_maps *maps, size_t count, double *x)
+static inline void spoil_maps(const mgk_head_maps *maps, size_t count, double *x)
 {
     for (size_t e = 0; e < count; e++)
         if (!element_valid(maps, e))
@@ -100,7 +101,7 @@ static inline void spoil_maps(const mgk_maps *maps, size_t count, double *x)
 }
 
 /* The same for padding and the gaps between tokens. */
-static inline void spoil_tokens(const mgk_tokens *shape, double *x)
+static inline void spoil_tokens(const mgk_head_tokens *shape, double *x)
 {
     for (size_t r = 0; r < shape->samples * shape->tokens; r++)
         for (size_t c = 0; c < shape->stride; c++)

@@ -97,7 +97,7 @@ static void check_head(workspace *space, const token_case *shape, const mgk_k_me
                        size_t b, size_t h, const double *x, const double *start,
                        const double *found, const int32_t *cluster, const int32_t *sizes)
 {
-    const mgk_tokens *s = &shape->host;
+    const mgk_head_tokens *s = &shape->host;
     const size_t n = (size_t)s->lengths[b], dim = s->dim, clusters = means->clusters;
     double *points = host_array(space, n * dim + 1), *centroids = host_array(space, clusters * dim);
     int32_t *expected = host_bytes(space, n + 1, sizeof *expected);
@@ -183,7 +183,7 @@ static void group_means(workspace *space, size_t tokens, size_t groups)
 }
 
 /* Reformer's rule for one token and round: the argmax of [xR, −xR]. */
-static int32_t bucket_of(const mgk_tokens *s, const mgk_lsh *lsh, const double *token,
+static int32_t bucket_of(const mgk_head_tokens *s, const mgk_lsh *lsh, const double *token,
                          const double *rotation, size_t round)
 {
     const size_t half = lsh->buckets / 2;
@@ -206,7 +206,7 @@ static void lsh_buckets(workspace *space, size_t tokens, size_t buckets)
 {
     for (int shared = 0; shared < 2; shared++) {
         token_case shape = ragged_tokens(space, tokens, 11);
-        const mgk_tokens *s = &shape.host;
+        const mgk_head_tokens *s = &shape.host;
         mgk_lsh lsh = {.hashes = 3, .buckets = 2 * buckets, .shared = shared};
         size_t each = s->dim * lsh.hashes * buckets, count = SAMPLES * HEADS * 3 * tokens;
         double *x = random_values(space, shape.count), *r = random_values(space, HEADS * each);
@@ -230,7 +230,7 @@ static void lsh_buckets(workspace *space, size_t tokens, size_t buckets)
 }
 
 /* x −= ln Σ exp x over a line of `count` entries, `step` apart, of which `maps` has the valid. */
-static void normalize(const mgk_maps *maps, size_t first, size_t count, size_t step, double *x)
+static void normalize(const mgk_head_maps *maps, size_t first, size_t count, size_t step, double *x)
 {
     double sum = 0;
     for (size_t e = first; e < first + count * step; e += step)
@@ -269,7 +269,7 @@ static void sinkhorn(workspace *space, size_t rows, size_t cols)
 static void sinkhorn_of_large(workspace *space, size_t n, size_t unused)
 {
     (void)unused;
-    mgk_maps maps = {.samples = 1, .heads = 1, .rows = n, .cols = n};
+    mgk_head_maps maps = {.samples = 1, .heads = 1, .rows = n, .cols = n};
     double *x = host_array(space, n * n);
     for (size_t e = 0; e < n * n; e++)
         x[e] = e / n == e % n ? 10000 : -10000;

@@ -47,9 +47,9 @@ static void maps(workspace *space, size_t m, size_t n)
         p.a.row = (p.transpose_a ? m : k) + gap;
         p.b.row = (p.transpose_b ? k : n) + gap;
         p.c.row = n + gap;
-        p.a = (mgk_strides){2 * a_rows * p.a.row, a_rows * p.a.row, p.a.row};
-        p.b = (mgk_strides){2 * b_rows * p.b.row, b_rows * p.b.row, p.b.row};
-        p.c = (mgk_strides){2 * m * p.c.row, m * p.c.row, p.c.row};
+        p.a = (mgk_head_strides){2 * a_rows * p.a.row, a_rows * p.a.row, p.a.row};
+        p.b = (mgk_head_strides){2 * b_rows * p.b.row, b_rows * p.b.row, p.b.row};
+        p.c = (mgk_head_strides){2 * m * p.c.row, m * p.c.row, p.c.row};
         check_product(space, &p, 4 * a_rows * p.a.row + 1, 4 * b_rows * p.b.row + 1,
                       4 * m * p.c.row);
         workspace_release(space);
@@ -60,8 +60,9 @@ static void maps(workspace *space, size_t m, size_t n)
 static void tokens(workspace *space, size_t n, size_t keys)
 {
     const size_t dim = 5;
-    mgk_tokens query = {2, n, 3, dim, 3 * dim + 1, NULL}, key = {2, keys, 3, dim, 3 * dim, NULL};
-    mgk_maps scores = {.samples = 2, .heads = 3, .rows = n, .cols = keys};
+    mgk_head_tokens query = {2, n, 3, dim, 3 * dim + 1, NULL},
+                    key = {2, keys, 3, dim, 3 * dim, NULL};
+    mgk_head_maps scores = {.samples = 2, .heads = 3, .rows = n, .cols = keys};
     mgk_batched_product p = {.samples = 2, .heads = 3, .m = n, .n = keys, .k = dim, .alpha = 1};
     p.transpose_b = true;
     p.a = mgk_token_strides(&query);
@@ -82,11 +83,11 @@ static void tokens(workspace *space, size_t n, size_t keys)
 static void shared(workspace *space, size_t n, size_t keys)
 {
     const size_t dim = 7;
-    mgk_tokens from = {SAMPLES, n, HEADS, dim, HEADS * dim, NULL}, to = from;
+    mgk_head_tokens from = {SAMPLES, n, HEADS, dim, HEADS * dim, NULL}, to = from;
     to.tokens = keys;
     mgk_batched_product p = {.samples = SAMPLES, .heads = HEADS, .m = keys, .n = dim, .k = n};
     p.alpha = 1 / sqrt((double)n);
-    p.a = (mgk_strides){0, 0, n};
+    p.a = (mgk_head_strides){0, 0, n};
     p.b = mgk_token_strides(&from);
     p.c = mgk_token_strides(&to);
     check_product(space, &p, keys * n, SAMPLES * n * from.stride, SAMPLES * keys * to.stride);
@@ -101,9 +102,9 @@ static void large(workspace *space, size_t m, size_t n)
     for (size_t batch = 1; batch <= 5; batch += 2) {
         mgk_batched_product p = {.samples = 1, .heads = batch, .m = m, .n = n, .k = k};
         p.alpha = 1 / sqrt((double)k);
-        p.a = (mgk_strides){0, m * k, k};
-        p.b = (mgk_strides){0, n * k, n};
-        p.c = (mgk_strides){0, m * n, n};
+        p.a = (mgk_head_strides){0, m * k, k};
+        p.b = (mgk_head_strides){0, n * k, n};
+        p.c = (mgk_head_strides){0, m * n, n};
         check_product(space, &p, batch * m * k, batch * n * k, batch * m * n);
         workspace_release(space);
     }
@@ -118,12 +119,12 @@ enum { MIXED = 3 };
 static mgk_batched_product mixing(const layer *subject, bool transposed)
 {
     const size_t size = subject->rows * subject->cols;
-    const mgk_strides x = {HEADS * size, 0, size}, y = {MIXED * size, 0, size};
+    const mgk_head_strides x = {HEADS * size, 0, size}, y = {MIXED * size, 0, size};
     mgk_batched_product p = {.samples = SAMPLES, .heads = 1, .n = size, .alpha = 1};
     p.m = transposed ? HEADS : MIXED;
     p.k = transposed ? MIXED : HEADS;
     p.transpose_a = transposed;
-    p.a = (mgk_strides){0, 0, HEADS};
+    p.a = (mgk_head_strides){0, 0, HEADS};
     p.b = transposed ? y : x;
     p.c = transposed ? x : y;
     return p;
@@ -149,9 +150,9 @@ static void mixing_gradient(workspace *space, const layer *subject, const void *
     mgk_batched_product q = {.samples = SAMPLES, .heads = 1, .m = MIXED, .n = HEADS, .k = size};
     q.alpha = 1;
     q.transpose_b = true;
-    q.a = (mgk_strides){MIXED * size, 0, size};
-    q.b = (mgk_strides){HEADS * size, 0, size};
-    q.c = (mgk_strides){MIXED * HEADS, 0, HEADS};
+    q.a = (mgk_head_strides){MIXED * size, 0, size};
+    q.b = (mgk_head_strides){HEADS * size, 0, size};
+    q.c = (mgk_head_strides){MIXED * HEADS, 0, HEADS};
     void *each = zeros(space, SAMPLES * MIXED * HEADS);
     assert_ok(dense(space)->batched_multiply(space->device, &q, dy, x, each));
     assert_ok(space->device->op->column_sums(space->device, SAMPLES, MIXED * HEADS, each, dx));

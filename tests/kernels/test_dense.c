@@ -5,7 +5,7 @@
 #include "dense_case.h"
 
 /* Softmax of the valid entries of x, 0 elsewhere; independent of the operation. */
-static double *softmax_reference(workspace *space, const mgk_maps *maps, const double *x)
+static double *softmax_reference(workspace *space, const mgk_head_maps *maps, const double *x)
 {
     const size_t lines = SAMPLES * HEADS * maps->rows;
     double *y = host_array(space, lines * maps->cols);
@@ -69,7 +69,7 @@ static void softmax(workspace *space, size_t rows, size_t cols)
 /* A NaN makes its row NaN, whatever else is there, and no other row. */
 static void softmax_of_nan(workspace *space, size_t rows, size_t cols)
 {
-    mgk_maps maps = {.samples = 1, .heads = 1, .rows = rows, .cols = cols};
+    mgk_head_maps maps = {.samples = 1, .heads = 1, .rows = rows, .cols = cols};
     for (int others = 0; others < 2; others++) {
         double *x = random_values(space, rows * cols);
         for (size_t j = 0; j < cols; j++)
@@ -244,7 +244,7 @@ static void token_kernels(workspace *space, size_t tokens, size_t dim)
     const size_t kernels[] = {1, 4, 33};
     for (size_t choice = 0; choice < 6; choice++) {
         token_case shape = ragged_tokens(space, tokens, 1 + dim % 9);
-        const mgk_tokens *s = &shape.host;
+        const mgk_head_tokens *s = &shape.host;
         mgk_token_kernel kernel = {.taps = kernels[choice / 2], .causal = choice % 2};
         size_t y_stride = HEADS * s->dim, count = SAMPLES * tokens * y_stride;
         int64_t offset = (int64_t)(kernel.causal ? kernel.taps - 1 : (kernel.taps - 1) / 2);
@@ -271,7 +271,7 @@ static void token_kernels(workspace *space, size_t tokens, size_t dim)
 }
 
 /* y at one entry, from the formula. */
-static double convolved(const mgk_maps *maps, const double *w, double bias, const double *x,
+static double convolved(const mgk_head_maps *maps, const double *w, double bias, const double *x,
                         size_t b, size_t g, size_t i, size_t j)
 {
     double sum = bias;
@@ -332,7 +332,7 @@ static void gathered(workspace *space, size_t tokens, size_t count)
 {
     const size_t dim = 5, y_stride = HEADS * dim + 1, y_count = SAMPLES * count * y_stride;
     token_case shape = ragged_tokens(space, tokens, dim);
-    const mgk_tokens *s = &shape.host;
+    const mgk_head_tokens *s = &shape.host;
     int32_t *index = random_ids(space, SAMPLES * HEADS * count, (int32_t)tokens + 1);
     const int32_t *index_ = upload_ids(space, SAMPLES * HEADS * count, index);
     double *x = random_values(space, shape.count), *y = random_values(space, y_count);

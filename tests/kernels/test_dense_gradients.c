@@ -49,7 +49,7 @@ static void softmax(workspace *space, size_t rows, size_t cols)
 static double segment_value(workspace *space, const layer *subject, const void *x)
 {
     const dense_context *context = subject->context;
-    const mgk_tokens *shape = &context->tokens.device;
+    const mgk_head_tokens *shape = &context->tokens.device;
     size_t count = SAMPLES * context->extra * HEADS * shape->dim;
     void *y = zeros(space, count);
     int32_t *found = upload_bytes(space, SAMPLES * sizeof *found, (int32_t[SAMPLES]){0});
@@ -163,7 +163,7 @@ static mgk_token_kernel kernel_of(workspace *space, const dense_context *context
 static double token_kernel_value(workspace *space, const layer *subject, const void *x)
 {
     const dense_context *context = subject->context;
-    const mgk_tokens *shape = &context->tokens.device;
+    const mgk_head_tokens *shape = &context->tokens.device;
     size_t y_stride = HEADS * shape->dim, count = SAMPLES * shape->tokens * y_stride;
     mgk_token_kernel kernel = kernel_of(space, context, x);
     void *y = zeros(space, count);
@@ -174,7 +174,7 @@ static double token_kernel_value(workspace *space, const layer *subject, const v
 static void token_kernel_gradient(workspace *space, const layer *subject, const void *x, void *dx)
 {
     const dense_context *context = subject->context;
-    const mgk_tokens *shape = &context->tokens.device;
+    const mgk_head_tokens *shape = &context->tokens.device;
     mgk_token_kernel kernel = kernel_of(space, context, x);
     assert_ok(dense(space)->convolve_tokens_backward(
         space->device, shape, &kernel, x, subject->weights_, HEADS * shape->dim, dx,

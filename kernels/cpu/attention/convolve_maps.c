@@ -9,7 +9,7 @@
  * turned by half: `transposed`.
  */
 typedef struct convolution {
-    const mgk_maps *maps;
+    const mgk_head_maps *maps;
     bool transposed;
     const real *weight, *bias;
     const real *from;
@@ -17,7 +17,7 @@ typedef struct convolution {
 } convolution;
 
 /* Rows of the kernel in use. */
-static size_t kernel_rows(const mgk_maps *maps)
+static size_t kernel_rows(const mgk_head_maps *maps)
 {
     return maps->causal ? 2 : 3;
 }
@@ -38,7 +38,7 @@ static void add_taps(size_t count, size_t wide, const real tap[3], const real *f
 /* Row i of channel `out` of sample b. */
 static void convolve_row(const convolution *task, size_t b, size_t out, size_t i)
 {
-    const mgk_maps *maps = task->maps;
+    const mgk_head_maps *maps = task->maps;
     const size_t width = mgk_cpu_row_width(maps, b, i), heads = maps->heads;
     real *to = task->to + ((b * heads + out) * maps->rows + i) * maps->cols;
     for (size_t j = 0; j < maps->cols; j++)
@@ -58,7 +58,7 @@ static void convolve_row(const convolution *task, size_t b, size_t out, size_t i
 
 static void convolve(mgk_device *device, const convolution *task)
 {
-    const mgk_maps *maps = task->maps;
+    const mgk_head_maps *maps = task->maps;
     const size_t work = maps->samples * maps->heads * maps->heads * maps->rows * maps->cols;
 #pragma omp parallel for collapse(3) schedule(dynamic, 8) \
     num_threads(device->threads) if (work >= MGK_CPU_PARALLEL_ELEMENTS)
@@ -68,7 +68,7 @@ static void convolve(mgk_device *device, const convolution *task)
                 convolve_row(task, b, out, i);
 }
 
-mgk_status MGK_CPU(convolve_maps)(mgk_device *device, const mgk_maps *maps, const void *weight,
+mgk_status MGK_CPU(convolve_maps)(mgk_device *device, const mgk_head_maps *maps, const void *weight,
                                   const void *bias, const void *x, void *y)
 {
     convolve(device,
@@ -88,8 +88,8 @@ static void row_gradient(size_t count, size_t wide, const real *x, const real *d
 }
 
 /* dweight of output channel g and input channel h +=. */
-static void pair_gradient(const mgk_maps *maps, size_t g, size_t h, const real *x, const real *dy,
-                          real *dweight)
+static void pair_gradient(const mgk_head_maps *maps, size_t g, size_t h, const real *x,
+                          const real *dy, real *dweight)
 {
     double sum[3][3] = {{0}};
     for (size_t b = 0; b < maps->samples; b++)
@@ -108,7 +108,7 @@ static void pair_gradient(const mgk_maps *maps, size_t g, size_t h, const real *
 }
 
 /* dbias_g += Σ dy_g. */
-static void bias_gradient(const mgk_maps *maps, size_t g, const real *dy, real *dbias)
+static void bias_gradient(const mgk_head_maps *maps, size_t g, const real *dy, real *dbias)
 {
     double sum = 0;
     for (size_t b = 0; b < maps->samples; b++)
@@ -121,7 +121,7 @@ static void bias_gradient(const mgk_maps *maps, size_t g, const real *dy, real *
     dbias[g] += (real)sum;
 }
 
-mgk_status MGK_CPU(convolve_maps_backward)(mgk_device *device, const mgk_maps *maps,
+mgk_status MGK_CPU(convolve_maps_backward)(mgk_device *device, const mgk_head_maps *maps,
                                            const void *weight, const void *x, const void *dy,
                                            void *dx, void *dweight, void *dbias)
 {

@@ -12,7 +12,7 @@ static size_t kernel_offset(const mgk_token_kernel *kernel)
  * to_t += Σ_k w_k from_(t + k − offset) for one token and head; `transposed`, from_(t − k +
  * offset).
  */
-static void add_taps(const mgk_tokens *shape, const mgk_token_kernel *kernel, bool transposed,
+static void add_taps(const mgk_head_tokens *shape, const mgk_token_kernel *kernel, bool transposed,
                      size_t b, size_t t, size_t h, const real *from, size_t from_stride, real *to)
 {
     const size_t n = mgk_cpu_length(shape->lengths, b, shape->tokens);
@@ -27,9 +27,9 @@ static void add_taps(const mgk_tokens *shape, const mgk_token_kernel *kernel, bo
     }
 }
 
-static void convolve(mgk_device *device, const mgk_tokens *shape, const mgk_token_kernel *kernel,
-                     bool transposed, const real *from, size_t from_stride, real *to,
-                     size_t to_stride)
+static void convolve(mgk_device *device, const mgk_head_tokens *shape,
+                     const mgk_token_kernel *kernel, bool transposed, const real *from,
+                     size_t from_stride, real *to, size_t to_stride)
 {
     const size_t total = shape->samples * shape->tokens * shape->heads * shape->dim;
 #pragma omp parallel for collapse(2) schedule(static) \
@@ -42,7 +42,7 @@ static void convolve(mgk_device *device, const mgk_tokens *shape, const mgk_toke
                          to + mgk_cpu_token_at(shape, to_stride, b, t, h));
 }
 
-mgk_status MGK_CPU(convolve_tokens)(mgk_device *device, const mgk_tokens *shape,
+mgk_status MGK_CPU(convolve_tokens)(mgk_device *device, const mgk_head_tokens *shape,
                                     const mgk_token_kernel *kernel, const void *x, void *y,
                                     size_t y_stride)
 {
@@ -52,7 +52,7 @@ mgk_status MGK_CPU(convolve_tokens)(mgk_device *device, const mgk_tokens *shape,
 }
 
 /* Σ_t dy_t·x_(t + k − offset) over all samples. */
-static double tap_gradient(const mgk_tokens *shape, const mgk_token_kernel *kernel, size_t h,
+static double tap_gradient(const mgk_head_tokens *shape, const mgk_token_kernel *kernel, size_t h,
                            size_t k, const real *x, const real *dy, size_t y_stride)
 {
     const size_t offset = kernel_offset(kernel);
@@ -70,7 +70,7 @@ static double tap_gradient(const mgk_tokens *shape, const mgk_token_kernel *kern
     return sum;
 }
 
-mgk_status MGK_CPU(convolve_tokens_backward)(mgk_device *device, const mgk_tokens *shape,
+mgk_status MGK_CPU(convolve_tokens_backward)(mgk_device *device, const mgk_head_tokens *shape,
                                              const mgk_token_kernel *kernel, const void *x,
                                              const void *dy, size_t y_stride, void *dx,
                                              void *dweight)

@@ -48,7 +48,7 @@ static inline size_t mgk_cpu_length(const int32_t *lengths, size_t b, size_t all
 }
 
 /* Valid columns of row i of sample b: 0 … count − 1. */
-static inline size_t mgk_cpu_row_width(const mgk_maps *maps, size_t b, size_t i)
+static inline size_t mgk_cpu_row_width(const mgk_head_maps *maps, size_t b, size_t i)
 {
     if (i >= mgk_cpu_length(maps->row_lengths, b, maps->rows))
         return 0;
@@ -57,8 +57,8 @@ static inline size_t mgk_cpu_row_width(const mgk_maps *maps, size_t b, size_t i)
 }
 
 /* The index of the numbers of head h of token t of sample b. */
-static inline size_t mgk_cpu_token_at(const mgk_tokens *shape, size_t stride, size_t b, size_t t,
-                                      size_t h)
+static inline size_t mgk_cpu_token_at(const mgk_head_tokens *shape, size_t stride, size_t b,
+                                      size_t t, size_t h)
 {
     return (b * shape->tokens + t) * stride + h * shape->dim;
 }

@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/attention/dense.h"
 
-mgk_status MGK_CPU(gather_tokens)(mgk_device *device, const mgk_tokens *shape, size_t count,
+mgk_status MGK_CPU(gather_tokens)(mgk_device *device, const mgk_head_tokens *shape, size_t count,
                                   const int32_t *index, const void *x, void *y, size_t y_stride)
 {
     const size_t heads = shape->heads, dim = shape->dim, rows = shape->samples * count;
@@ -26,9 +26,9 @@ mgk_status MGK_CPU(gather_tokens)(mgk_device *device, const mgk_tokens *shape, s
     return STATUS_OK;
 }
 
-mgk_status MGK_CPU(scatter_add_tokens)(mgk_device *device, const mgk_tokens *shape, size_t count,
-                                       const int32_t *index, const void *y, size_t y_stride,
-                                       void *x)
+mgk_status MGK_CPU(scatter_add_tokens)(mgk_device *device, const mgk_head_tokens *shape,
+                                       size_t count, const int32_t *index, const void *y,
+                                       size_t y_stride, void *x)
 {
     const size_t heads = shape->heads, dim = shape->dim, matrices = shape->samples * heads;
 #pragma omp parallel for schedule(static) \

@@ -8,7 +8,7 @@
  * For every valid token with a group: sum of the group += token / size, or, `backward`, token +=
  * sum of the group / size.
  */
-static void visit(const mgk_tokens *shape, size_t groups, const int32_t *group,
+static void visit(const mgk_head_tokens *shape, size_t groups, const int32_t *group,
                   const int32_t *sizes, size_t b, size_t h, const real *from, bool backward,
                   real *to)
 {
@@ -25,7 +25,7 @@ static void visit(const mgk_tokens *shape, size_t groups, const int32_t *group,
     }
 }
 
-static void visit_all(mgk_device *device, const mgk_tokens *shape, size_t groups,
+static void visit_all(mgk_device *device, const mgk_head_tokens *shape, size_t groups,
                       const int32_t *group, const int32_t *sizes, const real *from, bool backward,
                       real *to)
 {
@@ -37,7 +37,7 @@ static void visit_all(mgk_device *device, const mgk_tokens *shape, size_t groups
             visit(shape, groups, group, sizes, b, h, from, backward, to);
 }
 
-mgk_status MGK_CPU(group_means)(mgk_device *device, const mgk_tokens *shape, size_t groups,
+mgk_status MGK_CPU(group_means)(mgk_device *device, const mgk_head_tokens *shape, size_t groups,
                                 const int32_t *group, const int32_t *sizes, const void *x, void *y)
 {
     memset(y, 0, shape->samples * groups * shape->heads * shape->dim * sizeof(real));
@@ -45,9 +45,9 @@ mgk_status MGK_CPU(group_means)(mgk_device *device, const mgk_tokens *shape, siz
     return STATUS_OK;
 }
 
-mgk_status MGK_CPU(group_means_backward)(mgk_device *device, const mgk_tokens *shape, size_t groups,
-                                         const int32_t *group, const int32_t *sizes, const void *dy,
-                                         void *dx)
+mgk_status MGK_CPU(group_means_backward)(mgk_device *device, const mgk_head_tokens *shape,
+                                         size_t groups, const int32_t *group, const int32_t *sizes,
+                                         const void *dy, void *dx)
 {
     visit_all(device, shape, groups, group, sizes, dy, true, dx);
     return STATUS_OK;

@@ -15,7 +15,7 @@ typedef struct clustering {
     int32_t *cluster, *sizes;
 } clustering;
 
-static size_t scratch_reals(const mgk_tokens *shape, const mgk_k_means *means)
+static size_t scratch_reals(const mgk_head_tokens *shape, const mgk_k_means *means)
 {
     return (shape->tokens + 2 * means->clusters) * shape->dim;
 }
@@ -72,7 +72,7 @@ static void update(const clustering *task)
     }
 }
 
-static clustering begin(const mgk_tokens *shape, const mgk_k_means *means, size_t b, size_t h,
+static clustering begin(const mgk_head_tokens *shape, const mgk_k_means *means, size_t b, size_t h,
                         const real *x, real *memory)
 {
     clustering task = {.n = mgk_cpu_length(shape->lengths, b, shape->tokens),
@@ -88,8 +88,9 @@ static clustering begin(const mgk_tokens *shape, const mgk_k_means *means, size_
     return task;
 }
 
-mgk_status MGK_CPU(k_means)(mgk_device *device, const mgk_tokens *shape, const mgk_k_means *means,
-                            const void *x, void *centroids, int32_t *cluster, int32_t *sizes)
+mgk_status MGK_CPU(k_means)(mgk_device *device, const mgk_head_tokens *shape,
+                            const mgk_k_means *means, const void *x, void *centroids,
+                            int32_t *cluster, int32_t *sizes)
 {
     const size_t heads = shape->heads, matrices = shape->samples * heads, dim = shape->dim;
     TRY(mgk_cpu_reserve_scratch(device, scratch_reals(shape, means) * sizeof(real)));

@@ -20,8 +20,8 @@ static int32_t largest_side(size_t half, const real *x)
     return (int32_t)best;
 }
 
-mgk_status MGK_CPU(lsh_buckets)(mgk_device *device, const mgk_tokens *shape, const mgk_lsh *lsh,
-                                const void *x, int32_t *bucket)
+mgk_status MGK_CPU(lsh_buckets)(mgk_device *device, const mgk_head_tokens *shape,
+                                const mgk_lsh *lsh, const void *x, int32_t *bucket)
 {
     const size_t half = lsh->buckets / 2, width = lsh->hashes * half;
     const size_t heads = shape->heads, matrices = shape->samples * heads;

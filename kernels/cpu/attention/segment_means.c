@@ -10,7 +10,7 @@ static size_t segment_start(size_t n, size_t c, size_t s)
     return n / c * s + n % c * s / c;
 }
 
-mgk_status MGK_CPU(segment_means)(mgk_device *device, const mgk_tokens *shape, size_t segments,
+mgk_status MGK_CPU(segment_means)(mgk_device *device, const mgk_head_tokens *shape, size_t segments,
                                   const void *x, void *y, int32_t *counts)
 {
     const size_t cols = shape->heads * shape->dim, total = shape->samples * shape->tokens * cols;
@@ -36,7 +36,7 @@ mgk_status MGK_CPU(segment_means)(mgk_device *device, const mgk_tokens *shape, s
     return STATUS_OK;
 }
 
-mgk_status MGK_CPU(segment_means_backward)(mgk_device *device, const mgk_tokens *shape,
+mgk_status MGK_CPU(segment_means_backward)(mgk_device *device, const mgk_head_tokens *shape,
                                            size_t segments, const void *dy, void *dx)
 {
     const size_t cols = shape->heads * shape->dim, total = shape->samples * shape->tokens * cols;

@@ -16,7 +16,7 @@
 typedef struct balance {
     size_t rows, cols;
     size_t b;
-    const mgk_maps *maps;
+    const mgk_head_maps *maps;
 } balance;
 
 static size_t width(const balance *plan, size_t i)
@@ -60,9 +60,11 @@ static void normalize_columns(const balance *plan, real *x, real *shift, real *s
         shift[j] = -INFINITY;
         sum[j] = 0;
     }
-    for (size_t i = 0; i < plan->rows; i++)
-        for (size_t j = 0; j < width(plan, i); j++)
+    for (size_t i = 0; i < plan->rows; i++) {
+        const size_t count = width(plan, i);
+        for (size_t j = 0; j < count; j++)
             shift[j] = x[i * cols + j] > shift[j] ? x[i * cols + j] : shift[j];
+    }
     for (size_t j = 0; j < cols; j++)
         shift[j] = finite_or_zero(shift[j]);
     for (size_t i = 0; i < plan->rows; i++) {
@@ -89,12 +91,12 @@ static void exponentiate(const balance *plan, real *x)
     }
 }
 
-static balance plan_of(const mgk_maps *maps, size_t matrix)
+static balance plan_of(const mgk_head_maps *maps, size_t matrix)
 {
     return (balance){maps->rows, maps->cols, matrix / maps->heads, maps};
 }
 
-mgk_status MGK_CPU(sinkhorn)(mgk_device *device, const mgk_maps *maps, int iterations, void *x)
+mgk_status MGK_CPU(sinkhorn)(mgk_device *device, const mgk_head_maps *maps, int iterations, void *x)
 {
     const size_t matrices = maps->samples * maps->heads, size = maps->rows * maps->cols;
     TRY(mgk_cpu_reserve_scratch(device, 2 * maps->cols * sizeof(real)));
@@ -155,11 +157,12 @@ static void backward(const balance *plan, int iterations, const real *x, const r
         else
             normalize_columns(plan, next, shift, shift + plan->cols);
     }
-    for (size_t i = 0; i < plan->rows; i++)
-        for (size_t j = 0; j < plan->cols; j++) {
-            const size_t at = i * plan->cols + j;
-            dx[at] = j < width(plan, i) ? dy[at] * mgk_exp(states[steps * size + at]) : 0;
-        }
+    for (size_t i = 0; i < plan->rows; i++) {
+        const size_t count = width(plan, i), at = i * plan->cols;
+        for (size_t j = 0; j < count; j++)
+            dx[at + j] = dy[at + j] * mgk_exp(states[steps * size + at + j]);
+        memset(dx + at + count, 0, (plan->cols - count) * sizeof *dx);
+    }
     for (size_t step = steps; step > 0; step--)
         if (step % 2 == 1)
             rows_backward(plan, states + step * size, dx);
@@ -167,7 +170,7 @@ static void backward(const balance *plan, int iterations, const real *x, const r
             columns_backward(plan, states + step * size, dx, shift);
 }
 
-mgk_status MGK_CPU(sinkhorn_backward)(mgk_device *device, const mgk_maps *maps, int iterations,
+mgk_status MGK_CPU(sinkhorn_backward)(mgk_device *device, const mgk_head_maps *maps, int iterations,
                                       const void *x, const void *dy, void *dx)
 {
     const size_t matrices = maps->samples * maps->heads, size = maps->rows * maps->cols;

@@ -24,7 +24,7 @@ static void normalize(size_t count, real *x)
         x[j] *= scale;
 }
 
-mgk_status MGK_CPU(softmax_rows)(mgk_device *device, const mgk_maps *maps, void *x)
+mgk_status MGK_CPU(softmax_rows)(mgk_device *device, const mgk_head_maps *maps, void *x)
 {
     const size_t rows = maps->samples * maps->heads * maps->rows;
 #pragma omp parallel for schedule(dynamic, 16) \
@@ -39,8 +39,8 @@ mgk_status MGK_CPU(softmax_rows)(mgk_device *device, const mgk_maps *maps, void 
     return STATUS_OK;
 }
 
-mgk_status MGK_CPU(softmax_rows_backward)(mgk_device *device, const mgk_maps *maps, const void *y,
-                                          const void *dy, void *dx)
+mgk_status MGK_CPU(softmax_rows_backward)(mgk_device *device, const mgk_head_maps *maps,
+                                          const void *y, const void *dy, void *dx)
 {
     const size_t rows = maps->samples * maps->heads * maps->rows;
 #pragma omp parallel for schedule(dynamic, 16) \
