@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Depth-wise convolutions over tokens, with one kernel for each head. */
+#include <omp.h>
+#include <string.h>
+
 #include "kernels/cpu/attention/dense.h"
 
 /* Position of tap 0 before the token. */
@@ -51,23 +54,51 @@ mgk_status MGK_CPU(convolve_tokens)(mgk_device *device, const mgk_head_tokens *s
     return STATUS_OK;
 }
 
-/* Σ_t dy_t·x_(t + k − offset) over all samples. */
-static double tap_gradient(const mgk_head_tokens *shape, const mgk_token_kernel *kernel, size_t h,
-                           size_t k, const real *x, const real *dy, size_t y_stride)
+/* Tokens whose products are summed in `real`; they and those around them stay in the cache. */
+enum { TOKEN_BLOCK = 64 };
+
+/* The gradient of one head's kernel. */
+typedef struct kernel_gradient {
+    const mgk_head_tokens *shape;
+    const mgk_token_kernel *kernel;
+    size_t h;
+    const real *x, *dy;
+    size_t y_stride;
+    double *totals; /* [taps] */
+    real *sum;      /* [dim], scratch memory */
+} kernel_gradient;
+
+/* totals_k += Σ_t dy_t·x_(t + k − offset) over tokens first … last − 1 of n. */
+static void add_block(const kernel_gradient *task, size_t b, size_t n, size_t first, size_t last,
+                      size_t k)
 {
-    const size_t offset = kernel_offset(kernel);
-    double sum = 0;
-    for (size_t b = 0; b < shape->samples; b++) {
-        const size_t n = mgk_cpu_length(shape->lengths, b, shape->tokens);
-        for (size_t t = 0; t < n; t++) {
-            size_t source = t + k - offset;
-            if (source < n)
-                sum += (double)mgk_cpu_dot_row(
-                    shape->dim, x + mgk_cpu_token_at(shape, shape->stride, b, source, h),
-                    dy + mgk_cpu_token_at(shape, y_stride, b, t, h));
-        }
+    const mgk_head_tokens *shape = task->shape;
+    real *sum = task->sum;
+    memset(sum, 0, shape->dim * sizeof *sum);
+    for (size_t t = first; t < last; t++) {
+        const size_t source = t + k - kernel_offset(task->kernel);
+        if (source >= n)
+            continue;
+        const real *input = task->x + mgk_cpu_token_at(shape, shape->stride, b, source, task->h);
+        const real *gradient = task->dy + mgk_cpu_token_at(shape, task->y_stride, b, t, task->h);
+#pragma omp simd
+        for (size_t d = 0; d < shape->dim; d++)
+            sum[d] += input[d] * gradient[d];
     }
-    return sum;
+    for (size_t d = 0; d < shape->dim; d++)
+        task->totals[k] += (double)sum[d];
+}
+
+static void sum_head(const kernel_gradient *task)
+{
+    const size_t taps = task->kernel->taps;
+    memset(task->totals, 0, taps * sizeof *task->totals);
+    for (size_t b = 0; b < task->shape->samples; b++) {
+        const size_t n = mgk_cpu_length(task->shape->lengths, b, task->shape->tokens);
+        for (size_t first = 0; first < n; first += TOKEN_BLOCK)
+            for (size_t k = 0; k < taps; k++)
+                add_block(task, b, n, first, n - first < TOKEN_BLOCK ? n : first + TOKEN_BLOCK, k);
+    }
 }
 
 mgk_status MGK_CPU(convolve_tokens_backward)(mgk_device *device, const mgk_head_tokens *shape,
@@ -82,11 +113,21 @@ mgk_status MGK_CPU(convolve_tokens_backward)(mgk_device *device, const mgk_head_
         convolve(device, shape, kernel, true, dy, y_stride, dx, shape->stride);
     if (!dweight)
         return STATUS_OK;
-#pragma omp parallel for collapse(2) schedule(static) \
+    TRY(mgk_cpu_reserve_scratch(device, kernel->taps * sizeof(double) + shape->dim * sizeof(real)));
+#pragma omp parallel for schedule(static) \
     num_threads(device->threads) if (total * kernel->taps >= MGK_CPU_PARALLEL_ELEMENTS)
-    for (size_t h = 0; h < shape->heads; h++)
+    for (size_t h = 0; h < shape->heads; h++) {
+        double *totals = mgk_cpu_scratch(device, omp_get_thread_num());
+        sum_head(&(kernel_gradient){.shape = shape,
+                                    .kernel = kernel,
+                                    .h = h,
+                                    .x = x,
+                                    .dy = dy,
+                                    .y_stride = y_stride,
+                                    .totals = totals,
+                                    .sum = (real *)(totals + kernel->taps)});
         for (size_t k = 0; k < kernel->taps; k++)
-            ((real *)dweight)[h * kernel->taps + k] +=
-                (real)tap_gradient(shape, kernel, h, k, x, dy, y_stride);
+            ((real *)dweight)[h * kernel->taps + k] += (real)totals[k];
+    }
     return STATUS_OK;
 }
