@@ -110,4 +110,37 @@ static inline void spoil_tokens(const mgk_head_tokens *shape, double *x)
                 x[r * shape->stride + c] = NAN;
 }
 
+/* The gradient of random inputs and weights that are the same in every workspace. */
+static inline const double *gradient_in(workspace *space, layer *subject, const double *x,
+                                        const double *weights, size_t outputs)
+{
+    void *dx = zeros(space, subject->inputs);
+    subject->weights = weights;
+    subject->weights_ = upload(space, outputs, weights);
+    subject->gradient(space, subject, upload(space, subject->inputs, x), dx);
+    return download(space, subject->inputs, dx);
+}
+
+/*
+ * In double the gradient is compared with differences; in single precision with that of a device in
+ * double, which takes the same integers as both have the memory of the host.
+ */
+static inline void check_backward(workspace *space, layer *subject, size_t outputs)
+{
+    if (space->device->precision == MGK_DOUBLE) {
+        check_gradient(space, subject, outputs);
+        return;
+    }
+    workspace exact = {.stream = 0};
+    const double *x = random_values(space, subject->inputs);
+    const double *weights = random_values(space, outputs);
+    assert_ok(mgk_device_open("cpu", MGK_DOUBLE, 1, &exact.device));
+    const double *expected = gradient_in(&exact, subject, x, weights, outputs);
+    const double *found = gradient_in(space, subject, x, weights, outputs);
+    assert_true(along(subject->inputs, expected, expected) > 0);
+    assert_rows_close(1, subject->inputs, found, expected, space->tolerance);
+    workspace_release(&exact);
+    mgk_device_close(exact.device);
+}
+
 #endif

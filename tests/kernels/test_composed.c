@@ -211,8 +211,7 @@ static void differences(workspace *space, size_t tokens, size_t landmarks)
                      .context = &context,
                      .value = value,
                      .gradient = gradient};
-    if (space->device->precision == MGK_DOUBLE)
-        check_gradient(space, &subject, context.tokens.count);
+    check_backward(space, &subject, context.tokens.count);
 }
 
 /*

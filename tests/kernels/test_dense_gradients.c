@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The backward operations of kernels/dense.h against central differences. */
+/* The backward operations of kernels/dense.h against central differences, and in single precision.
+ */
 #include "dense_case.h"
 
 /* The inputs of an operation: maps or tokens, a kernel, a number of segments or steps. */
@@ -41,7 +42,7 @@ static void softmax(workspace *space, size_t rows, size_t cols)
                          .context = &context,
                          .value = softmax_value,
                          .gradient = softmax_gradient};
-        check_gradient(space, &subject, context.maps.count);
+        check_backward(space, &subject, context.maps.count);
         workspace_release(space);
     }
 }
@@ -72,7 +73,7 @@ static void segments(workspace *space, size_t tokens, size_t dim)
                      .context = &context,
                      .value = segment_value,
                      .gradient = segment_gradient};
-    check_gradient(space, &subject, SAMPLES * 5 * HEADS * dim);
+    check_backward(space, &subject, SAMPLES * 5 * HEADS * dim);
 }
 
 enum { MATRICES = 3, STEPS = 6 };
@@ -115,7 +116,7 @@ static void newton(workspace *space, size_t rows, size_t cols)
                          .inputs = MATRICES * m * m,
                          .value = newton_value,
                          .gradient = newton_gradient};
-        check_gradient(space, &subject, MATRICES * m * m);
+        check_backward(space, &subject, MATRICES * m * m);
         workspace_release(space);
     }
 }
@@ -149,7 +150,7 @@ static void shifted(workspace *space, size_t rows, size_t cols)
                      .inputs = MATRICES * m * m,
                      .value = inverse_value,
                      .gradient = inverse_gradient};
-    check_gradient(space, &subject, MATRICES * m * m);
+    check_backward(space, &subject, MATRICES * m * m);
 }
 
 /* x, then the weights of the kernel. */
@@ -191,7 +192,7 @@ static void token_kernels(workspace *space, size_t tokens, size_t dim)
                          .context = &context,
                          .value = token_kernel_value,
                          .gradient = token_kernel_gradient};
-        check_gradient(space, &subject, SAMPLES * tokens * HEADS * context.tokens.host.dim);
+        check_backward(space, &subject, SAMPLES * tokens * HEADS * context.tokens.host.dim);
         workspace_release(space);
     }
 }
@@ -229,7 +230,7 @@ static void map_kernels(workspace *space, size_t rows, size_t cols)
                          .context = &context,
                          .value = map_kernel_value,
                          .gradient = map_kernel_gradient};
-        check_gradient(space, &subject, context.maps.count);
+        check_backward(space, &subject, context.maps.count);
         workspace_release(space);
     }
 }
@@ -259,7 +260,7 @@ static void sinkhorn(workspace *space, size_t rows, size_t cols)
                          .context = &context,
                          .value = sinkhorn_value,
                          .gradient = sinkhorn_gradient};
-        check_gradient(space, &subject, context.maps.count);
+        check_backward(space, &subject, context.maps.count);
         workspace_release(space);
     }
 }
@@ -314,7 +315,7 @@ static void group_means(workspace *space, size_t tokens, size_t dim)
                      .context = &groups,
                      .value = group_value,
                      .gradient = group_gradient};
-    check_gradient(space, &subject, SAMPLES * GROUPS * HEADS * dim);
+    check_backward(space, &subject, SAMPLES * GROUPS * HEADS * dim);
 }
 
 int main(void)
@@ -329,5 +330,5 @@ int main(void)
         {.name = "sinkhorn", .run = sinkhorn},
         {.name = "group_means", .run = group_means},
     };
-    return run_checks(MGK_DOUBLE, MGK_DOUBLE, sizeof checks / sizeof *checks, checks);
+    return run_checks(MGK_SINGLE, MGK_DOUBLE, sizeof checks / sizeof *checks, checks);
 }
