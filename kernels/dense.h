@@ -168,6 +168,29 @@ typedef mgk_status mgk_scatter_add_tokens_fn(mgk_device *, const mgk_head_tokens
                                              void *x);
 
 /*
+ * Heads that look at the same numbers in their own way (Cordonnier et al. 2020, collaborative
+ * attention): y_h = x ∘ m_h, y [rows, H, D] without gaps, x [rows, D] x_stride apart, m [H, D].
+ */
+typedef mgk_status mgk_expand_heads_fn(mgk_device *, size_t rows, size_t heads, size_t dim,
+                                       const void *x, size_t x_stride, const void *m, void *y);
+/* dx, laid out like x, += Σ_h m_h ∘ dy_h; dm_h += Σ x ∘ dy_h over rows. */
+typedef mgk_status mgk_expand_heads_backward_fn(mgk_device *, size_t rows, size_t heads, size_t dim,
+                                                const void *x, size_t x_stride, const void *m,
+                                                const void *dy, void *dx, void *dm);
+
+/*
+ * How far a query's scores are from uniform, measured with sampled keys (Zhou et al. 2021,
+ * Informer, Eqn. 4): for i < lengths[b] of the queries out[b, h, i] = max_s q_i·k_index[i, s] − Σ_s
+ * q_i·k_index[i, s] / n over the samples that are among the n valid keys; −∞ without any, and for
+ * padding. index [N, count] is the same for all heads and samples of the batch. Queries and keys
+ * have the same B, H and D.
+ */
+typedef mgk_status mgk_query_sparsity_fn(mgk_device *, const mgk_head_tokens *queries,
+                                         const mgk_head_tokens *keys, size_t count,
+                                         const int32_t *index, const void *q, const void *k,
+                                         void *out);
+
+/*
  * index [B, rows, u]: the positions of the u largest of the first lengths[b] (NULL: n) scores of
  * every row of [B, rows, n], largest first, equal ones by position; then −1. NaN is the smallest.
  */
@@ -250,6 +273,9 @@ struct mgk_dense_operations {
     mgk_convolve_maps_backward_fn *convolve_maps_backward;
     mgk_gather_tokens_fn *gather_tokens;
     mgk_scatter_add_tokens_fn *scatter_add_tokens;
+    mgk_expand_heads_fn *expand_heads;
+    mgk_expand_heads_backward_fn *expand_heads_backward;
+    mgk_query_sparsity_fn *query_sparsity;
     mgk_top_rows_fn *top_rows;
     mgk_k_means_fn *k_means;
     mgk_group_means_fn *group_means;

@@ -53,6 +53,43 @@ static void top_rows(workspace *space, size_t n, size_t u)
     }
 }
 
+/* Samples among the padding of keys are left out. */
+static void query_sparsity(workspace *space, size_t tokens, size_t others)
+{
+    const size_t dim = 6, count = 5, lines = SAMPLES * HEADS;
+    token_case queries = ragged_tokens(space, tokens, dim);
+    token_case keys = ragged_tokens(space, others, dim);
+    int32_t *index = random_ids(space, tokens * count, (int32_t)others);
+    double *q = random_values(space, queries.count), *k = random_values(space, keys.count);
+    spoil_tokens(&queries.host, q);
+    spoil_tokens(&keys.host, k);
+    void *out_ = upload(space, lines * tokens, random_values(space, lines * tokens));
+    assert_ok(dense(space)->query_sparsity(space->device, &queries.device, &keys.device, count,
+                                           upload_ids(space, tokens * count, index),
+                                           upload(space, queries.count, q),
+                                           upload(space, keys.count, k), out_));
+    const double *out = download(space, lines * tokens, out_);
+    for (size_t e = 0; e < lines * tokens; e++) {
+        size_t i = e % tokens, h = e / tokens % HEADS, b = e / tokens / HEADS;
+        const double *query = q + token_at(&queries.host, queries.host.stride, b, i, h);
+        double largest = -INFINITY, sum = 0;
+        for (size_t s = 0; (int64_t)i < queries.host.lengths[b] && s < count; s++) {
+            int32_t j = index[i * count + s];
+            double score = 0;
+            if (j < 0 || j >= keys.host.lengths[b])
+                continue;
+            for (size_t d = 0; d < dim; d++)
+                score += query[d] * k[token_at(&keys.host, keys.host.stride, b, (size_t)j, h) + d];
+            largest = fmax(largest, score);
+            sum += score;
+        }
+        if (largest == -INFINITY)
+            assert_true(out[e] == -INFINITY);
+        else
+            assert_close(out[e], largest - sum / keys.host.lengths[b], 20 * space->tolerance, 0);
+    }
+}
+
 static double sign(double x)
 {
     return x > 0 ? 1 : -1;
@@ -182,24 +219,27 @@ static void group_means(workspace *space, size_t tokens, size_t groups)
     assert_device_close(space, SAMPLES * groups, HEADS * dim, y_, y);
 }
 
-/* Reformer's rule for one token and round: the argmax of [xR, −xR]. */
-static int32_t bucket_of(const mgk_head_tokens *s, const mgk_lsh *lsh, const double *token,
-                         const double *rotation, size_t round)
+/* Number j of [xR, −xR] for one token and round. */
+static double rotated(const mgk_head_tokens *s, const mgk_lsh *lsh, const double *token,
+                      const double *rotation, size_t round, size_t j)
 {
     const size_t half = lsh->buckets / 2;
+    double sum = 0;
+    for (size_t d = 0; d < s->dim; d++)
+        sum += token[d] * rotation[(d * lsh->hashes + round) * half + j % half];
+    return j < half ? sum : -sum;
+}
+
+/* The bucket has the largest number, or one that rounding cannot tell from it. */
+static void check_bucket(const workspace *space, const mgk_head_tokens *s, const mgk_lsh *lsh,
+                         const double *token, const double *rotation, size_t round, int32_t bucket)
+{
     double largest = -INFINITY;
-    int32_t best = -1;
-    for (size_t j = 0; j < lsh->buckets; j++) {
-        double sum = 0;
-        for (size_t d = 0; d < s->dim; d++)
-            sum += token[d] * rotation[(d * lsh->hashes + round) * half + j % half];
-        sum = j < half ? sum : -sum;
-        if (sum > largest) {
-            largest = sum;
-            best = (int32_t)j;
-        }
-    }
-    return best;
+    for (size_t j = 0; j < lsh->buckets; j++)
+        largest = fmax(largest, rotated(s, lsh, token, rotation, round, j));
+    assert_in_range(bucket, 0, lsh->buckets - 1);
+    assert_close(rotated(s, lsh, token, rotation, round, (size_t)bucket), largest, space->tolerance,
+                 space->tolerance);
 }
 
 static void lsh_buckets(workspace *space, size_t tokens, size_t buckets)
@@ -221,12 +261,33 @@ static void lsh_buckets(workspace *space, size_t tokens, size_t buckets)
             size_t b = e / tokens / 3 / HEADS;
             bool valid = (int64_t)t < s->lengths[b];
             const double *token = x + token_at(s, s->stride, b, t, h);
-            assert_int_equal(bucket[e],
-                             valid ? bucket_of(s, &lsh, token, r + (shared ? 0 : h * each), round)
-                                   : -1);
+            if (valid)
+                check_bucket(space, s, &lsh, token, r + (shared ? 0 : h * each), round, bucket[e]);
+            else
+                assert_int_equal(bucket[e], -1);
         }
         workspace_release(space);
     }
+}
+
+/* Of equal numbers the first: rotations that are all the same, for positive and negative tokens. */
+static void equal_buckets(workspace *space, size_t half, size_t dim)
+{
+    double *x = host_array(space, 2 * dim), *r = host_array(space, dim * half);
+    for (size_t d = 0; d < dim; d++) {
+        x[d] = 1;
+        x[dim + d] = -1;
+    }
+    for (size_t e = 0; e < dim * half; e++)
+        r[e] = 1;
+    mgk_head_tokens shape = {1, 2, 1, dim, dim, NULL};
+    mgk_lsh lsh = {.hashes = 1, .buckets = 2 * half, .rotations = upload(space, dim * half, r)};
+    int32_t *bucket_ = empty_ids(space, 2);
+    assert_ok(
+        dense(space)->lsh_buckets(space->device, &shape, &lsh, upload(space, 2 * dim, x), bucket_));
+    const int32_t *bucket = download_ids(space, 2, bucket_);
+    assert_int_equal(bucket[0], 0);
+    assert_int_equal(bucket[1], half);
 }
 
 /* x −= ln Σ exp x over a line of `count` entries, `step` apart, of which `maps` has the valid. */
@@ -283,9 +344,14 @@ static void sinkhorn_of_large(workspace *space, size_t n, size_t unused)
 int main(void)
 {
     check checks[] = {
-        {.name = "top_rows", .run = top_rows},       {.name = "k_means", .run = k_means},
-        {.name = "group_means", .run = group_means}, {.name = "lsh_buckets", .run = lsh_buckets},
-        {.name = "sinkhorn", .run = sinkhorn},       {.name = "large", .run = sinkhorn_of_large},
+        {.name = "query_sparsity", .run = query_sparsity},
+        {.name = "top_rows", .run = top_rows},
+        {.name = "k_means", .run = k_means},
+        {.name = "group_means", .run = group_means},
+        {.name = "lsh_buckets", .run = lsh_buckets},
+        {.name = "equal_buckets", .run = equal_buckets},
+        {.name = "sinkhorn", .run = sinkhorn},
+        {.name = "large", .run = sinkhorn_of_large},
     };
     return run_checks(MGK_SINGLE, MGK_DOUBLE, sizeof checks / sizeof *checks, checks);
 }

@@ -358,6 +358,19 @@ static void gathered(workspace *space, size_t tokens, size_t count)
     assert_device_close(space, SAMPLES * tokens, s->stride, sum_, sum);
 }
 
+static void expanded(workspace *space, size_t rows, size_t dim)
+{
+    double *x = random_values(space, rows * (dim + 1)), *m = random_values(space, HEADS * dim);
+    double *y = host_array(space, rows * HEADS * dim);
+    void *y_ = upload(space, rows * HEADS * dim, random_values(space, rows * HEADS * dim));
+    assert_ok(dense(space)->expand_heads(space->device, rows, HEADS, dim,
+                                         upload(space, rows * (dim + 1), x), dim + 1,
+                                         upload(space, HEADS * dim, m), y_));
+    for (size_t e = 0; e < rows * HEADS * dim; e++)
+        y[e] = x[e / dim / HEADS * (dim + 1) + e % dim] * m[e % (HEADS * dim)];
+    assert_device_close(space, rows, HEADS * dim, y_, y);
+}
+
 int main(void)
 {
     check checks[] = {
@@ -371,6 +384,7 @@ int main(void)
         {.name = "map_kernels", .run = map_kernels},
         {.name = "causal_kernels", .run = causal_kernels},
         {.name = "gathered", .run = gathered},
+        {.name = "expanded", .run = expanded},
     };
     return run_checks(MGK_SINGLE, MGK_DOUBLE, sizeof checks / sizeof *checks, checks);
 }

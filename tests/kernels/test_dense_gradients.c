@@ -318,6 +318,34 @@ static void group_means(workspace *space, size_t tokens, size_t dim)
     check_backward(space, &subject, SAMPLES * GROUPS * HEADS * dim);
 }
 
+/* x with a gap behind each row, then m [HEADS, cols]. */
+static double expand_value(workspace *space, const layer *subject, const void *x)
+{
+    const size_t rows = subject->rows, cols = subject->cols, count = rows * HEADS * cols;
+    void *y = upload(space, count, random_values(space, count)); /* is overwritten */
+    assert_ok(dense(space)->expand_heads(space->device, rows, HEADS, cols, x, cols + 1,
+                                         mgk_at(space->device, x, rows * (cols + 1)), y));
+    return weighted(space, subject, count, y);
+}
+
+static void expand_gradient(workspace *space, const layer *subject, const void *x, void *dx)
+{
+    const size_t rows = subject->rows, cols = subject->cols, m = rows * (cols + 1);
+    assert_ok(dense(space)->expand_heads_backward(space->device, rows, HEADS, cols, x, cols + 1,
+                                                  mgk_at(space->device, x, m), subject->weights_,
+                                                  dx, mgk_at(space->device, dx, m)));
+}
+
+static void expanded(workspace *space, size_t rows, size_t cols)
+{
+    layer subject = {.rows = rows,
+                     .cols = cols,
+                     .inputs = rows * (cols + 1) + HEADS * cols,
+                     .value = expand_value,
+                     .gradient = expand_gradient};
+    check_backward(space, &subject, rows * HEADS * cols);
+}
+
 int main(void)
 {
     check checks[] = {
@@ -329,6 +357,7 @@ int main(void)
         {.name = "map_kernels", .run = map_kernels},
         {.name = "sinkhorn", .run = sinkhorn},
         {.name = "group_means", .run = group_means},
+        {.name = "expanded", .run = expanded},
     };
     return run_checks(MGK_SINGLE, MGK_DOUBLE, sizeof checks / sizeof *checks, checks);
 }
