@@ -35,6 +35,7 @@ typedef enum mgk_activation {
 } mgk_activation;
 
 typedef struct mgk_operations mgk_operations;
+typedef struct mgk_dense_operations mgk_dense_operations; /* kernels/dense.h */
 
 /* An open device: its table, its precision and the backend's own state. */
 typedef struct mgk_device {
@@ -801,6 +802,8 @@ struct mgk_operations {
     mgk_record_fn *record;
     mgk_replay_fn *replay;
     mgk_release_recording_fn *release_recording;
+    /* Whole arrays of tokens and matrices, a table of its own; NULL if a device lacks it. */
+    const mgk_dense_operations *dense;
 };
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The operation table of one CPU variant. */
+#include "kernels/cpu/attention/dense.h"
 #include "kernels/cpu/device.h"
 #include "kernels/cpu/memory.h"
 #include "kernels/cpu/operations.h"
@@ -67,4 +68,5 @@ const mgk_operations MGK_CPU(table) = {
     .record = mgk_cpu_record,
     .replay = mgk_cpu_replay,
     .release_recording = mgk_cpu_release_recording,
+    .dense = &MGK_CPU(dense_operations),
 };

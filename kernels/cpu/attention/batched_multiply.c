@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* Products of many matrices: each is a task, or several slices of C if there are few. */
+#include "kernels/cpu/attention/dense.h"
+#include "kernels/product.h"
+
+/* Slices of C are multiples of this many rows or columns, which fill the BLAS kernels. */
+enum { SLICE_UNIT = 32 };
+
+/* Multiplications below which a parallel region or a slice of its own does not pay. */
+static const double parallel_work = 1 << 18;
+
+/* C is cut along its longer side into `count` slices. */
+typedef struct cutting {
+    bool by_rows;
+    size_t extent, units, count;
+} cutting;
+
+static cutting cut(const mgk_batched_product *product, size_t batch, size_t threads)
+{
+    cutting out = {.by_rows = product->m >= product->n};
+    out.extent = out.by_rows ? product->m : product->n;
+    out.units = (out.extent + SLICE_UNIT - 1) / SLICE_UNIT;
+    double work = (double)product->m * (double)product->n * (double)product->k;
+    /* All threads have as many tasks, or so many that the last ones matter little. */
+    size_t wanted = 1;
+    while (batch * wanted % threads != 0 && batch * wanted < 8 * threads)
+        wanted++;
+    out.count = wanted < out.units ? wanted : out.units;
+    if (work < parallel_work * (double)out.count)
+        out.count = work < parallel_work ? 1 : (size_t)(work / parallel_work);
+    return out;
+}
+
+static void multiply_slice(const mgk_batched_product *p, const cutting *slices, size_t slice,
+                           const real *a, size_t lda, const real *b, size_t ldb, real *c)
+{
+    size_t begin = slices->units * slice / slices->count * SLICE_UNIT;
+    size_t end = slices->units * (slice + 1) / slices->count * SLICE_UNIT;
+    size_t count = (end < slices->extent ? end : slices->extent) - begin;
+    size_t row = slices->by_rows ? begin : 0, column = slices->by_rows ? 0 : begin;
+    MGK_CPU_GEMM(CblasRowMajor, p->transpose_a ? CblasTrans : CblasNoTrans,
+                 p->transpose_b ? CblasTrans : CblasNoTrans, (int)(slices->by_rows ? count : p->m),
+                 (int)(slices->by_rows ? p->n : count), (int)p->k, (real)p->alpha,
+                 a + row * (p->transpose_a ? 1 : lda), (int)lda,
+                 b + column * (p->transpose_b ? ldb : 1), (int)ldb, (real)p->beta,
+                 c + row * p->c.row + column, (int)p->c.row);
+}
+
+mgk_status MGK_CPU(batched_multiply)(mgk_device *device, const mgk_batched_product *p,
+                                     const void *a, const void *b, void *c)
+{
+    const size_t batch = p->samples * p->heads;
+    if (batch == 0 || p->m == 0 || p->n == 0)
+        return STATUS_OK;
+    size_t lda = p->a.row, ldb = p->b.row;
+    TRY(mgk_check_product(p->transpose_a, p->transpose_b, p->m, p->n, p->k, &lda, &ldb, p->c.row));
+    const cutting slices = cut(p, batch, (size_t)device->threads);
+    const size_t tasks = batch * slices.count;
+    const double work = (double)batch * (double)p->m * (double)p->n * (double)p->k;
+#pragma omp parallel for schedule(dynamic) \
+    num_threads(device->threads) if (tasks > 1 && work >= 2 * parallel_work)
+    for (size_t task = 0; task < tasks; task++) {
+        size_t matrix = task / slices.count, sample = matrix / p->heads, head = matrix % p->heads;
+        multiply_slice(p, &slices, task % slices.count,
+                       (const real *)a + sample * p->a.sample + head * p->a.head, lda,
+                       (const real *)b + sample * p->b.sample + head * p->b.head, ldb,
+                       (real *)c + sample * p->c.sample + head * p->c.head);
+    }
+    return STATUS_OK;
+}
+
+mgk_status MGK_CPU(add_scaled)(mgk_device *device, size_t count, double alpha, const void *x,
+                               double beta, void *y)
+{
+    const real *input = x, scale = (real)alpha, keep = (real)beta;
+    real *sum = y;
+#pragma omp parallel for simd schedule(static) \
+    num_threads(device->threads) if (count >= MGK_CPU_PARALLEL_ELEMENTS)
+    for (size_t i = 0; i < count; i++)
+        sum[i] = keep == 0 ? scale * input[i] : scale * input[i] + keep * sum[i];
+    return STATUS_OK;
+}
