@@ -329,6 +329,7 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
                          .count = s->layer_count * selection->per_layer,
                          .format = grids[d->storage],
                          .causal = d->causal || options->causal,
+                         .unnormalized = *d->attention && !d->row_normalized,
                          .cross = d->cross,
                          .samples = d->sample_index,
                          .layers = s->numbers,

@@ -74,7 +74,8 @@ static mgk_status check_numbers(const mgk_train_settings *s)
                    {"logging interval", s->log_every, 1},
                    {"evaluation interval", s->evaluate_every, 0},
                    {"interval of states", s->checkpoint_every, 0},
-                   {"interval of kept models", s->keep_every, 0}};
+                   {"interval of kept models", s->keep_every, 0},
+                   {"interval of new random features", s->redraw_every, 0}};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         if (numbers[i].value < numbers[i].least)
             return mgk_fail(STATUS_USAGE, "%s: %lld, expected at least %lld", numbers[i].name,
