@@ -24,6 +24,11 @@ const mgk_attention_kind *mgk_attention_find(const char *name)
     return NULL;
 }
 
+bool mgk_attention_runs_on(const mgk_attention_kind *kind, const mgk_device *device)
+{
+    return kind->on_cuda || device->all_parts;
+}
+
 double mgk_attention_pairs(const mgk_attention_size *size)
 {
     double tokens = size->tokens, far = tokens - size->terms.window;

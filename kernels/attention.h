@@ -43,6 +43,7 @@ typedef struct mgk_attention_size {
     int length;                       /* positions of the model, at least N */
     int layer, layers;                /* this one, from 0, and L */
     bool causal;
+    int seed;                               /* of random patterns */
     const mgk_attention_settings *settings; /* resolved */
     mgk_score_terms terms;                  /* `bias` not NULL: there is one */
 } mgk_attention_size;
@@ -112,8 +113,6 @@ typedef struct mgk_layer_gradient {
 typedef struct mgk_attention_methods {
     const char *primitives; /* "tile", "features", "factors", "mixing", "assignment": what the kind
                                is made of, for people */
-    /* NULL, or the name of what the device lacks for the kind. */
-    const char *(*lacks)(const mgk_device *);
     mgk_kind_memory (*memory)(const mgk_attention_size *, int samples, bool training);
     /* Fills layer->kept with what output and matrix have in common; NULL: nothing. */
     mgk_status (*prepare)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *);
@@ -157,6 +156,7 @@ struct mgk_attention_kind {
     bool causal_only;  /* there is no other form */
     bool unnormalized; /* rows do not sum to 1 */
     bool reads_below;  /* `below` of mgk_attention_layer */
+    bool on_cuda;      /* the CUDA backend has its operations */
     const mgk_attention_methods *methods;
 
     /* What the methods of a primitive ask the kind for: the scores of tiles, the feature maps. */
@@ -182,6 +182,9 @@ struct mgk_attention_kind {
 
 /* The kind with this name, or NULL. */
 const mgk_attention_kind *mgk_attention_find(const char *name);
+
+/* Whether the device has the operations of a kind. */
+bool mgk_attention_runs_on(const mgk_attention_kind *kind, const mgk_device *device);
 
 /* Row number `index` of the registry, NULL past its end. */
 const mgk_attention_kind *mgk_attention_row(size_t index);

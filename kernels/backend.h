@@ -103,6 +103,8 @@ typedef struct mgk_attention_view {
     const int32_t *key_lengths;                /* [B]; NULL: lengths */
     const void *query, *key, *value;
     size_t query_stride, key_stride, value_stride;
+    const void *extra; /* further numbers of each token: E at extra[(b N + t) extra_stride] */
+    size_t extra_stride, extra_width; /* E; 0: none */
 } mgk_attention_view;
 
 /* Keys per sample, with padding. */
@@ -119,7 +121,7 @@ static inline const int32_t *mgk_view_key_lengths(const mgk_attention_view *view
 
 /* Gradients of the view's arrays, with the same layout and strides. Overwritten. */
 typedef struct mgk_attention_gradient {
-    void *query, *key, *value;
+    void *query, *key, *value, *extra;
     void *prior; /* laid out like the prior, += ; NULL: no prior */
 } mgk_attention_gradient;
 

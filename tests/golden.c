@@ -70,8 +70,8 @@ static mgk_status compare_matrices(const golden_run *run, const mgk_observed *la
     TRY(mgk_alloc(heads * n * keys, run->device->real_size, &matrices));
     for (int b = 0; b < view->samples; b++) {
         size_t sample = (size_t)layer->layer * (size_t)view->samples + (size_t)b;
-        assert_ok(run->model->kind->matrix(run->device, view, &layer->attention, content, b,
-                                           run->heads, view->heads, matrices));
+        assert_ok(layer->attention.kind->methods->matrix(
+            run->device, view, &layer->attention, content, b, run->heads, view->heads, matrices));
         for (size_t h = 0; h < heads; h++)
             for (size_t i = 0; i < (size_t)run->lengths[b]; i++)
                 compare(run, content == MGK_MATRIX_ATTENTION ? "attention" : "scores", matrices,

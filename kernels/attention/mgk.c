@@ -6,59 +6,15 @@
  * k_jr = W_K x_j + b_r (design B).
  */
 #include "kernels/attention/kinds.h"
+#include "kernels/attention/primitives.h"
 
-static mgk_mixture scores(const mgk_attention_view *view, const mgk_attention_layer *layer)
+static mgk_mixture tile(const mgk_attention_view *view, const mgk_attention_layer *layer)
 {
-    mgk_mixture mixture = {.gaussian = true,
-                           .hard = layer->prior_mode == MGK_PRIOR_HARD,
-                           .normalizer_epsilon = layer->normalizer_epsilon,
-                           .prior = layer->prior};
+    mgk_mixture mixture = {
+        .gaussian = true, .hard = layer->prior_mode == MGK_PRIOR_HARD, .prior = layer->prior};
     for (int r = 0; r < view->mixtures; r++)
         mixture.scale[r] = 1 / layer->variance[r];
     return mixture;
-}
-
-static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
-                          const mgk_attention_layer *layer, void *output, size_t output_stride,
-                          void *statistic)
-{
-    mgk_mixture mixture = scores(view, layer);
-    return device->op->mixture_attention(device, view, &mixture, output, output_stride, statistic);
-}
-
-static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
-                           const mgk_attention_layer *layer, const void *output,
-                           const void *doutput, size_t output_stride, const void *statistic,
-                           const mgk_attention_gradient *gradient)
-{
-    mgk_mixture mixture = scores(view, layer);
-    return device->op->mixture_attention_backward(device, view, &mixture, output, statistic,
-                                                  doutput, output_stride, gradient);
-}
-
-static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
-                         const mgk_attention_layer *layer, mgk_matrix_content content, int sample,
-                         const int32_t *heads, int count, void *matrix)
-{
-    mgk_mixture mixture = scores(view, layer);
-    return device->op->mixture_matrix(device, view, &mixture, content, sample, heads, count,
-                                      matrix);
-}
-
-static mgk_status matrix_output(mgk_device *device, const mgk_attention_view *view,
-                                const mgk_attention_layer *layer, int sample, const int32_t *heads,
-                                int count, void *matrix, void *output, size_t output_stride)
-{
-    mgk_mixture mixture = scores(view, layer);
-    return device->op->mixture_matrix_output(device, view, &mixture, sample, heads, count, matrix,
-                                             output, output_stride);
-}
-
-static mgk_status update_prior(mgk_device *device, const mgk_attention_view *view,
-                               const mgk_attention_layer *layer, void *prior)
-{
-    mgk_mixture mixture = scores(view, layer);
-    return device->op->responsibilities(device, view, &mixture, prior);
 }
 
 /*
@@ -75,27 +31,25 @@ static double flops(const mgk_attention_size *size)
 const mgk_attention_kind mgk_attention_mgk = {
     .name = "mgk",
     .score = "sum_r pi_jr exp(-|q_i - k_jr|^2 / (2 sigma_r^2)), k_jr = W_Kr x_j",
+    .rank_bound = "N",
     .keys = MGK_KEYS_PROJECTED,
     .mixture = true,
     .gaussian = true,
-    .forward = forward,
-    .backward = backward,
-    .matrix = matrix,
-    .matrix_output = matrix_output,
-    .update_prior = update_prior,
+    .on_cuda = true,
+    .methods = &mgk_mixture_methods,
+    .tile = tile,
     .flops = flops,
 };
 
 const mgk_attention_kind mgk_attention_smgk = {
     .name = "smgk",
     .score = "sum_r pi_jr exp(-|q_i - k_jr|^2 / (2 sigma_r^2)), k_jr = W_K x_j + b_r",
+    .rank_bound = "N",
     .keys = MGK_KEYS_SHIFTED,
     .mixture = true,
     .gaussian = true,
-    .forward = forward,
-    .backward = backward,
-    .matrix = matrix,
-    .matrix_output = matrix_output,
-    .update_prior = update_prior,
+    .on_cuda = true,
+    .methods = &mgk_mixture_methods,
+    .tile = tile,
     .flops = flops,
 };

@@ -42,7 +42,7 @@ static mgk_status fill_key_bias(const mgk_model *model, int tokens, int layer, i
 static mgk_status fill_prior(const mgk_model *model, int tokens, int layer, int head, int r,
                              double *out)
 {
-    const mgk_prior_view view = mgk_model_attention(model, layer).prior;
+    const mgk_prior_view view = mgk_model_attention(model, layer, tokens).prior;
     const size_t count = view.key_stride ? (size_t)tokens : 1;
     TRY(mgk_model_read(model,
                        model->parameters.layers[layer].prior + (size_t)head * view.head_stride +
@@ -124,7 +124,7 @@ unsigned mgk_dump_parameter_objects(const mgk_model *model)
         objects |= MGK_STORE_BIT(STORE_KEY_BIAS);
     if (layer->prior != MGK_ABSENT)
         objects |= MGK_STORE_BIT(STORE_PRIORS);
-    if (model->kind->gaussian)
+    if (mgk_model_kind(model, 0)->gaussian)
         objects |= MGK_STORE_BIT(STORE_VARIANCES);
     return objects;
 }

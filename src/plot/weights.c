@@ -55,7 +55,7 @@ static mgk_status gather(const mgk_plot_options *o, const char *path, const mgk_
                        &panels->layers));
     TRY(choose_numbers(path, "head", o->heads, o->head_count, config->heads, &out->heads,
                        &panels->heads));
-    panels->keys = model->kind->keys == MGK_KEYS_PROJECTED ? (size_t)config->mixtures : 1;
+    panels->keys = mgk_model_keys(model) == MGK_KEYS_PROJECTED ? (size_t)config->mixtures : 1;
     panels->rows = (size_t)config->dim;
     panels->cols = (size_t)config->head_dim;
     panels->layer_numbers = out->layers;

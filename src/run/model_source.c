@@ -58,18 +58,18 @@ static mgk_status compute_matrices(const mgk_model_source *s, const mgk_group *g
 {
     mgk_device *device = s->run.device;
     const mgk_kept_layer *kept = &s->kept[group->layer];
-    const mgk_attention_kind *kind = s->run.model->kind;
+    const mgk_attention_methods *methods = kept->attention.kind->methods;
     const int sample = (int)group->sample - s->run.first, count = (int)group->count;
     const int32_t *heads = s->heads_there + (group->heads - s->selection.head);
     const size_t tokens = (size_t)s->run.tokens;
     if (s->depth > 0) {
         size_t before = group->place * tokens * s->depth;
-        return kind->factors(device, &kept->vectors.view, &kept->attention, sample, heads, count,
-                             mgk_at(device, s->matrices, before),
-                             mgk_at(device, right_factors(s), before));
+        return methods->factors(device, &kept->vectors.view, &kept->attention, sample, heads, count,
+                                mgk_at(device, s->matrices, before),
+                                mgk_at(device, right_factors(s), before));
     }
-    return kind->matrix(device, &kept->vectors.view, &kept->attention, MGK_MATRIX_ATTENTION, sample,
-                        heads, count, matrix_at(s, group->place));
+    return methods->matrix(device, &kept->vectors.view, &kept->attention, MGK_MATRIX_ATTENTION,
+                           sample, heads, count, matrix_at(s, group->place));
 }
 
 static mgk_status next_computed(void *state, size_t most, mgk_group *group, bool *end)
@@ -267,7 +267,7 @@ static mgk_status give_mixture(void *state, size_t layer, size_t head, double *p
     const mgk_model_source *s = state;
     const mgk_model *model = s->run.model;
     const int number = s->layers[layer];
-    const mgk_attention_layer attention = mgk_model_attention(model, number);
+    const mgk_attention_layer attention = mgk_model_attention(model, number, s->run.tokens);
     const mgk_prior_view view = attention.prior;
     const size_t tokens = (size_t)s->run.tokens, mixtures = (size_t)model->config.mixtures;
     for (size_t r = 0; r < mixtures; r++) {
@@ -310,8 +310,8 @@ mgk_source mgk_model_source_of(mgk_model_source *s, bool double_precision)
 {
     const mgk_model_run *run = &s->run;
     const mgk_config *config = &run->model->config;
-    const bool shifted = run->model->kind->keys == MGK_KEYS_SHIFTED;
-    const bool gaussian = run->model->kind->gaussian && config->mixtures > 1;
+    const bool shifted = mgk_model_keys(run->model) == MGK_KEYS_SHIFTED;
+    const bool gaussian = mgk_model_kind(run->model, 0)->gaussian && config->mixtures > 1;
     const size_t tokens = (size_t)run->tokens, keys = mgk_source_key_tokens(s);
     const bool there = run->device->accelerator && s->depth == 0 && !s->block;
     return (mgk_source){.n_max = keys > tokens ? keys : tokens,

@@ -72,7 +72,7 @@ static size_t row_width(const mgk_model_source *s)
  * and the output. */
 static size_t kept_bytes(const mgk_model_source *s, unsigned importances)
 {
-    const bool shifted = s->run.model->kind->keys == MGK_KEYS_SHIFTED;
+    const bool shifted = mgk_model_keys(s->run.model) == MGK_KEYS_SHIFTED;
     const size_t rows = (size_t)s->run.tokens * (shifted ? 2 : 1) * row_width(s);
     const size_t layers = s->layer_count * (rows + (s->outputs ? mgk_source_output_numbers(s) : 0));
     return layers * s->run.device->real_size +
@@ -96,8 +96,8 @@ static int sample_count(const mgk_source_options *options, const mgk_model_run *
 static size_t factor_depth(const mgk_source_options *options, const mgk_model_run *run)
 {
     const mgk_config *config = &run->model->config;
-    bool thin = run->model->kind->factors && !mgk_model_run_is_causal(run) && !run->cross &&
-                config->head_dim + 1 < run->tokens;
+    bool thin = mgk_model_kind(run->model, 0)->methods->factors && !mgk_model_run_is_causal(run) &&
+                !run->cross && config->head_dim + 1 < run->tokens;
     return thin && options->factors ? (size_t)config->head_dim + 1 : 0;
 }
 

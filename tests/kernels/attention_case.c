@@ -67,6 +67,8 @@ void attention_for_kinds(workspace *space, attention_shape shape,
                          void (*body)(workspace *, attention_shape))
 {
     for (size_t row = 0; (shape.kind = mgk_attention_row(row)); row++) {
+        if (!shape.kind->on_cuda) /* see test_kinds.c */
+            continue;
         mgk_prior_mode last = shape.kind->gaussian  ? MGK_PRIOR_HARD
                               : shape.kind->mixture ? MGK_PRIOR_EM
                                                     : MGK_PRIOR_LEARNED;
@@ -174,6 +176,7 @@ static device_case to_device(workspace *space, const attention_case *problem)
         out.view.key = keys;
         out.view.key_stride = mixtures * width;
     }
+    out.layer.kind = shape->kind;
     out.layer.normalizer_epsilon = shape->normalizer_epsilon;
     out.layer.fixed_normalizer = shape->fixed_normalizer;
     out.layer.mix_keys = shape->mix_keys;
@@ -205,14 +208,13 @@ static device_case to_device(workspace *space, const attention_case *problem)
     return out;
 }
 
-static void *forward(workspace *space, const attention_case *problem, const device_case *on,
-                     void **statistic)
+static void *forward(workspace *space, const attention_case *problem, device_case *on)
 {
     size_t rows = (size_t)(problem->shape.samples * problem->shape.heads * problem->shape.tokens);
     void *output = upload(space, problem->outputs, host_array(space, problem->outputs));
-    *statistic = upload(space, rows, host_array(space, rows));
-    assert_ok(problem->shape.kind->forward(space->device, &on->view, &on->layer, output,
-                                           on->place.width[QUERY], *statistic));
+    on->layer.kept = upload(space, rows, host_array(space, rows));
+    assert_ok(problem->shape.kind->methods->forward(space->device, &on->view, &on->layer, output,
+                                                    on->place.width[QUERY]));
     return output;
 }
 
@@ -225,8 +227,7 @@ void attention_case_output(const workspace *space, const attention_case *problem
 {
     workspace own = {.device = space->device};
     device_case on = to_device(&own, problem);
-    void *statistic;
-    fetch(&own, problem->outputs, forward(&own, problem, &on, &statistic), output);
+    fetch(&own, problem->outputs, forward(&own, problem, &on), output);
     workspace_release(&own);
 }
 
@@ -249,8 +250,8 @@ void attention_case_matrix(const workspace *space, const attention_case *problem
     const int32_t *chosen = all_heads(&own, shape);
     void *found = upload(&own, count, host_array(&own, count));
     for (int b = 0; b < shape->samples; b++) { /* later samples must not disturb earlier ones */
-        assert_ok(shape->kind->matrix(own.device, &on.view, &on.layer, content, b, chosen,
-                                      shape->heads, found));
+        assert_ok(shape->kind->methods->matrix(own.device, &on.view, &on.layer, content, b, chosen,
+                                               shape->heads, found));
         fetch(&own, count, found, matrix + (size_t)b * count);
     }
     workspace_release(&own);
@@ -262,7 +263,7 @@ bool attention_case_both(const workspace *space, const attention_case *problem, 
     workspace own = {.device = space->device};
     const attention_shape *shape = &problem->shape;
     size_t count = problem->matrices / (size_t)shape->samples;
-    if (!shape->kind->matrix_output || !space->device->op->mixture_matrix_output)
+    if (!shape->kind->methods->matrix_output || !space->device->op->mixture_matrix_output)
         return false;
     device_case on = to_device(&own, problem);
     size_t width = on.place.width[QUERY], rows = problem->outputs / (size_t)shape->samples;
@@ -273,9 +274,9 @@ bool attention_case_both(const workspace *space, const attention_case *problem, 
         stale[i] = gap;
     void *found = upload(&own, count, stale), *all = upload(&own, problem->outputs, stale);
     for (int b = 0; b < shape->samples; b++) {
-        assert_ok(shape->kind->matrix_output(own.device, &on.view, &on.layer, b, chosen,
-                                             shape->heads, found,
-                                             mgk_at(own.device, all, (size_t)b * rows), width));
+        assert_ok(shape->kind->methods->matrix_output(
+            own.device, &on.view, &on.layer, b, chosen, shape->heads, found,
+            mgk_at(own.device, all, (size_t)b * rows), width));
         fetch(&own, count, found, matrix + (size_t)b * count);
     }
     fetch(&own, problem->outputs, all, output);
@@ -302,7 +303,7 @@ bool attention_case_product(const workspace *space, const attention_case *proble
 {
     workspace own = {.device = space->device};
     const attention_shape *shape = &problem->shape;
-    if (!shape->kind->factors || shape->causal)
+    if (!shape->kind->methods->factors || shape->causal)
         return false;
     size_t tokens = (size_t)shape->tokens, depth = (size_t)shape->dim + 1;
     size_t heads = (size_t)shape->heads, count = heads * tokens * depth;
@@ -313,8 +314,8 @@ bool attention_case_product(const workspace *space, const attention_case *proble
         stale[i] = gap;
     void *left = upload(&own, count, stale), *right = upload(&own, count, stale);
     for (int b = 0; b < shape->samples; b++) {
-        assert_ok(shape->kind->factors(own.device, &on.view, &on.layer, b, chosen, shape->heads,
-                                       left, right));
+        assert_ok(shape->kind->methods->factors(own.device, &on.view, &on.layer, b, chosen,
+                                                shape->heads, left, right));
         const double *l = download(&own, count, left), *r = download(&own, count, right);
         for (size_t h = 0; h < heads; h++)
             multiply_factors(shape->tokens, (int)depth, l + h * tokens * depth,
@@ -350,32 +351,33 @@ void attention_case_gradient(workspace *space, const attention_case *problem, co
     device_case on = to_device(&own, problem);
     const placement *at = &on.place;
     bool shifted = problem->count[SHIFT] > 0;
-    void *statistic, *output = forward(&own, problem, &on, &statistic);
+    void *output = forward(&own, problem, &on);
     void *all = upload_inputs(&own, problem, at);
     void *dbase = mgk_at(device, all, at->offset[KEY]);
     size_t keys = at->tokens * (size_t)problem->shape.mixtures * at->width[QUERY];
-    mgk_attention_gradient into = {.query = mgk_at(device, all, at->offset[QUERY]),
-                                   .key = shifted ? upload(&own, keys, random_values(&own, keys))
-                                                  : dbase,
-                                   .value = mgk_at(device, all, at->offset[VALUE])};
+    mgk_layer_gradient gradients = {0};
+    mgk_attention_gradient *into = &gradients.view;
+    into->query = mgk_at(device, all, at->offset[QUERY]);
+    into->key = shifted ? upload(&own, keys, random_values(&own, keys)) : dbase;
+    into->value = mgk_at(device, all, at->offset[VALUE]);
     /* Gradients of parameters are added to the existing values: here 1. */
     for (int k = PRIOR; k <= SHIFT; k++)
         for (size_t i = 0; i < problem->count[k]; i++)
             gradient[k][i] = 1;
     if (problem->count[PRIOR] > 0)
-        into.prior = upload(&own, problem->count[PRIOR], gradient[PRIOR]);
-    assert_ok(problem->shape.kind->backward(device, &on.view, &on.layer, output,
-                                            upload(&own, problem->outputs, doutput),
-                                            at->width[QUERY], statistic, &into));
+        into->prior = upload(&own, problem->count[PRIOR], gradient[PRIOR]);
+    assert_ok(problem->shape.kind->methods->backward(device, &on.view, &on.layer, output,
+                                                     upload(&own, problem->outputs, doutput),
+                                                     at->width[QUERY], &gradients));
     if (shifted) {
         void *dshift = upload(&own, problem->count[SHIFT], gradient[SHIFT]);
         assert_ok(device->op->shift_keys_backward(device, at->tokens,
                                                   (size_t)problem->shape.mixtures, at->width[KEY],
-                                                  into.key, dbase, at->stride[KEY], dshift));
+                                                  into->key, dbase, at->stride[KEY], dshift));
         fetch(&own, problem->count[SHIFT], dshift, gradient[SHIFT]);
     }
-    if (into.prior)
-        fetch(&own, problem->count[PRIOR], into.prior, gradient[PRIOR]);
+    if (into->prior)
+        fetch(&own, problem->count[PRIOR], into->prior, gradient[PRIOR]);
     for (int k = PRIOR; k <= SHIFT; k++)
         for (size_t i = 0; i < problem->count[k]; i++)
             gradient[k][i] -= 1;
@@ -388,7 +390,8 @@ void attention_case_update_prior(const workspace *space, const attention_case *p
 {
     workspace own = {.device = space->device};
     device_case on = to_device(&own, problem);
-    assert_ok(problem->shape.kind->update_prior(own.device, &on.view, &on.layer, on.prior));
+    assert_ok(
+        problem->shape.kind->methods->update_prior(own.device, &on.view, &on.layer, on.prior));
     fetch(&own, problem->count[PRIOR], on.prior, prior);
     workspace_release(&own);
 }

@@ -92,19 +92,24 @@ static void *stale_array(workspace *space, size_t count)
     return upload(space, count, stale);
 }
 
+static mgk_attention_layer softmax_layer(void)
+{
+    return (mgk_attention_layer){.kind = mgk_attention_find("softmax")};
+}
+
 /* The matrices of a sample, with all heads in reverse order. */
 static void check_matrices(workspace *space, const problem *p, const mgk_attention_view *view,
                            mgk_matrix_content content)
 {
     static const int32_t reverse[HEADS] = {1, 0};
-    const mgk_attention_kind *kind = mgk_attention_find("softmax");
-    const mgk_attention_layer layer = {0};
+    const mgk_attention_layer layer = softmax_layer();
     const size_t one = p->queries * p->keys;
     const int32_t *heads = upload_bytes(space, sizeof reverse, reverse);
     const double *expected = content == MGK_MATRIX_ATTENTION ? p->matrix : p->scores;
     for (int b = 0; b < SAMPLES; b++) {
         void *found = stale_array(space, HEADS * one);
-        assert_ok(kind->matrix(space->device, view, &layer, content, b, heads, HEADS, found));
+        assert_ok(layer.kind->methods->matrix(space->device, view, &layer, content, b, heads, HEADS,
+                                              found));
         for (size_t h = 0; h < HEADS; h++)
             assert_device_close(space, p->queries, p->keys,
                                 mgk_at(space->device, found, (size_t)(1 - h) * one),
@@ -124,11 +129,10 @@ static void check_output(workspace *space, size_t queries, size_t keys)
 {
     const problem p = make(space, queries, keys);
     const mgk_attention_view view = to_device(space, &p);
-    const mgk_attention_layer layer = {0};
+    mgk_attention_layer layer = softmax_layer();
     void *output = stale_array(space, SAMPLES * queries * WIDTH);
-    void *statistic = stale_array(space, SAMPLES * HEADS * queries);
-    assert_ok(mgk_attention_find("softmax")->forward(space->device, &view, &layer, output, WIDTH,
-                                                     statistic));
+    layer.kept = stale_array(space, SAMPLES * HEADS * queries);
+    assert_ok(layer.kind->methods->forward(space->device, &view, &layer, output, WIDTH));
     assert_device_close(space, SAMPLES * queries, WIDTH, output, p.output);
 }
 
@@ -137,12 +141,12 @@ static void check_both(workspace *space, size_t queries, size_t keys)
     static const int32_t both[HEADS] = {0, 1};
     const problem p = make(space, queries, keys);
     const mgk_attention_view view = to_device(space, &p);
-    const mgk_attention_layer layer = {0};
+    const mgk_attention_layer layer = softmax_layer();
     const int32_t *heads = upload_bytes(space, sizeof both, both);
     void *output = stale_array(space, SAMPLES * queries * WIDTH);
     for (int b = 0; b < SAMPLES; b++) {
         void *found = stale_array(space, HEADS * queries * keys);
-        assert_ok(mgk_attention_find("softmax")->matrix_output(
+        assert_ok(layer.kind->methods->matrix_output(
             space->device, &view, &layer, b, heads, HEADS, found,
             mgk_at(space->device, output, (size_t)b * queries * WIDTH), WIDTH));
         assert_device_close(space, HEADS * queries, keys, found,
@@ -163,12 +167,12 @@ static void check_kept(workspace *space, size_t queries, size_t keys)
         assert_true(kept.view.query != view.query && kept.view.key != view.key);
         if (values) {
             void *output = stale_array(space, SAMPLES * queries * WIDTH);
-            void *statistic = stale_array(space, SAMPLES * HEADS * queries);
-            const mgk_attention_layer layer = {0};
+            mgk_attention_layer layer = softmax_layer();
+            layer.kept = stale_array(space, SAMPLES * HEADS * queries);
             assert_true(kept.view.value != view.value);
             assert_null(kept.rows[2]); /* the keys' rows contain them */
-            assert_ok(mgk_attention_find("softmax")->forward(space->device, &kept.view, &layer,
-                                                             output, WIDTH, statistic));
+            assert_ok(
+                layer.kind->methods->forward(space->device, &kept.view, &layer, output, WIDTH));
             assert_device_close(space, SAMPLES * queries, WIDTH, output, p.output);
         }
         check_matrices(space, &p, &kept.view, MGK_MATRIX_ATTENTION);

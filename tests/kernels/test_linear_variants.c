@@ -63,13 +63,13 @@ static void refuse(workspace *space, attention_shape shape)
         return;
     for (int i = 0; i < 2; i++) {
         mgk_attention_view view = {.samples = 1, .heads = 1, .tokens = 1, .dim = 1, .mixtures = 1};
-        mgk_attention_layer layer = {.fixed_normalizer = i, .mix_keys = !i};
+        mgk_attention_layer layer = {.kind = shape.kind, .fixed_normalizer = i, .mix_keys = !i};
         assert_int_equal(
-            shape.kind->backward(space->device, &view, &layer, NULL, NULL, 1, NULL, NULL),
+            shape.kind->methods->backward(space->device, &view, &layer, NULL, NULL, 1, NULL),
             STATUS_UNSUPPORTED);
         assert_non_null(strstr(mgk_fail_message(), "cannot be trained"));
-        if (shape.kind->update_prior)
-            assert_int_equal(shape.kind->update_prior(space->device, &view, &layer, NULL),
+        if (shape.kind->methods->update_prior)
+            assert_int_equal(shape.kind->methods->update_prior(space->device, &view, &layer, NULL),
                              STATUS_UNSUPPORTED);
     }
 }

@@ -33,7 +33,7 @@ static bool has_no_gradient(const pass_case *c, const mgk_parameter *p)
 {
     if (c->model->config.prior == MGK_PRIOR_EM && strstr(p->name, "prior"))
         return true;
-    return strcmp(c->model->kind->name, "softmax") == 0 &&
+    return strcmp(mgk_model_kind(c->model, 0)->name, "softmax") == 0 &&
            c->model->config.normalizer_epsilon == 0 && strstr(p->name, "attention.key.bias");
 }
 

@@ -342,14 +342,16 @@ static mgk_status fail_output(mgk_device *device, const mgk_attention_view *view
 static mgk_status ask_in_vain(void *context, mgk_observed *layer)
 {
     asker *a = context;
-    const mgk_attention_kind *kind = layer->kind;
+    const mgk_attention_kind *kind = layer->attention.kind;
+    mgk_attention_methods methods = *kind->methods;
     mgk_attention_kind failing = *kind;
-    failing.matrix_output = fail_output;
-    layer->kind = &failing;
+    methods.matrix_output = fail_output;
+    failing.methods = &methods;
+    layer->attention.kind = &failing;
     for (int sample = 0; sample < layer->view.samples; sample++)
         a->calls += mgk_observed_matrices(layer, MGK_MATRIX_ATTENTION, sample, a->numbers, a->heads,
                                           a->matrices) == STATUS_MEMORY;
-    layer->kind = kind;
+    layer->attention.kind = kind;
     return STATUS_OK;
 }
 

@@ -39,6 +39,30 @@ static mgk_status norm_backward(const mgk_pass *pass, void *gradient, mgk_norm m
 }
 
 /*
+ * Where the gradients of a kind's own parameters go, and those of what layers read of each other:
+ * two layers at a time have one.
+ */
+static mgk_status find_gradients(const mgk_pass *pass, int index,
+                                 const mgk_attention_layer *attention, void *gradient,
+                                 mgk_layer_gradient *out)
+{
+    const mgk_model *model = pass->model;
+    mgk_device *device = model->device;
+    const mgk_layer_offsets *weights = &model->parameters.layers[index];
+    const int above = index + 1;
+    for (int i = 0; i < weights->own_count; i++)
+        if (!weights->drawn[i])
+            out->parameters[i] = mgk_at(device, gradient, weights->own[i]);
+    if (weights->kind->reads_below && above < model->config.layers &&
+        mgk_model_kind(model, above) == weights->kind)
+        out->kept = pass->dkept[index % 2];
+    if (!attention->below)
+        return STATUS_OK;
+    out->below = pass->dkept[above % 2];
+    return device->op->zero(device, out->below, pass->kept_reals * device->real_size);
+}
+
+/*
  * The gradient through attention: dbranch [T, C] is the gradient of its output projection; the
  * gradient of `input` is written to (beta 0) or added to (beta 1) dinput. Soft-E priors are updated
  * last, when the old ones are no longer needed.
@@ -59,26 +83,30 @@ static mgk_status attention_backward(mgk_pass *pass, int index, const backward *
                         dbranch, 0, pass->dattended));
     if (to->observer)
         TRY(to->observer->heads(to->observer->context, index, layer->attended, pass->dattended));
-    mgk_attention_view view = mgk_pass_view(pass, layer);
-    mgk_attention_layer description = mgk_model_attention(model, index);
+    const mgk_attention_view view = mgk_pass_view(pass, index);
+    const mgk_attention_layer description = mgk_pass_attention(pass, index);
+    const mgk_attention_methods *methods = description.kind->methods;
     void *base = mgk_at(device, pass->dqkv, pass->width);
-    mgk_attention_gradient dattention = {
-        .query = pass->dqkv,
-        .key = pass->shifted ? pass->dkeys : base,
-        .value = mgk_at(device, pass->dqkv, pass->width + pass->keys),
-        .prior = weights->prior == MGK_ABSENT || soft_e ? NULL
-                                                        : mgk_at(device, gradient, weights->prior),
+    mgk_layer_gradient dattention = {
+        .view = {.query = pass->dqkv,
+                 .key = pass->shifted ? pass->dkeys : base,
+                 .value = mgk_at(device, pass->dqkv, pass->width + pass->keys),
+                 .extra = mgk_at(device, pass->dqkv, weights->rows - weights->extra),
+                 .prior = weights->prior == MGK_ABSENT || soft_e
+                              ? NULL
+                              : mgk_at(device, gradient, weights->prior)},
     };
-    TRY(model->kind->backward(device, &view, &description, layer->attended, pass->dattended,
-                              pass->width, layer->statistic, &dattention));
+    TRY(find_gradients(pass, index, &description, gradient, &dattention));
+    TRY(methods->backward(device, &view, &description, layer->attended, pass->dattended,
+                          pass->width, &dattention));
     if (pass->shifted)
         TRY(device->op->shift_keys_backward(device, rows, mixtures, pass->width, pass->dkeys, base,
-                                            pass->qkv_width,
+                                            weights->rows,
                                             mgk_at(device, gradient, weights->key_shift)));
     if (soft_e && !pass->frozen)
-        TRY(model->kind->update_prior(device, &view, &description,
-                                      mgk_pass_weight(pass, weights->prior)));
-    return linear_backward(pass, gradient, weights->query, rows, dim, pass->qkv_width, input,
+        TRY(methods->update_prior(device, &view, &description,
+                                  mgk_pass_weight(pass, weights->prior)));
+    return linear_backward(pass, gradient, weights->query, rows, dim, weights->rows, input,
                            pass->dqkv, beta, dinput);
 }
 

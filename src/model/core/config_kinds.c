@@ -68,30 +68,6 @@ static void merge_names(char *kinds)
     kinds[length] = '\0';
 }
 
-static int group_of(const mgk_config *config, int layer)
-{
-    return (int)((int64_t)layer * config->layer_groups / config->layers);
-}
-
-static mgk_status check_names(const mgk_config *config)
-{
-    const int count = count_names(config->attention);
-    char name[MGK_KIND_NAME], below[MGK_KIND_NAME];
-    if (count != 1 && count != config->layers)
-        return mgk_fail(STATUS_USAGE, "attention names %d kinds, expected one, or layers, %d",
-                        count, config->layers);
-    for (int layer = 1; layer < count; layer++) {
-        mgk_config_kind_name(config, layer, name);
-        mgk_config_kind_name(config, layer - 1, below);
-        if (group_of(config, layer) == group_of(config, layer - 1) && strcmp(name, below) != 0)
-            return mgk_fail(STATUS_USAGE,
-                            "attention names different kinds for layers %d and %d, which share "
-                            "parameters",
-                            layer - 1, layer);
-    }
-    return STATUS_OK;
-}
-
 static mgk_status check_masks(const mgk_config *config, const mgk_attention_kind *kind)
 {
     if (config->causal && kind->not_causal)
@@ -150,9 +126,12 @@ static mgk_status resolve_setting(mgk_config *config, int count, const mgk_atten
 
 mgk_status mgk_config_resolve_kinds(mgk_config *config)
 {
-    TRY(check_names(config));
+    int count = count_names(config->attention);
+    if (count != 1 && count != config->layers)
+        return mgk_fail(STATUS_USAGE, "attention names %d kinds, expected one, or layers, %d",
+                        count, config->layers);
     merge_names(config->attention);
-    const int count = count_names(config->attention);
+    count = count_names(config->attention);
     for (int layer = 0; layer < count; layer++) {
         const mgk_attention_kind *kind = mgk_config_kind(config, layer);
         if (kind)

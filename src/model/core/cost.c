@@ -39,9 +39,16 @@ static double cross_projections(const mgk_config *config)
            linear(width, config->dim, mgk_config_has_attention_output_bias(config));
 }
 
-/* A layer's query, key, value and output projections of one token. */
-static double projections(const mgk_config *config, const mgk_attention_kind *kind)
+/* Query, key, value, extra and output projections of one token, on average over layers. */
+static double projections(const mgk_config *config)
 {
+    const mgk_attention_kind *kind = mgk_config_kind(config, 0);
+    double extra = 0;
+    for (int layer = 0; layer < config->layers; layer++) {
+        const mgk_attention_kind *own = mgk_config_kind(config, layer);
+        const mgk_attention_size size = mgk_attention_size_of(config, layer, config->length);
+        extra += own->extra ? own->extra(&size) : 0;
+    }
     double width = (double)config->heads * config->head_dim;
     double shared = (double)config->key_heads * config->head_dim;
     double maps = kind->keys == MGK_KEYS_PROJECTED ? 1 + config->mixtures : 2;
@@ -51,6 +58,7 @@ static double projections(const mgk_config *config, const mgk_attention_kind *ki
                        : 0;
     return linear(config->dim, width, config->attention_bias) +
            maps * linear(config->dim, shared, config->attention_bias) +
+           linear(config->dim, extra / config->layers, config->attention_bias) +
            linear(width, config->dim, mgk_config_has_attention_output_bias(config)) + turns +
            cross_projections(config);
 }
@@ -69,27 +77,31 @@ static double relative(const mgk_config *config, const mgk_attention_size *size)
 }
 
 /* The attention of all layers on a sequence; shifted keys cost one addition per number. */
-static double attention(const mgk_config *config, const mgk_attention_kind *kind, int tokens)
+static double attention(const mgk_config *config, int tokens)
 {
-    mgk_attention_size size = {.heads = config->heads,
-                               .tokens = tokens,
-                               .dim = config->head_dim,
-                               .mixtures = config->mixtures,
-                               .causal = config->causal,
-                               .terms = {.cap = config->attention_cap,
-                                         .bias = mgk_config_has_distances(config) ? config : NULL}};
-    double width = (double)config->heads * config->head_dim;
-    double shifts = kind->keys == MGK_KEYS_SHIFTED ? config->mixtures * width * tokens : 0;
-    int local = 0;
-    for (int layer = 0; layer < config->layers; layer++)
-        local += mgk_config_is_local(config, layer);
-    double flops = (config->layers - local) * kind->flops(&size);
-    flops += config->layers * relative(config, &size);
-    size.terms.window = config->window;
-    flops += local * kind->flops(&size) + config->layers * shifts;
-    size.causal = false; /* every query sees the whole memory */
-    size.terms = (mgk_score_terms){0};
-    return flops + (config->memory > 0 ? config->layers * kind->flops(&size) : 0);
+    const double width = (double)config->heads * config->head_dim;
+    double flops = 0;
+    for (int layer = 0; layer < config->layers; layer++) {
+        const mgk_attention_kind *kind = mgk_config_kind(config, layer);
+        mgk_attention_size size = mgk_attention_size_of(config, layer, tokens);
+        size.terms = (mgk_score_terms){
+            .cap = config->attention_cap,
+            .bias = mgk_config_has_distances(config) ? config : NULL,
+            .window = mgk_config_is_local(config, layer) ? config->window : 0,
+        };
+        const mgk_score_terms whole = {.cap = size.terms.cap, .bias = size.terms.bias};
+        flops += kind->flops(&size);
+        if (kind->keys == MGK_KEYS_SHIFTED)
+            flops += config->mixtures * width * tokens;
+        size.terms = whole;
+        flops += relative(config, &size);
+        if (config->memory == 0)
+            continue;
+        size.causal = false; /* every query sees the whole memory */
+        size.terms = (mgk_score_terms){0};
+        flops += kind->flops(&size);
+    }
+    return flops;
 }
 
 /*
@@ -188,8 +200,7 @@ static double convolutions(const mgk_config *config)
            gelu;
 }
 
-static void count_flops(const mgk_config *config, const mgk_attention_kind *kind, int tokens,
-                        mgk_cost *cost)
+static void count_flops(const mgk_config *config, int tokens, mgk_cost *cost)
 {
     double sequences = config->dual ? 2 : 1, rows = sequences * tokens, layers = config->layers;
     double placed =
@@ -202,10 +213,10 @@ static void count_flops(const mgk_config *config, const mgk_attention_kind *kind
     double map =
         config->embedding != config->dim ? linear(config->embedding, config->dim, true) : 0;
     double residuals = layers * (config->memory > 0 ? 3 : 2);
-    double all_attention = attention(config, kind, tokens);
-    cost->layer_flops = sequences * (tokens * projections(config, kind) + all_attention / layers);
+    double all_attention = attention(config, tokens);
+    cost->layer_flops = sequences * (tokens * projections(config) + all_attention / layers);
     cost->flops[MGK_COST_EMBEDDING] = rows * ((patch + embedded) * config->embedding + map);
-    cost->flops[MGK_COST_PROJECTIONS] = layers * rows * projections(config, kind);
+    cost->flops[MGK_COST_PROJECTIONS] = layers * rows * projections(config);
     cost->flops[MGK_COST_ATTENTION] = sequences * all_attention;
     cost->flops[MGK_COST_FEED_FORWARD] = layers * rows * feed_forward(config);
     cost->flops[MGK_COST_NORMS] = rows * (norm(config) * normed(config) + residuals * config->dim);
@@ -253,6 +264,6 @@ mgk_status mgk_cost_of(const mgk_config *config, int tokens, mgk_cost *out)
     out->layer_parameters =
         (out->parameters[MGK_COST_PROJECTIONS] + out->parameters[MGK_COST_ATTENTION]) /
         config->layer_groups;
-    count_flops(config, mgk_attention_find(config->attention), tokens, out);
+    count_flops(config, tokens, out);
     return STATUS_OK;
 }

@@ -40,8 +40,9 @@ static mgk_observed observed(const mgk_pass *pass, int index)
                  .query_stride = pass->width,
                  .key_stride = 2 * pass->width,
                  .value_stride = 2 * pass->width},
-        .attention = mgk_model_attention(pass->model, index),
+        .attention = mgk_model_attention(pass->model, index, pass->tokens),
     };
+    out.attention.kept = pass->layers[index].kept;
     out.attention.terms = (mgk_score_terms){0}; /* a window is of the layer's own keys */
     return out;
 }

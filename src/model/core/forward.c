@@ -49,8 +49,11 @@ static mgk_status norm_branch(const mgk_pass *pass, mgk_norm map)
                : STATUS_OK;
 }
 
-mgk_attention_view mgk_pass_view(const mgk_pass *pass, const mgk_layer_activations *layer)
+mgk_attention_view mgk_pass_view(const mgk_pass *pass, int index)
 {
+    const mgk_layer_activations *layer = &pass->layers[index];
+    const mgk_layer_offsets *offsets = &pass->model->parameters.layers[index];
+    const size_t row = offsets->rows;
     const mgk_config *config = &pass->model->config;
     const mgk_device *device = pass->model->device;
     mgk_attention_view view = {
@@ -64,9 +67,12 @@ mgk_attention_view mgk_pass_view(const mgk_pass *pass, const mgk_layer_activatio
         .query = layer->qkv,
         .key = mgk_at(device, layer->qkv, pass->width),
         .value = mgk_at(device, layer->qkv, pass->width + pass->keys),
-        .query_stride = pass->qkv_width,
-        .key_stride = pass->qkv_width,
-        .value_stride = pass->qkv_width,
+        .extra = mgk_at(device, layer->qkv, row - offsets->extra),
+        .query_stride = row,
+        .key_stride = row,
+        .value_stride = row,
+        .extra_stride = row,
+        .extra_width = offsets->extra,
     };
     if (pass->shifted) {
         view.key = layer->keys;
@@ -90,6 +96,7 @@ static mgk_status turn_sequences(const mgk_pass *pass, int index, int first, int
     const mgk_layer_activations *layer = &pass->layers[index];
     const size_t heads = (size_t)config->heads, shared = (size_t)config->key_heads;
     const size_t row = (size_t)first * (size_t)pass->tokens;
+    const size_t width = pass->model->parameters.layers[index].rows;
     const struct {
         size_t heads;
         const void *angles;
@@ -101,7 +108,7 @@ static mgk_status turn_sequences(const mgk_pass *pass, int index, int first, int
         TRY(device->op->rotary_embedding(
             device, (size_t)(end - first), (size_t)pass->tokens, heads, parts[i].heads,
             (size_t)config->head_dim, parts[i].angles,
-            mgk_at(device, layer->qkv, row * pass->qkv_width + parts[i].from), pass->qkv_width,
+            mgk_at(device, layer->qkv, row * width + parts[i].from), width,
             mgk_at(device, layer->turned, (3 * row + i) * pass->width), 3 * pass->width));
     return STATUS_OK;
 }
@@ -154,7 +161,7 @@ static mgk_status norm_queries(const mgk_pass *pass, int index)
                                    mgk_pass_rows(pass), whole ? 1 : parts[i].heads,
                                    whole ? parts[i].heads * dim : dim, config->norm_epsilon,
                                    mgk_at(device, pass->layers[index].qkv, parts[i].from),
-                                   pass->qkv_width, mgk_pass_weight(pass, parts[i].norm.weight),
+                                   weights->rows, mgk_pass_weight(pass, parts[i].norm.weight),
                                    mgk_pass_weight(pass, parts[i].norm.bias)));
     return STATUS_OK;
 }
@@ -167,11 +174,11 @@ static mgk_status project(mgk_pass *pass, int index, const void *input)
     mgk_layer_activations *layer = &pass->layers[index];
     const mgk_layer_offsets *weights = &model->parameters.layers[index];
     size_t rows = mgk_pass_rows(pass);
-    TRY(mgk_pass_linear(pass, weights->query, rows, (size_t)model->config.dim, pass->qkv_width,
-                        input, layer->qkv));
+    TRY(mgk_pass_linear(pass, weights->query, rows, (size_t)model->config.dim, weights->rows, input,
+                        layer->qkv));
     if (pass->shifted)
         TRY(device->op->shift_keys(device, rows, (size_t)model->config.mixtures, pass->width,
-                                   mgk_at(device, layer->qkv, pass->width), pass->qkv_width,
+                                   mgk_at(device, layer->qkv, pass->width), weights->rows,
                                    mgk_pass_weight(pass, weights->key_shift), layer->keys));
     if (model->config.query_norm != MGK_QUERY_NORM_NONE)
         TRY(norm_queries(pass, index));
@@ -190,7 +197,8 @@ static bool is_last(const mgk_observer *observer, int index)
 static bool gives_output(const mgk_observed *layer, int sample, int count)
 {
     return layer->output && sample == layer->attended && count == layer->view.heads &&
-           layer->kind->matrix_output && layer->device->op->mixture_matrix_output;
+           layer->attention.kind->methods->matrix_output &&
+           layer->device->op->mixture_matrix_output;
 }
 
 mgk_status mgk_observed_matrices(mgk_observed *layer, mgk_matrix_content content, int sample,
@@ -198,12 +206,12 @@ mgk_status mgk_observed_matrices(mgk_observed *layer, mgk_matrix_content content
 {
     const size_t stride = layer->output_stride;
     if (content != MGK_MATRIX_ATTENTION || !gives_output(layer, sample, count))
-        return layer->kind->matrix(layer->device, &layer->view, &layer->attention, content, sample,
-                                   heads, count, out);
+        return layer->attention.kind->methods->matrix(
+            layer->device, &layer->view, &layer->attention, content, sample, heads, count, out);
     const size_t first = (size_t)sample * (size_t)layer->view.tokens * stride;
-    TRY(layer->kind->matrix_output(layer->device, &layer->view, &layer->attention, sample, heads,
-                                   count, out, mgk_at(layer->device, layer->output, first),
-                                   stride));
+    TRY(layer->attention.kind->methods->matrix_output(
+        layer->device, &layer->view, &layer->attention, sample, heads, count, out,
+        mgk_at(layer->device, layer->output, first), stride));
     layer->attended++;
     return STATUS_OK;
 }
@@ -211,36 +219,50 @@ mgk_status mgk_observed_matrices(mgk_observed *layer, mgk_matrix_content content
 mgk_status mgk_pass_attend(mgk_pass *pass, mgk_observed *observed, bool ends,
                            const mgk_observer *observer)
 {
-    const mgk_model *model = pass->model;
+    mgk_device *device = pass->model->device;
+    const mgk_attention_methods *methods = observed->attention.kind->methods;
     mgk_layer_activations *layer = &pass->layers[observed->layer];
-    const bool keeps = pass->training; /* the statistic */
-    observed->device = model->device;
-    observed->kind = model->kind;
+    const bool keeps = pass->training; /* what `backward` needs */
+    observed->device = device;
     observed->output = ends || keeps ? NULL : layer->attended;
     observed->output_stride = pass->width;
+    if (methods->prepare)
+        TRY(methods->prepare(device, &observed->view, &observed->attention));
     if (observer && observer->layer)
         TRY(observer->layer(observer->context, observed));
     if (ends || observed->attended == observed->view.samples)
         return STATUS_OK;
-    return model->kind->forward(model->device, &observed->view, &observed->attention,
-                                layer->attended, pass->width, layer->statistic);
+    return methods->forward(device, &observed->view, &observed->attention, layer->attended,
+                            pass->width);
+}
+
+mgk_attention_layer mgk_pass_attention(const mgk_pass *pass, int index)
+{
+    const mgk_config *config = &pass->model->config;
+    mgk_attention_layer out = mgk_model_attention(pass->model, index, pass->tokens);
+    out.kept = pass->layers[index].kept;
+    out.scratch = pass->scratch;
+    if (out.kind->reads_below && index > 0 && mgk_model_kind(pass->model, index - 1) == out.kind)
+        out.below = pass->layers[index - 1].kept;
+    if (out.kind->pattern)
+        out.pattern = &pass->patterns[index];
+    out.terms.bias = pass->distances;
+    out.terms.bias_tokens = pass->capacity_tokens;
+    out.terms.bias_by_key = config->alibi_rounded;
+    out.terms.query_side = pass->relative_sides[0];
+    out.terms.key_side = pass->relative_sides[1];
+    out.terms.places = pass->relative_places;
+    out.terms.place_tokens = pass->capacity_tokens;
+    out.terms.sides = 2 * (size_t)config->relative;
+    return out;
 }
 
 /* The layer's attention to its own tokens. */
 static mgk_status attend(mgk_pass *pass, int index, bool ends, const mgk_observer *observer)
 {
-    const mgk_model *model = pass->model;
     mgk_observed observed = {.layer = index,
-                             .view = mgk_pass_view(pass, &pass->layers[index]),
-                             .attention = mgk_model_attention(model, index)};
-    observed.attention.terms.bias = pass->distances;
-    observed.attention.terms.bias_tokens = pass->capacity_tokens;
-    observed.attention.terms.bias_by_key = model->config.alibi_rounded;
-    observed.attention.terms.query_side = pass->relative_sides[0];
-    observed.attention.terms.key_side = pass->relative_sides[1];
-    observed.attention.terms.places = pass->relative_places;
-    observed.attention.terms.place_tokens = pass->capacity_tokens;
-    observed.attention.terms.sides = 2 * (size_t)model->config.relative;
+                             .view = mgk_pass_view(pass, index),
+                             .attention = mgk_pass_attention(pass, index)};
     return mgk_pass_attend(pass, &observed, ends, observer);
 }
 
@@ -482,7 +504,8 @@ mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_observer *observer)
 
 mgk_status mgk_pass_forward_from(mgk_pass *pass, int first, void *input)
 {
-    return run_layers(pass, first, first == 0 ? pass->embedded : input, NULL);
+    const bool whole = first == 0 || mgk_model_reads_below(pass->model);
+    return run_layers(pass, whole ? 0 : first, whole ? pass->embedded : input, NULL);
 }
 
 void mgk_pass_remove_heads(mgk_pass *pass, const bool *removed)

@@ -15,7 +15,6 @@ mgk_status mgk_model_create_empty(const mgk_config *config, mgk_device *device, 
     model->device = device;
     model->step = -1;
     CHECK(mgk_parameters_build(config, &model->parameters));
-    model->kind = mgk_attention_find(config->attention);
     if (device)
         CHECK(device->op->allocate(device, model->parameters.total * device->real_size,
                                    &model->weights));
@@ -77,6 +76,23 @@ mgk_status mgk_model_put(const mgk_model *model, size_t count, const double *hos
     return status;
 }
 
+mgk_status mgk_model_redraw(const mgk_model *model, uint64_t seed, uint64_t draw)
+{
+    const mgk_parameters *parameters = &model->parameters;
+    double *host;
+    TRY(mgk_alloc(parameters->total, sizeof(*host), &host));
+    mgk_parameters_draw(parameters, seed, draw, host);
+    mgk_status status = STATUS_OK;
+    for (size_t i = 0; status == STATUS_OK && i < parameters->count; i++) {
+        const mgk_parameter *p = &parameters->list[i];
+        if (p->drawn)
+            status = mgk_model_put(model, p->count, host + p->offset,
+                                   mgk_at(model->device, model->weights, p->offset));
+    }
+    mgk_free(host);
+    return status;
+}
+
 mgk_status mgk_model_upload(const mgk_model *model, const double *host, void *array)
 {
     return mgk_model_put(model, model->parameters.total, host, array);
@@ -120,11 +136,32 @@ static mgk_prior_view prior_view(const mgk_model *model, mgk_offset prior)
     return view;
 }
 
-mgk_attention_layer mgk_model_attention(const mgk_model *model, int layer)
+const mgk_attention_kind *mgk_model_kind(const mgk_model *model, int layer)
+{
+    return model->parameters.layers[layer].kind;
+}
+
+bool mgk_model_reads_below(const mgk_model *model)
+{
+    bool reads = false;
+    for (int l = 0; l < model->config.layers; l++)
+        reads |= mgk_model_kind(model, l)->reads_below;
+    return reads;
+}
+
+mgk_key_design mgk_model_keys(const mgk_model *model)
+{
+    return mgk_model_kind(model, 0)->keys;
+}
+
+mgk_attention_layer mgk_model_attention(const mgk_model *model, int layer, int tokens)
 {
     const mgk_config *config = &model->config;
-    mgk_offset prior = model->parameters.layers[layer].prior;
-    mgk_attention_layer attention = {.normalizer_epsilon = config->normalizer_epsilon,
+    const mgk_layer_offsets *offsets = &model->parameters.layers[layer];
+    mgk_offset prior = offsets->prior;
+    mgk_attention_layer attention = {.kind = offsets->kind,
+                                     .size = mgk_attention_size_of(config, layer, tokens),
+                                     .normalizer_epsilon = config->normalizer_epsilon,
                                      .fixed_normalizer =
                                          config->row_normalized ? 0 : sqrt(config->length),
                                      .mix_keys = config->mix_keys,
@@ -135,6 +172,8 @@ mgk_attention_layer mgk_model_attention(const mgk_model *model, int layer)
         attention.terms.window = config->window;
     for (int r = 0; r < config->mixtures; r++)
         attention.variance[r] = config->variance[r];
+    for (int i = 0; i < offsets->own_count; i++)
+        attention.parameters[i] = mgk_at(model->device, model->weights, offsets->own[i]);
     if (prior != MGK_ABSENT)
         attention.prior = prior_view(model, prior);
     return attention;
@@ -143,7 +182,7 @@ mgk_attention_layer mgk_model_attention(const mgk_model *model, int layer)
 size_t mgk_key_row(const mgk_model *model, int head, int r)
 {
     const mgk_config *config = &model->config;
-    size_t component = model->kind->keys == MGK_KEYS_PROJECTED ? (size_t)r : 0;
+    size_t component = mgk_model_keys(model) == MGK_KEYS_PROJECTED ? (size_t)r : 0;
     size_t key_head = (size_t)(head / (config->heads / config->key_heads));
     return (component * (size_t)config->key_heads + key_head) * (size_t)config->head_dim;
 }
@@ -201,7 +240,7 @@ mgk_status mgk_model_projections(const mgk_model *model, mgk_projection which, i
 {
     const mgk_config *config = &model->config;
     const size_t dim = (size_t)config->dim, size = (size_t)config->head_dim * dim;
-    const bool several = which == MGK_PROJECTION_KEY && model->kind->keys == MGK_KEYS_PROJECTED;
+    const bool several = which == MGK_PROJECTION_KEY && mgk_model_keys(model) == MGK_KEYS_PROJECTED;
     const int components = several ? config->mixtures : 1;
     if (which == MGK_PROJECTION_OUTPUT)
         return read_output(model, layer, out);

@@ -9,7 +9,6 @@
 
 typedef struct mgk_model {
     mgk_config config;
-    const mgk_attention_kind *kind;
     mgk_parameters parameters;
     mgk_device *device; /* borrowed; NULL: no weights */
     void *weights;      /* [parameters.total], on the device */
@@ -54,13 +53,29 @@ mgk_status mgk_model_download(const mgk_model *model, const void *array, double 
 mgk_status mgk_model_read(const mgk_model *model, mgk_offset offset, size_t count, double *out);
 
 /*
- * The parameters of a layer's attention, without queries, keys and values; priors point into the
- * weights. A bias by distance belongs to a pass, whose observers see it.
+ * The parameters of a layer's attention to `tokens` tokens, without queries, keys and values;
+ * pointers lead into the weights. Memory and a bias by distance belong to a pass, whose observers
+ * see them.
  */
-mgk_attention_layer mgk_model_attention(const mgk_model *model, int layer);
+mgk_attention_layer mgk_model_attention(const mgk_model *model, int layer, int tokens);
 
 /* The first row of component r of a head in the key projection [M G D or G D, C]. */
 size_t mgk_key_row(const mgk_model *model, int head, int r);
+
+/* How the keys of all layers are made. */
+mgk_key_design mgk_model_keys(const mgk_model *model);
+
+/* The kind of a layer's attention. */
+const mgk_attention_kind *mgk_model_kind(const mgk_model *model, int layer);
+
+/* Whether a layer's attention needs what that of the layer below computed. */
+bool mgk_model_reads_below(const mgk_model *model);
+
+/*
+ * Draws the numbers anew that the model has and does not train, such as random features, on its
+ * device: draw `draw` of the seed, see mgk_parameters_draw. STATUS_MEMORY, or the device fails.
+ */
+mgk_status mgk_model_redraw(const mgk_model *model, uint64_t seed, uint64_t draw);
 
 /*
  * Reads W [C, D] of a layer, head and component r, with k = x W + b, to out. Shifted designs have

@@ -89,21 +89,27 @@ static mgk_offset append_prior(builder *b, const mgk_config *config)
                   (size_t)config->length);
 }
 
-/* Queries, keys and values: all weights, then all biases. */
+/* Queries, keys, values and extra numbers: all weights, then all biases. */
 static mgk_linear_map append_projections(builder *b, const mgk_config *config,
-                                         const mgk_attention_kind *kind)
+                                         mgk_layer_offsets *layer)
 {
+    const mgk_attention_kind *kind = layer->kind;
     size_t dim = (size_t)config->dim, head_dim = (size_t)config->head_dim;
     size_t width = (size_t)config->heads * head_dim, shared = (size_t)config->key_heads * head_dim;
     size_t keys = kind->keys == MGK_KEYS_PROJECTED ? (size_t)config->mixtures * shared : shared;
     mgk_linear_map query = absent;
+    layer->rows = width + keys + shared + layer->extra;
     query.weight = append_weight(b, "attention.query.weight", width, dim);
     append_weight(b, "attention.key.weight", keys, dim);
     append_weight(b, "attention.value.weight", shared, dim);
+    if (layer->extra > 0)
+        append_weight(b, "attention.extra.weight", layer->extra, dim);
     if (config->attention_bias) {
         query.bias = append_bias(b, "attention.query.bias", width);
         append_bias(b, "attention.key.bias", keys);
         append_bias(b, "attention.value.bias", shared);
+        if (layer->extra > 0)
+            append_bias(b, "attention.extra.bias", layer->extra);
     }
     return query;
 }
@@ -175,12 +181,37 @@ static mgk_norm append_branch_norm(builder *b, const mgk_config *config, int whi
     return config->branch_norm ? append_norm(b, config, name, (size_t)config->dim) : absent;
 }
 
-static mgk_layer_offsets append_layer(builder *b, const mgk_config *config,
-                                      const mgk_attention_kind *kind, bool first)
+/* The parameters that the kind of the layer has of its own. */
+static void append_own(builder *b, const mgk_attention_size *size, mgk_layer_offsets *layer)
 {
+    mgk_kind_parameter own[MGK_KIND_PARAMETERS] = {{0}};
+    if (!layer->kind->parameters)
+        return;
+    layer->own_count = layer->kind->parameters(size, own);
+    for (int i = 0; i < layer->own_count; i++) {
+        const mgk_kind_parameter *p = &own[i];
+        char name[MGK_PARAMETER_NAME];
+        snprintf(name, sizeof(name), "attention.%s", p->name);
+        layer->own[i] =
+            append(b, name, p->initial, p->value, p->axes, p->shape[0], p->shape[1], p->shape[2]);
+        layer->drawn[i] = p->drawn;
+        if (b->status == STATUS_OK && p->drawn) {
+            b->out->list[b->out->count - 1].drawn = true;
+            b->out->list[b->out->count - 1].decay = false;
+        }
+    }
+}
+
+static mgk_layer_offsets append_layer(builder *b, const mgk_config *config, int index)
+{
+    const bool first = index == 0;
+    const mgk_attention_kind *kind = mgk_config_kind(config, index);
+    const mgk_attention_size size = mgk_attention_size_of(config, index, config->length);
     size_t dim = (size_t)config->dim;
     size_t width = (size_t)config->heads * (size_t)config->head_dim;
-    mgk_layer_offsets layer = {.key_shift = MGK_ABSENT,
+    mgk_layer_offsets layer = {.kind = kind,
+                               .extra = kind->extra ? (size_t)kind->extra(&size) : 0,
+                               .key_shift = MGK_ABSENT,
                                .prior = MGK_ABSENT,
                                .query_norm = absent,
                                .key_norm = absent,
@@ -188,7 +219,8 @@ static mgk_layer_offsets append_layer(builder *b, const mgk_config *config,
                                .cross_key = absent,
                                .cross_output = absent,
                                .cross_norm = absent};
-    layer.query = append_projections(b, config, kind);
+    layer.query = append_projections(b, config, &layer);
+    append_own(b, &size, &layer);
     if (kind->keys == MGK_KEYS_SHIFTED)
         layer.key_shift =
             append(b, "attention.key_shift", MGK_INITIAL_NORMAL, 1, 3, (size_t)config->mixtures,
@@ -218,8 +250,9 @@ static bool has_score_terms(const mgk_config *config)
            mgk_config_has_distances(config) || config->relative > 0;
 }
 
-static mgk_status check_kind(const mgk_config *config, const mgk_attention_kind *kind)
+static mgk_status check_kind(const mgk_config *config, int layer)
 {
+    const mgk_attention_kind *kind = mgk_config_kind(config, layer);
     if (!kind)
         return mgk_fail(STATUS_UNSUPPORTED, "attention \"%s\" is not a known kind",
                         config->attention);
@@ -246,7 +279,41 @@ static mgk_status check_kind(const mgk_config *config, const mgk_attention_kind 
                             "attention \"%s\" of several keys has neither shared nor rotated keys",
                             kind->name);
     }
+    const mgk_attention_size size = mgk_attention_size_of(config, layer, config->length);
+    return kind->check ? kind->check(&size) : STATUS_OK;
+}
+
+static mgk_status check_kinds(const mgk_config *config)
+{
+    const mgk_attention_kind *first = mgk_config_kind(config, 0);
+    for (int layer = 0; layer < config->layers; layer++) {
+        TRY(check_kind(config, layer));
+        const mgk_attention_kind *kind = mgk_config_kind(config, layer);
+        if (kind != first && config->layer_groups != config->layers)
+            return mgk_fail(STATUS_USAGE,
+                            "layers that share parameters have one kind of attention");
+        if (kind->keys != first->keys || (config->mixtures > 1 && kind->mixture != first->mixture))
+            return mgk_fail(STATUS_USAGE,
+                            "attention \"%s\" and \"%s\" in one model: expected kinds whose keys "
+                            "are made alike",
+                            first->name, kind->name);
+    }
     return STATUS_OK;
+}
+
+mgk_attention_size mgk_attention_size_of(const mgk_config *config, int layer, int tokens)
+{
+    return (mgk_attention_size){.heads = config->heads,
+                                .tokens = tokens,
+                                .dim = config->head_dim,
+                                .mixtures = config->mixtures,
+                                .width = config->dim,
+                                .length = config->length,
+                                .layer = layer,
+                                .layers = config->layers,
+                                .causal = config->causal,
+                                .seed = config->pattern_seed,
+                                .settings = &config->settings};
 }
 
 /* Of three rows of M numbers, and of three rows of C. */
@@ -326,14 +393,13 @@ static void append_classifier(builder *b, const mgk_config *config)
 }
 
 /* The first layer of each group has new parameters, named by the group. */
-static void append_layers(builder *b, const mgk_config *config, const mgk_attention_kind *kind)
+static void append_layers(builder *b, const mgk_config *config)
 {
     int last = -1;
     for (int l = 0; l < config->layers; l++) {
         const int group = (int)((int64_t)l * config->layer_groups / config->layers);
         snprintf(b->prefix, sizeof(b->prefix), "layers.%d.", group);
-        b->out->layers[l] =
-            group == last ? b->out->layers[l - 1] : append_layer(b, config, kind, l == 0);
+        b->out->layers[l] = group == last ? b->out->layers[l - 1] : append_layer(b, config, l);
         last = group;
     }
     b->prefix[0] = '\0';
@@ -341,7 +407,6 @@ static void append_layers(builder *b, const mgk_config *config, const mgk_attent
 
 mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
 {
-    const mgk_attention_kind *kind = mgk_attention_find(config->attention);
     size_t layers = (size_t)config->layers;
     mgk_status status;
     *out = (mgk_parameters){.token = MGK_ABSENT,
@@ -357,7 +422,7 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
                             .classifier = absent,
                             .head = absent,
                             .clusters = absent};
-    CHECK(check_kind(config, kind));
+    CHECK(check_kinds(config));
     CHECK(mgk_alloc(layers, sizeof(*out->layers), &out->layers));
 
     builder b = {.out = out};
@@ -369,7 +434,7 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
     if (config->buckets > 0)
         out->distance = append(&b, "distance.bias", MGK_INITIAL_NORMAL, 1, 2,
                                (size_t)config->buckets, (size_t)config->heads);
-    append_layers(&b, config, kind);
+    append_layers(&b, config);
     if (mgk_config_has_final_norm(config))
         out->norm = append_norm(&b, config, "norm", (size_t)config->dim);
     if (config->family == MGK_FAMILY_LM)
@@ -393,26 +458,80 @@ void mgk_parameters_free(mgk_parameters *parameters)
 /* The factor of the initial weights for x − y. */
 enum { PAIR_GAIN = 32 };
 
-static double initial_value(const mgk_parameter *p, size_t k, double normal)
+/* Streams of numbers that are drawn again and again; all others are below. */
+static const uint64_t drawn_streams = (uint64_t)1 << 62;
+
+static void draw_normal(const mgk_parameter *p, uint64_t seed, uint64_t stream, double *out)
 {
-    switch (p->initial) {
-    case MGK_INITIAL_NORMAL:
-        return p->value * normal;
-    case MGK_INITIAL_PAIR: {
-        size_t features = p->shape[1], column = k % features;
-        return p->value * normal * (column >= features / 4 * 3 ? PAIR_GAIN : 1);
+    const size_t features = p->shape[1];
+    for (size_t k = 0; k < p->count; k++) {
+        const bool difference = p->initial == MGK_INITIAL_PAIR && k % features >= features / 4 * 3;
+        out[k] = p->value * mgk_random_normal(seed, stream, k) * (difference ? PAIR_GAIN : 1);
     }
-    case MGK_INITIAL_CONSTANT:
-        break;
+}
+
+/*
+ * Rows [count, dim], count <= dim: makes normal ones orthogonal by Gram and Schmidt, twice for
+ * rounding, and gives each the length that it had, which is that of a normal vector.
+ */
+static void make_orthogonal(size_t count, size_t dim, double *rows)
+{
+    for (size_t i = 0; i < count; i++) {
+        double *row = rows + i * dim, length = 0, left = 0;
+        for (size_t d = 0; d < dim; d++)
+            length += row[d] * row[d];
+        for (size_t pass = 0; pass < 2 * i; pass++) {
+            const double *other = rows + pass % i * dim;
+            double dot = 0, square = 0;
+            for (size_t d = 0; d < dim; d++) {
+                dot += row[d] * other[d];
+                square += other[d] * other[d];
+            }
+            for (size_t d = 0; d < dim; d++)
+                row[d] -= dot / square * other[d];
+        }
+        for (size_t d = 0; d < dim; d++)
+            left += row[d] * row[d];
+        for (size_t d = 0; d < dim; d++)
+            row[d] *= sqrt(length / left);
     }
-    return p->value;
+}
+
+/* The last axis is the dimension of a row; those before count rows, and heads. */
+static void draw_orthogonal(const mgk_parameter *p, uint64_t seed, uint64_t stream, double *out)
+{
+    const size_t dim = p->shape[p->axes - 1], rows = p->shape[p->axes - 2];
+    draw_normal(p, seed, stream, out);
+    for (double *head = out; head < out + p->count; head += rows * dim)
+        for (size_t first = 0; first < rows; first += dim)
+            make_orthogonal(rows - first < dim ? rows - first : dim, dim, head + first * dim);
+}
+
+static void fill(const mgk_parameter *p, uint64_t seed, uint64_t stream, double *out)
+{
+    if (p->initial == MGK_INITIAL_ORTHOGONAL)
+        draw_orthogonal(p, seed, stream, out);
+    else if (p->initial != MGK_INITIAL_CONSTANT)
+        draw_normal(p, seed, stream, out);
+    else
+        for (size_t k = 0; k < p->count; k++)
+            out[k] = p->value;
+}
+
+void mgk_parameters_draw(const mgk_parameters *parameters, uint64_t seed, uint64_t draw,
+                         double *weights)
+{
+    for (size_t i = 0; i < parameters->count; i++) {
+        const mgk_parameter *p = &parameters->list[i];
+        if (p->drawn)
+            fill(p, seed, drawn_streams + (draw << 24) + i, weights + p->offset);
+    }
 }
 
 void mgk_parameters_initialize(const mgk_parameters *parameters, uint64_t seed, double *weights)
 {
-    for (size_t i = 0; i < parameters->count; i++) {
-        const mgk_parameter *p = &parameters->list[i];
-        for (size_t k = 0; k < p->count; k++)
-            weights[p->offset + k] = initial_value(p, k, mgk_random_normal(seed, i, k));
-    }
+    for (size_t i = 0; i < parameters->count; i++)
+        if (!parameters->list[i].drawn)
+            fill(&parameters->list[i], seed, i, weights + parameters->list[i].offset);
+    mgk_parameters_draw(parameters, seed, 0, weights);
 }

@@ -25,9 +25,16 @@ typedef struct mgk_linear_map {
 typedef mgk_linear_map mgk_norm;
 
 typedef struct mgk_layer_offsets {
-    mgk_linear_map query; /* [H·D, C], followed by key [M·G·D or G·D, C] and value [G·D, C] */
-    mgk_offset key_shift; /* [M, H, D], shifted designs only */
-    mgk_offset prior;     /* [M], [H, M] or [H, M, N]; mixtures except hard-E */
+    const mgk_attention_kind *kind;
+    mgk_linear_map query; /* [H·D, C], followed by key [M·G·D or G·D, C], value [G·D, C] and the
+                             kind's extra numbers [E, C] */
+    size_t extra;         /* E */
+    size_t rows;          /* of all four */
+    mgk_offset own[MGK_KIND_PARAMETERS]; /* of the kind, in its order, */
+    bool drawn[MGK_KIND_PARAMETERS];     /* and which of them are not trained */
+    int own_count;
+    mgk_offset key_shift;          /* [M, H, D], shifted designs only */
+    mgk_offset prior;              /* [M], [H, M] or [H, M, N]; mixtures except hard-E */
     mgk_norm query_norm, key_norm; /* [D], or [H·D] and [G·D] */
     mgk_linear_map output;         /* [C, H·D] */
     mgk_linear_map cross_query;    /* attention to a memory of K numbers: [H·D, C]; */
@@ -39,14 +46,7 @@ typedef struct mgk_layer_offsets {
     mgk_linear_map in, out; /* feed-forward: [F, C], or [2 F, C] with the gate first; [C, F] */
 } mgk_layer_offsets;
 
-enum { MGK_PARAMETER_NAME = 64, MGK_PARAMETER_AXES = 3 };
-
-/*
- * The initial values of a parameter. A map of pair features [x, y, x·y, x − y] has larger initial
- * weights for x − y: the difference of two means over N tokens is small compared with the means,
- * and would otherwise not affect any ReLU.
- */
-typedef enum mgk_initial { MGK_INITIAL_NORMAL, MGK_INITIAL_PAIR, MGK_INITIAL_CONSTANT } mgk_initial;
+enum { MGK_PARAMETER_NAME = 64 };
 
 typedef struct mgk_parameter {
     char name[MGK_PARAMETER_NAME]; /* "layers.0.attention.key.weight" */
@@ -57,6 +57,7 @@ typedef struct mgk_parameter {
     mgk_initial initial;
     double value; /* the constant, or the standard deviation */
     bool decay;   /* whether weight decay applies: matrices, not norms, biases, priors */
+    bool drawn;   /* random numbers that are not trained */
 } mgk_parameter;
 
 typedef struct mgk_parameters {
@@ -93,5 +94,15 @@ void mgk_parameters_free(mgk_parameters *parameters); /* a zeroed one is accepte
  * positions in the list.
  */
 void mgk_parameters_initialize(const mgk_parameters *parameters, uint64_t seed, double *weights);
+
+/*
+ * Writes new numbers to the parameters of weights [total] that are drawn and not trained: a pure
+ * function of the seed, of `draw` and of their positions. Draw 0 is that of initial values.
+ */
+void mgk_parameters_draw(const mgk_parameters *parameters, uint64_t seed, uint64_t draw,
+                         double *weights);
+
+/* The sizes of a layer's attention to `tokens` tokens. */
+mgk_attention_size mgk_attention_size_of(const mgk_config *config, int layer, int tokens);
 
 #endif

@@ -43,7 +43,7 @@ static void plan_layer(mgk_pass *pass, mgk_layer_activations *layer, plan *p)
     add(p, &layer->qkv, rows, pass->qkv_width, real);
     add(p, &layer->keys, rows, shifted, real);
     add(p, &layer->turned, rows, pass->turning ? 3 * pass->width : 0, real);
-    add(p, &layer->statistic, rows, (size_t)config->heads, real);
+    add(p, &layer->kept, pass->kept_reals, 1, real);
     add(p, &layer->attended, rows, pass->width, real);
     add(p, &layer->sum1, rows, dim, real);
     add(p, &layer->norm2, rows, dim, real);
@@ -103,6 +103,9 @@ static void plan_gradients(mgk_pass *pass, plan *p, size_t pooled)
     add(p, &pass->dstream, rows, dim, real);
     add(p, &pass->dbranch, rows, dim, real);
     add(p, &pass->dother, rows, dim, real);
+    for (int i = 0; i < 2; i++)
+        add(p, &pass->dkept[i],
+            pass->training && mgk_model_reads_below(pass->model) ? pass->kept_reals : 0, 1, real);
     add(p, &pass->dqkv, rows, pass->qkv_width, real);
     add(p, &pass->dkeys, rows, shifted, real);
     add(p, &pass->dattended, rows, pass->width, real);
@@ -137,6 +140,7 @@ static void plan_rest(mgk_pass *pass, plan *p)
     pass->logit_capacity = logit_capacity(pass);
     add(p, &pass->logits, pass->logit_capacity, (size_t)(lm ? config->vocabulary : config->classes),
         real);
+    add(p, &pass->scratch, pass->scratch_reals, 1, real);
     plan_gradients(pass, p, pooled);
     add(p, &pass->ids, rows, 1, sizeof(int32_t));
     add(p, &pass->input, sequences, mgk_pass_input_size(config), real);
@@ -207,13 +211,45 @@ static const char *special_part(const mgk_config *config, int tokens)
     return NULL;
 }
 
+static mgk_status check_kinds(const mgk_model *model)
+{
+    for (int l = 0; model->device && l < model->config.layers; l++) {
+        const mgk_attention_kind *kind = mgk_model_kind(model, l);
+        if (!mgk_attention_runs_on(kind, model->device))
+            return mgk_fail(STATUS_UNSUPPORTED, "%s does not run attention \"%s\"; the CPU does",
+                            model->device->name, kind->name);
+    }
+    return STATUS_OK;
+}
+
 static mgk_status check_device(const mgk_model *model, int tokens)
 {
     const char *part = special_part(&model->config, tokens);
+    TRY(check_kinds(model));
     if (!model->device || model->device->all_parts || !part)
         return STATUS_OK;
     return mgk_fail(STATUS_UNSUPPORTED, "%s does not run a model with %s; the CPU does",
                     model->device->name, part);
+}
+
+/* Adds what the kinds of the layers need to the sizes. */
+static void size_kinds(mgk_pass *pass)
+{
+    const mgk_model *model = pass->model;
+    size_t extra = 0;
+    pass->kept_reals = pass->scratch_reals = 0;
+    for (int l = 0; l < model->config.layers; l++) {
+        const mgk_layer_offsets *layer = &model->parameters.layers[l];
+        const mgk_attention_size size =
+            mgk_attention_size_of(&model->config, l, (int)pass->capacity_tokens);
+        const mgk_kind_memory memory =
+            layer->kind->methods->memory(&size, (int)pass->capacity_sequences, pass->training);
+        extra = layer->extra > extra ? layer->extra : extra;
+        pass->kept_reals = memory.kept > pass->kept_reals ? memory.kept : pass->kept_reals;
+        pass->scratch_reals =
+            memory.scratch > pass->scratch_reals ? memory.scratch : pass->scratch_reals;
+    }
+    pass->qkv_width += extra;
 }
 
 static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int tokens,
@@ -240,12 +276,13 @@ static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int
     pass->capacity_tokens = (size_t)tokens;
     pass->capacity_rows = (size_t)sequences * (size_t)tokens;
     pass->capacity_memory = (size_t)memory_tokens;
-    pass->shifted = model->kind->keys == MGK_KEYS_SHIFTED;
+    pass->shifted = mgk_model_keys(model) == MGK_KEYS_SHIFTED;
     pass->width = (size_t)config->heads * (size_t)config->head_dim;
     size_t shared = (size_t)config->key_heads * (size_t)config->head_dim;
     pass->turning = config->positions == MGK_POSITIONS_ROTARY || config->key_heads != config->heads;
     pass->keys = pass->shifted ? shared : shared * (size_t)config->mixtures;
     pass->qkv_width = pass->width + pass->keys + shared;
+    size_kinds(pass);
     return STATUS_OK;
 }
 
@@ -312,6 +349,14 @@ static bool is_foreign(const mgk_config *config)
            config->memory > 0;
 }
 
+static bool kinds_have_gradients(const mgk_model *model)
+{
+    bool have = true;
+    for (int l = 0; l < model->config.layers; l++)
+        have &= mgk_model_kind(model, l)->methods->backward != NULL;
+    return have;
+}
+
 bool mgk_model_has_gradients(const mgk_model *model)
 {
     const mgk_config *config = &model->config;
@@ -321,7 +366,7 @@ bool mgk_model_has_gradients(const mgk_model *model)
            config->feed_forward_bias && config->key_heads == config->heads &&
            config->positions != MGK_POSITIONS_ROTARY && !config->positions_backward &&
            config->pooling == MGK_POOLING_TOKENS && config->row_normalized && !config->mix_keys &&
-           (config->family == MGK_FAMILY_LM || config->classes > 0);
+           kinds_have_gradients(model) && (config->family == MGK_FAMILY_LM || config->classes > 0);
 }
 
 mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, int memory_tokens,

@@ -35,7 +35,6 @@ typedef struct mgk_observed {
 
     /* For the pass: the output that it needs, and the samples that have it already. */
     mgk_device *device;
-    const mgk_attention_kind *kind;
     void *output; /* [B, N, H, D], on the device; NULL: no output needed */
     size_t output_stride;
     int attended; /* samples 0 … attended − 1 have their output */

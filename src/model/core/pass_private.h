@@ -22,10 +22,11 @@ typedef struct mgk_layer_activations {
     void *norm1;      /* [T, C] */
     void *mean1;      /* [T] */
     void *deviation1; /* [T] */
-    void *qkv;        /* [T, qkv_width]: queries, keys (M of them if projected), values */
+    void *qkv;        /* [T, rows of the layer]: queries, keys (M of them if projected), values,
+                         extra numbers */
     void *keys;       /* [T, M, H, D] shifted keys; NULL if projected */
     void *turned;     /* [T, 3, H, D]: rotated queries and keys, and values; NULL: those of qkv */
-    void *statistic;  /* [B, H, N] */
+    void *kept;       /* see mgk_kind_memory */
     void *attended;   /* [T, H, D] */
     void *sum1;       /* [T, C] */
     void *norm2;      /* [T, C] */
@@ -54,7 +55,7 @@ struct mgk_pass {
     size_t capacity_memory;                                    /* tokens of a memory at most */
     size_t width;                                              /* H·D */
     size_t keys;      /* rows of keys in qkv: M·G·D, or G·D if shifted */
-    size_t qkv_width; /* width + keys + G·D */
+    size_t qkv_width; /* width + keys + G·D, and the most extra numbers of a layer */
     bool shifted;
     bool turning; /* rotary positions, or heads share keys */
 
@@ -78,6 +79,9 @@ struct mgk_pass {
     void *logits;                     /* [·, V] or [B, classes]; NULL for an adaptive softmax */
     size_t logit_capacity;            /* rows of `logits` */
     void *dstream, *dbranch, *dother; /* [T, C] gradients; training */
+    void *scratch;                    /* of the kinds of all layers */
+    void *dkept[2];                   /* gradients of the memory of two layers */
+    size_t kept_reals, scratch_reals; /* of the layer that needs most */
     void *dqkv, *dkeys, *dattended, *dhidden; /* [T, qkv_width], [T, M, H, D], [T, H·D], [T, F] */
     void *dpooled;                            /* [B, 4C] */
     int32_t *ids, *lengths, *targets;         /* [T], [B], [T] or [B] */
@@ -86,6 +90,9 @@ struct mgk_pass {
     void *convolved; /* [B, 2 N + 2, C] of sounds, the first row of each is zeros; else NULL */
     mgk_draw *draw;  /* of dropout */
     mgk_cross cross;
+
+    mgk_pattern *patterns; /* [L], of the loaded batch's tokens; empty: the kind has none */
+    int pattern_tokens;    /* N of the patterns; 0: there are none yet */
 
     const bool *removed; /* [L, H], heads without output; NULL: none */
     bool frozen;         /* a training pass leaves dropout and soft-E priors out */
@@ -149,7 +156,10 @@ mgk_status mgk_pass_cross(mgk_pass *pass, int index, bool ends, const mgk_observ
                           const void *x, const void **out);
 
 /* The attention view of a layer. */
-mgk_attention_view mgk_pass_view(const mgk_pass *pass, const mgk_layer_activations *layer);
+mgk_attention_view mgk_pass_view(const mgk_pass *pass, int index);
+
+/* What a layer's attention has besides; its memory is that of the pass. */
+mgk_attention_layer mgk_pass_attention(const mgk_pass *pass, int index);
 
 /* y [rows, out] = x [rows, in] Wᵀ + b. */
 mgk_status mgk_pass_linear(const mgk_pass *pass, mgk_linear_map map, size_t rows, size_t in,

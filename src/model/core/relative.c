@@ -64,7 +64,7 @@ mgk_status mgk_pass_relative(const mgk_pass *pass, int index)
         for (size_t side = 0; side < 2; side++) {
             const size_t own = side * width + head * dim, other = (1 - side) * width + head * dim;
             TRY(device->op->multiply(device, false, true, mgk_pass_rows(pass), rows, dim, scale,
-                                     mgk_at(device, qkv, own), pass->qkv_width,
+                                     mgk_at(device, qkv, own), model->parameters.layers[index].rows,
                                      mgk_at(device, pass->relative, other), 2 * width, 0,
                                      mgk_at(device, pass->relative_sides[side], head * rows),
                                      heads * rows));

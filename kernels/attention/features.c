@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The features primitive: scores are products of features of queries and keys, so that the output
+ * costs O(N). A kind gives the features by its function `features`.
+ */
+#include "kernels/attention/primitives.h"
+
+/* The two variants of mgk_linear exist to read trained models. */
+static mgk_status check_trainable(const mgk_attention_layer *layer)
+{
+    if (layer->fixed_normalizer > 0 || layer->mix_keys)
+        return mgk_fail(STATUS_UNSUPPORTED, "linear attention that does not normalise its rows or "
+                                            "mixes its keys cannot be trained");
+    return STATUS_OK;
+}
+
+static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool training)
+{
+    (void)size;
+    (void)samples;
+    (void)training;
+    return (mgk_kind_memory){0};
+}
+
+static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
+                          const mgk_attention_layer *layer, void *output, size_t output_stride)
+{
+    const mgk_linear linear = layer->kind->features(view, layer);
+    return device->op->linear_attention(device, view, &linear, output, output_stride);
+}
+
+static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
+                           const mgk_attention_layer *layer, const void *output,
+                           const void *doutput, size_t output_stride,
+                           const mgk_layer_gradient *gradient)
+{
+    const mgk_linear linear = layer->kind->features(view, layer);
+    TRY(check_trainable(layer));
+    return device->op->linear_attention_backward(device, view, &linear, output, doutput,
+                                                 output_stride, &gradient->view);
+}
+
+static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
+                         const mgk_attention_layer *layer, mgk_matrix_content content, int sample,
+                         const int32_t *heads, int count, void *out)
+{
+    const mgk_linear linear = layer->kind->features(view, layer);
+    return device->op->linear_matrix(device, view, &linear, content, sample, heads, count, out);
+}
+
+static mgk_status factors(mgk_device *device, const mgk_attention_view *view,
+                          const mgk_attention_layer *layer, int sample, const int32_t *heads,
+                          int count, void *left, void *right)
+{
+    const mgk_linear linear = layer->kind->features(view, layer);
+    return device->op->linear_factors(device, view, &linear, sample, heads, count, left, right);
+}
+
+static mgk_status update_prior(mgk_device *device, const mgk_attention_view *view,
+                               const mgk_attention_layer *layer, void *prior)
+{
+    const mgk_linear linear = layer->kind->features(view, layer);
+    TRY(check_trainable(layer));
+    return device->op->linear_responsibilities(device, view, &linear, prior);
+}
+
+#define FEATURES                                                                          \
+    .primitives = "features", .memory = memory, .forward = forward, .backward = backward, \
+    .matrix = matrix, .factors = factors
+
+const mgk_attention_methods mgk_feature_methods = {FEATURES};
+const mgk_attention_methods mgk_feature_mixture_methods = {FEATURES, .update_prior = update_prior};
