@@ -236,11 +236,14 @@ void mgk_config_defaults(mgk_family family, mgk_config *config);
  */
 mgk_status mgk_config_resolve(mgk_config *config);
 
-/* The name of the kind of layer `layer`, as long as it is at most: others are not resolved. */
+/* The name of the kind of layer `layer`. */
 void mgk_config_kind_name(const mgk_config *config, int layer, char out[MGK_KIND_NAME]);
 
 /* The kind of layer `layer`; NULL: it is not known. */
 const mgk_attention_kind *mgk_config_kind(const mgk_config *config, int layer);
+
+/* The first kind of a list, as `attention` of a store is; NULL: it is not known. */
+const mgk_attention_kind *mgk_kinds_first(const char *kinds);
 
 /* Whether the rows of attention of layer `layer`, of a known kind, sum to 1. */
 bool mgk_config_is_normalized(const mgk_config *config, int layer);

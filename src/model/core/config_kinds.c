@@ -37,18 +37,31 @@ mgk_status mgk_config_check_kinds(const char *kinds)
                             MGK_KINDS_SIZE - 1, MGK_KIND_NAME - 1);
 }
 
+/* Copies the first name of a list. */
+static void copy_name(const char *kinds, char out[MGK_KIND_NAME])
+{
+    snprintf(out, MGK_KIND_NAME, "%.*s", (int)strcspn(kinds, ","), kinds);
+}
+
 void mgk_config_kind_name(const mgk_config *config, int layer, char out[MGK_KIND_NAME])
 {
     const char *name = config->attention, *next;
     for (; layer > 0 && (next = next_name(name)); layer--)
         name = next;
-    snprintf(out, MGK_KIND_NAME, "%.*s", (int)strcspn(name, ","), name);
+    copy_name(name, out);
 }
 
 const mgk_attention_kind *mgk_config_kind(const mgk_config *config, int layer)
 {
     char name[MGK_KIND_NAME];
     mgk_config_kind_name(config, layer, name);
+    return mgk_attention_find(name);
+}
+
+const mgk_attention_kind *mgk_kinds_first(const char *kinds)
+{
+    char name[MGK_KIND_NAME];
+    copy_name(kinds, name);
     return mgk_attention_find(name);
 }
 
