@@ -8,7 +8,6 @@
 #include "api/api.h"
 #include "base/names.h"
 #include "kernels/attention.h"
-#include "kernels/attention/devices.h"
 #include "model/core/config_fields.h"
 #include "run/arguments.h"
 
@@ -119,7 +118,7 @@ mgk_result mgk_describe_kind(size_t index, mgk_kind_description *out)
     *out = (mgk_kind_description){.name = kind->name,
                                   .formula = kind->score,
                                   .primitives = kind->methods->primitives,
-                                  .devices = mgk_attention_on_cuda(kind) ? "cpu cuda" : "cpu",
+                                  .devices = kind->on_cuda ? "cpu cuda" : "cpu",
                                   .rank_bound = kind->rank_bound,
                                   .matrix = !kind->no_matrix,
                                   .reason = kind->no_matrix ? kind->no_matrix : ""};

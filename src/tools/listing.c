@@ -102,54 +102,52 @@ static void print_kind_json(size_t index, const mgk_kind_description *kind)
     putchar('}');
 }
 
-/* The texts of a kind's line; the last is not padded. */
-enum { NAME, PRIMITIVES, DEVICES, MATRIX, RANK, PARAMETERS, FORMULA, COLUMNS };
+/* The columns of a kind's line, in front of its formula. */
+enum { NAME, PRIMITIVES, DEVICES, MATRIX, RANK, COLUMNS };
 
-static const char *const titles[COLUMNS] = {"kind",       "primitives", "devices", "matrix",
-                                            "rank up to", "settings",   "formula"};
-
-static void take_texts(size_t index, const mgk_kind_description *kind, char settings[SETTINGS],
-                       const char *texts[COLUMNS])
+static void take_texts(const mgk_kind_description *kind, const char *texts[COLUMNS])
 {
-    write_settings(index, false, settings, SETTINGS);
     texts[NAME] = kind->name;
     texts[PRIMITIVES] = kind->primitives;
     texts[DEVICES] = kind->devices;
     texts[MATRIX] = kind->matrix ? "yes" : "no";
     texts[RANK] = kind->matrix ? kind->rank_bound : "-";
-    texts[PARAMETERS] = *settings ? settings : "-";
-    texts[FORMULA] = kind->formula;
+}
+
+static void widen(const char *const texts[COLUMNS], size_t widths[COLUMNS])
+{
+    for (int c = 0; c < COLUMNS; c++)
+        if (strlen(texts[c]) > widths[c])
+            widths[c] = strlen(texts[c]);
 }
 
 static void print_texts(const char *const texts[COLUMNS], const size_t widths[COLUMNS])
 {
-    for (int c = 0; c < FORMULA; c++)
+    for (int c = 0; c < COLUMNS; c++)
         printf("%-*s  ", (int)widths[c], texts[c]);
-    fputs(texts[FORMULA], stdout);
 }
 
 static void print_kinds(void)
 {
-    size_t widths[COLUMNS];
+    static const char *const titles[COLUMNS] = {"kind", "primitives", "devices", "matrix",
+                                                "rank up to"};
+    size_t widths[COLUMNS] = {0};
     char settings[SETTINGS];
     const char *texts[COLUMNS];
     mgk_kind_description kind;
-    for (int c = 0; c < COLUMNS; c++)
-        widths[c] = strlen(titles[c]);
+    widen(titles, widths);
     for (size_t i = 0; mgk_describe_kind(i, &kind) == MGK_OK; i++) {
-        take_texts(i, &kind, settings, texts);
-        for (int c = 0; c < COLUMNS; c++)
-            widths[c] = strlen(texts[c]) > widths[c] ? strlen(texts[c]) : widths[c];
+        take_texts(&kind, texts);
+        widen(texts, widths);
     }
     print_texts(titles, widths);
-    putchar('\n');
+    puts("formula; settings; why there is no matrix");
     for (size_t i = 0; mgk_describe_kind(i, &kind) == MGK_OK; i++) {
-        take_texts(i, &kind, settings, texts);
+        take_texts(&kind, texts);
         print_texts(texts, widths);
-        if (kind.matrix)
-            putchar('\n');
-        else
-            printf("; no matrix: %s\n", kind.reason);
+        write_settings(i, false, settings, sizeof(settings));
+        printf("%s%s%s", kind.formula, *settings ? "; " : "", settings);
+        printf("%s%s\n", kind.matrix ? "" : "; no matrix: ", kind.reason);
     }
 }
 

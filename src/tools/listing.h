@@ -8,7 +8,7 @@
 /* The measures of mgk-diversity. */
 void mgk_list_measures(bool json);
 
-/* The kinds of attention, below a line of titles, in columns but for the last, the formula. */
+/* The kinds of attention, below a line of titles: columns, and then the formula and settings. */
 void mgk_list_kinds(bool json);
 
 #endif
