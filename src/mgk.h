@@ -181,10 +181,12 @@ typedef struct mgk_input {
 /* The architecture of a model, with the fields of its file's header. 0 or NULL: the task's
  * default. */
 typedef struct mgk_architecture {
-    const char *attention; /* KIND: softmax, mgk, smgk, linear, mlk, smlk; default mgk */
+    /* The kind of attention of all layers, default "mgk"; or one for each, "band,band,softmax".
+     * mgk_describe_kind lists the kinds. */
+    const char *attention;
     int layers, heads, dim, head_dim, hidden; /* L, H, C, D, F */
     int length;                               /* N, positions */
-    int mixtures;                             /* M; default 2 for mixtures, 1 otherwise */
+    int mixtures;                             /* M; default 2 if all kinds are mixtures, else 1 */
     const char *prior;                        /* "learned" (default), "em", "hard" */
     const char *prior_shape; /* "layer" [M], "head" [H, M], "position" [H, M, N]; default: position
                                 for language models, else layer */
@@ -195,6 +197,30 @@ typedef struct mgk_architecture {
     double dropout;
     void *reserved[4];
 } mgk_architecture;
+
+/*
+ * Settings of attention kinds; each means the same in all of them. 0 or NULL: the default of the
+ * kind, of several kinds that of the first layer with the setting. MGK_USAGE: no kind of the model
+ * has the setting; mgk_describe_setting lists those of a kind.
+ */
+typedef struct mgk_kind_settings {
+    /* Of features: "positive", "trigonometric", "relu", "sigmoid", "exp", "abs", "gelu", "cos",
+     * "tanh", "identity". */
+    const char *feature_map;
+    const char *feature_draw; /* of random features: "orthogonal", "iid" */
+    int window;               /* keys at a distance of at most so many, times the dilation */
+    int dilation;             /* only every so many-th key of the window */
+    int block;                /* tokens of a block, or a stride */
+    int global;     /* so many first tokens, or blocks, see all tokens and are seen by all */
+    int random;     /* random keys of a query, or blocks of a block */
+    int features;   /* random features, or the degree of others */
+    int landmarks;  /* vectors that stand for all tokens */
+    int projection; /* rows of a map from N tokens to fewer, or the rank of a product */
+    int clusters;   /* of tokens */
+    int hashes;     /* rounds of hashing, or bits of a hash */
+    int kernel;     /* tokens of a convolution, or of a pooling */
+    int reserved[13];
+} mgk_kind_settings;
 
 typedef struct mgk_train_options {
     size_t size; /* of this structure, written by mgk_train_options_init */
@@ -226,6 +252,8 @@ typedef struct mgk_train_options {
     bool double_precision;
     int64_t keep_every; /* keep the models of step 0, of every so many steps and of the last; 0:
                            only the best one */
+    mgk_kind_settings settings; /* of the architecture's kinds */
+    int64_t redraw; /* random features are drawn anew every so many steps; 0 (default): never */
 } mgk_train_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */
@@ -284,6 +312,36 @@ MGK_API mgk_result mgk_describe_file(const char *path, const mgk_job *job, bool 
  * kernel set, threads, memory, and the GPU or why there is none. *text as above. */
 MGK_API mgk_result mgk_describe_machine(bool json, char **text);
 
+/* ---- kinds of attention ------------------------------------------------------------------- */
+
+/* A kind of attention; all texts are static. */
+typedef struct mgk_kind_description {
+    const char *name;       /* "mgk" */
+    const char *formula;    /* a_ij before normalisation */
+    const char *primitives; /* what computes it: "tile", "features", ... */
+    const char *devices;    /* where it runs, with a blank between them: "cpu", "cpu cuda" */
+    const char *rank_bound; /* the largest rank of a matrix: "N", "features" */
+    bool matrix;            /* there is an N x N matrix */
+    const char *reason;     /* why there is none; "": there is one */
+    size_t settings;        /* number of its settings */
+    void *reserved[4];
+} mgk_kind_description;
+
+/* Describes kind number `index`, from 0. MGK_USAGE: there are fewer. */
+MGK_API mgk_result mgk_describe_kind(size_t index, mgk_kind_description *out);
+
+/* A setting of a kind: a number, or a word. */
+typedef struct mgk_setting_description {
+    const char *name; /* "window", a field of mgk_kind_settings; static, as `word` is */
+    int number;       /* its default; 0: the setting is a word */
+    const char *word; /* its default; NULL: the setting is a number */
+    void *reserved[3];
+} mgk_setting_description;
+
+/* Describes setting number `index` of kind number `kind`, both from 0. MGK_USAGE: there are fewer.
+ */
+MGK_API mgk_result mgk_describe_setting(size_t kind, size_t index, mgk_setting_description *out);
+
 /* ---- a model in memory -------------------------------------------------------------------- */
 
 typedef struct mgk_network mgk_network;
@@ -294,7 +352,7 @@ MGK_API mgk_result mgk_network_open(const char *path, const mgk_job *job, bool d
 MGK_API void mgk_network_close(mgk_network *network); /* NULL is accepted */
 
 typedef struct mgk_network_shape {
-    const char *attention; /* owned by the network */
+    const char *attention; /* as in mgk_architecture; owned by the network */
     int layers, heads, head_dim, dim, length, mixtures, vocabulary;
     bool causal;
     int padding;       /* the id that pads sequences at their end; -1: none */

@@ -53,7 +53,9 @@ for program in "$@"; do
     fi
     grep -qx -e --help "$work/options"
 
-    sed 's/\\-/-/g' "$top/docs/man/$program.1" > "$work/page"
+    # Without options of other programs, such as in "mgk-info --kinds".
+    sed -e 's/\\-/-/g' -e 's/\\fB--/--/g' -e "s/$program --/own --/g" -e 's/mgk-[a-z]* --[a-z-]*//g' \
+        "$top/docs/man/$program.1" > "$work/page"
     grep -q "^\.SH EXIT STATUS" "$work/page"
     grep -oE -e '(^|[^a-z-])--[a-z][a-z0-9-]*' "$work/page" | sed 's/.*--/--/' > "$work/found"
     same "the man page"

@@ -44,12 +44,18 @@ if [ -n "$library" ] && LC_ALL=C grep -qaF -e --help "$library"; then
 fi
 
 # Words in backquotes must be fields of the header, and some program must have the option.
-sed 's/^[^ ]* //' "$work/literals" | grep -o '`[^`]*`' | tr -d '`' | LC_ALL=C sort -u > "$work/fields"
+sed 's/^[^ ]* //' "$work/literals" | grep -o '`[^`]*`' | tr -d '`' > "$work/names"
+# `%s` is a setting of attention kinds.
+grep -qx %s "$work/names"
+sed -n 's/^ *{ROW(\([a-z_]*\)),.*/\1/p' kernels/attention/settings.c > "$work/settings"
+grep -qx feature_map "$work/settings"
+cat "$work/names" "$work/settings" | grep -vx %s | LC_ALL=C sort -u > "$work/fields"
 grep -qx head_dim "$work/fields"
 while read -r field; do
     option=$(echo "$field" | tr _ -)
     if ! grep -qE -e "[ *]$field[,;]" src/mgk.h || ! grep -qF -e "\"$option\"" src/tools/*.[ch]; then
         grep -F -e "\`$field\`" "$work/literals" | sed "s/\$/: \`$field\` is no field with an option/"
+        grep -qx -e "$field" "$work/settings" && echo "settings.c: \`$field\` is no field with an option"
         status=1
     fi
 done < "$work/fields"

@@ -57,6 +57,7 @@ typedef struct mgk_source {
     size_t ahead;            /* the most matrices of one `prepare`; 0: any number */
     mgk_float_format format; /* the coarsest format that entries are known to have had */
     bool causal;             /* entries of keys after the query are known to be 0 */
+    bool unnormalized;       /* rows of some matrices are known not to sum to 1 */
     /* Queries and keys are of different sequences: there may be more of one than of the other, and
      * their positions cannot be compared. Then no matrix is causal, `depth` is 0, and there are no
      * vectors, tokens, outputs, importances or mixtures. */

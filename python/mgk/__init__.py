@@ -14,7 +14,7 @@ toolkit, such as mgk-dump, are installed with this package.
 
 from ._dump import dump
 from ._library import Error, Status, __version__
-from ._measure import diversity, measures, ranks, singular_values
+from ._measure import diversity, kinds, measures, ranks, singular_values
 from ._model import Model, Sample, attention
 from ._plot import Picture, plot
 from ._progress import Warning
@@ -33,6 +33,7 @@ __all__ = [
     "describe",
     "diversity",
     "dump",
+    "kinds",
     "measures",
     "open",
     "plot",

@@ -275,6 +275,46 @@ def measures() -> Table:
     return Table({name: np.array(column, object) for name, column in zip(names, zip(*rows))})
 
 
+def kinds() -> Table:
+    """The kinds of attention: a `Table` with name, formula, primitives, parameters, devices, matrix,
+    rank_bound and reason.
+
+    The cells of ``parameters`` are dicts of settings and their defaults; those of ``reason`` say why
+    there is no N x N matrix where ``matrix`` is False.
+
+    Examples
+    --------
+    >>> import mgk
+    >>> "softmax" in mgk.kinds()["name"]
+    True
+    """
+    description, rows = types["mgk_kind_description"](), []
+    texts = ("formula", "primitives", "devices", "rank_bound", "reason")
+    names = ("name", "formula", "primitives", "parameters", "devices", "matrix", "rank_bound")
+    for index in range(1 << 16):
+        try:
+            check("mgk_describe_kind", index, c.byref(description))
+        except Error:
+            break
+        row = {name: getattr(description, name).decode() for name in ("name", *texts)}
+        row["parameters"] = dict(_setting(index, i) for i in range(description.settings))
+        row["matrix"] = description.matrix
+        rows.append(row)
+    columns = {name: np.empty(len(rows), object) for name in (*names, "reason")}
+    for name, column in columns.items():
+        column[:] = [row[name] for row in rows]
+    columns["matrix"] = columns["matrix"].astype(bool)
+    return Table(columns)
+
+
+def _setting(kind, index):
+    """The name of a setting of a kind, and its default."""
+    description = types["mgk_setting_description"]()
+    check("mgk_describe_setting", kind, index, c.byref(description))
+    word = description.word
+    return description.name.decode(), description.number if word is None else word.decode()
+
+
 def singular_values(a: Array, *, threads: int = 0) -> np.ndarray:
     """Singular values of square matrices, descending, in float64.
 

@@ -118,6 +118,19 @@ class Diversity(unittest.TestCase):
         with self.assertRaisesRegex(mgk.Error, "no measure"):
             mgk.diversity(np.eye(3), measures="entropie")
 
+    def test_kinds(self):
+        kinds = mgk.kinds()
+        names = list(kinds["name"])
+        self.assertLessEqual({"softmax", "mgk", "linear"}, set(names))
+        self.assertEqual(len(set(names)), len(names))
+        self.assertEqual(kinds["parameters"][names.index("softmax")], {})
+        self.assertEqual(kinds["devices"][names.index("softmax")], "cpu cuda")
+        for matrix, reason, parameters in zip(
+            kinds["matrix"], kinds["reason"], kinds["parameters"]
+        ):
+            self.assertEqual(matrix, not reason)
+            self.assertTrue(all(isinstance(v, (int, str)) for v in parameters.values()))
+
     def test_measures(self):
         measures = mgk.measures()
         self.assertIn("entropy", measures["name"])

@@ -373,7 +373,8 @@ static void tell_notes(measuring *m, size_t i)
 {
     mgk_diversity_notes notes;
     const mgk_source *source = &m->inputs[i].source;
-    mgk_diversity_explain(m->inputs[i].name, &m->facts[i], source->causal || source->cross, &notes);
+    mgk_diversity_explain(m->inputs[i].name, &m->facts[i], source->causal || source->cross,
+                          source->unnormalized, &notes);
     for (size_t n = 0; n < notes.count; n++)
         warn(m, notes.lines[n]);
 }

@@ -84,6 +84,15 @@ static unsigned chosen_objects(unsigned save, const mgk_model *model)
     return objects;
 }
 
+/* Whether rows of attention sum to 1 in all chosen layers. */
+static bool rows_sum_to_one(const mgk_config *config, const mgk_dump *dump)
+{
+    bool sum = true;
+    for (size_t i = 0; i < dump->layer_count; i++)
+        sum &= mgk_config_is_normalized(config, dump->layers[i]);
+    return sum;
+}
+
 static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
 {
     const mgk_model_run *run = dump->run;
@@ -113,7 +122,7 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
         .causal = mgk_model_run_is_causal(run),
         .cross = run->cross,
         .part = run->part,
-        .row_normalized = config->row_normalized && config->normalizer_epsilon == 0,
+        .row_normalized = rows_sum_to_one(config, dump),
         .training_step = run->model->step,
         .software = "mgk " MGK_VERSION,
         .model = name,

@@ -312,7 +312,10 @@ static mgk_status hand_over(const ranking *r, mgk_table **out)
 
 static mgk_status summarize(const ranking *r, mgk_rank_summary *out)
 {
-    TRY(mgk_rank_summarize(&r->table, out));
+    bool unnormalized = true;
+    for (size_t i = 0; i < r->input_count; i++)
+        unnormalized &= r->inputs[i].source.unnormalized;
+    TRY(mgk_rank_summarize(&r->table, unnormalized, out));
     for (size_t i = 0; i < out->count; i++)
         memcpy(out->layers[i].axes, r->inputs[out->layers[i].input].axes,
                sizeof(out->layers[i].axes));

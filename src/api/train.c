@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* mgk_train_model: turns options into a configuration and datasets and runs the training loop. */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "api/api.h"
+#include "api/settings.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -31,10 +33,10 @@ void mgk_train_options_init(mgk_train_options *options, size_t size)
     mgk_api_init(options, size, &defaults, sizeof(defaults));
 }
 
-static mgk_status copy_name(const char *what, const char *name, char out[MGK_NAME_SIZE])
+static mgk_status copy_task(const char *name, char out[MGK_NAME_SIZE])
 {
     if (strlen(name) >= MGK_NAME_SIZE)
-        return mgk_fail(STATUS_USAGE, "%s \"%s\" is not known", what, name);
+        return mgk_fail(STATUS_USAGE, "task \"%s\" is not known", name);
     memcpy(out, name, strlen(name) + 1);
     return STATUS_OK;
 }
@@ -87,23 +89,30 @@ static void set_size(int value, int *size)
         *size = value;
 }
 
+/* Whether all layers may have several keys for a position. */
+static bool is_mixture(const mgk_config *config)
+{
+    bool all = true;
+    for (int layer = 0; layer < config->layers; layer++)
+        all &= mgk_config_kind(config, layer)->mixture;
+    return all;
+}
+
 /* The task determines the family, vocabulary and classes; the options determine the sizes. */
 static mgk_status build_config(const mgk_train_options *o, mgk_task task,
                                const mgk_dataset_shape *shape, mgk_config *config)
 {
     const mgk_architecture *a = &o->architecture;
     mgk_config_defaults(task == MGK_TASK_LM ? MGK_FAMILY_LM : MGK_FAMILY_ENCODER, config);
-    TRY(copy_name("task", o->task, config->task));
-    TRY(copy_name("attention", a->attention ? a->attention : "mgk", config->attention));
-    const mgk_attention_kind *kind = mgk_attention_find(config->attention);
-    if (!kind)
-        return mgk_fail(STATUS_USAGE, "attention \"%s\" is not a known kind", config->attention);
+    TRY(copy_task(o->task, config->task));
+    TRY(mgk_settings_kinds(a->attention ? a->attention : "mgk", config));
+    TRY(mgk_settings_take(&o->settings, &config->settings));
     set_size(a->layers, &config->layers);
     set_size(a->heads, &config->heads);
     set_size(a->dim, &config->dim);
     set_size(a->head_dim, &config->head_dim);
     set_size(a->hidden, &config->hidden);
-    config->mixtures = a->mixtures ? a->mixtures : kind->mixture ? 2 : 1;
+    config->mixtures = a->mixtures ? a->mixtures : is_mixture(config) ? 2 : 1;
     config->length = (int)shape->length;
     config->vocabulary = (int)shape->vocabulary;
     config->classes = (int)shape->classes;
@@ -112,7 +121,10 @@ static mgk_status build_config(const mgk_train_options *o, mgk_task task,
     config->dropout = a->dropout;
     TRY(set_prior(a, config));
     TRY(set_variances(a, config));
-    return mgk_config_resolve(config);
+    TRY(mgk_config_resolve(config));
+    if (config->settings.random > 0)
+        config->pattern_seed = (int)(o->job.seed % INT_MAX);
+    return STATUS_OK;
 }
 
 static mgk_status open_data(const mgk_train_options *o, mgk_task task, mgk_split split,
@@ -267,6 +279,7 @@ static mgk_train_settings settings_of(const mgk_train_options *o, const char *ch
     s.log_every = o->log_every;
     s.checkpoint_every = o->checkpoint_every;
     s.keep_every = o->keep_every;
+    s.redraw_every = o->redraw;
     s.output = o->output;
     s.force = o->job.force;
     s.log = o->log;

@@ -81,11 +81,9 @@ static mgk_status add_tensors(const mgk_parameters *parameters, cJSON *tree)
     return STATUS_OK;
 }
 
-/* The score of a kind, or, for softmax with another scale, a cap or a bias, what the model computes
- * instead. */
-static void describe_score(const mgk_model *model, char *text, size_t size)
+/* The score of softmax with another scale, a cap or a bias. */
+static void describe_terms(const mgk_config *config, char *text, size_t size)
 {
-    const mgk_config *config = &model->config;
     char product[64] = "q_i.k_j", dot[96], capped[160], bias[64] = "";
     if (config->relative > 0) /* k and q of distances, see kernels/backend.h */
         snprintf(product, sizeof(product), "(q_i.k_j + q_i.k(i - j) + q(j - i).k_j)");
@@ -95,11 +93,6 @@ static void describe_score(const mgk_model *model, char *text, size_t size)
         snprintf(bias, sizeof(bias), " + slope_h (j - i)");
     else if (config->buckets > 0)
         snprintf(bias, sizeof(bias), " + bias_h(j - i)");
-    snprintf(text, size, "%s", mgk_model_kind(model, 0)->score);
-    if (!mgk_model_kind(model, 0)->terms ||
-        (config->attention_scale == 0 && config->attention_cap == 0 && config->relative == 0 &&
-         !*bias))
-        return;
     if (config->attention_scale > 0)
         snprintf(dot, sizeof(dot), "%.6g %s", config->attention_scale, product);
     else
@@ -111,19 +104,57 @@ static void describe_score(const mgk_model *model, char *text, size_t size)
     snprintf(text, size, "exp(%s%s)", capped, bias);
 }
 
+/* The score of a kind, or what the model computes instead. */
+static void describe_score(const mgk_config *config, const mgk_attention_kind *kind, char *text,
+                           size_t size)
+{
+    if (kind->terms && (config->attention_scale > 0 || config->attention_cap > 0 ||
+                        config->relative > 0 || mgk_config_has_distances(config)))
+        describe_terms(config, text, size);
+    else
+        snprintf(text, size, "%s", kind->score);
+}
+
+/* Whether a layer below has the kind of this one. */
+static bool was_described(const mgk_config *config, int layer)
+{
+    const mgk_attention_kind *kind = mgk_config_kind(config, layer);
+    for (int below = 0; below < layer; below++)
+        if (mgk_config_kind(config, below) == kind)
+            return true;
+    return false;
+}
+
+/* The score of each kind: a text, or an object if the model has several. */
+static mgk_status add_scores(const mgk_config *config, cJSON *tree)
+{
+    const bool several = strchr(config->attention, ',') != NULL;
+    cJSON *scores = several ? cJSON_CreateObject() : NULL;
+    char score[512];
+    if (several)
+        TRY(mgk_describe_add(tree, "score", scores));
+    for (int layer = 0; layer < (several ? config->layers : 1); layer++) {
+        const mgk_attention_kind *kind = mgk_config_kind(config, layer);
+        if (was_described(config, layer))
+            continue;
+        describe_score(config, kind, score, sizeof(score));
+        TRY(mgk_describe_add(several ? scores : tree, several ? kind->name : "score",
+                             cJSON_CreateString(score)));
+    }
+    return STATUS_OK;
+}
+
 mgk_status mgk_describe_model(const char *path, const mgk_job *job, cJSON *tree)
 {
     mgk_status status;
     mgk_model_view file;
     TRY(mgk_model_view_outline(path, job, &file));
     const mgk_model *model = file.model;
-    char score[256];
-    describe_score(model, score, sizeof(score));
     CHECK(mgk_describe_add(tree, "sha256", cJSON_CreateString(file.sha256)));
     CHECK(mgk_describe_add(tree, "kind", cJSON_CreateString("model")));
     if (model->step >= 0)
         CHECK(mgk_describe_add(tree, "training_step", cJSON_CreateNumber((double)model->step)));
-    CHECK(mgk_describe_add(tree, "score", cJSON_CreateString(score)));
+    CHECK(add_scores(&model->config, tree));
     if (model->remark)
         CHECK(mgk_describe_add(tree, "remark", cJSON_CreateString(model->remark)));
     CHECK(add_config(&model->config, tree));

@@ -219,9 +219,10 @@ typedef struct mgk_diversity_facts {
 void mgk_diversity_collect(const mgk_record_layout *layout, double *record,
                            mgk_diversity_facts *facts);
 
-/* `causal`: the measures were computed for a causal mask. */
+/* `causal`: the measures were computed for a causal mask; `unnormalized`: the input says itself
+ * that rows do not sum to 1. */
 void mgk_diversity_explain(const char *name, const mgk_diversity_facts *facts, bool causal,
-                           mgk_diversity_notes *out);
+                           bool unnormalized, mgk_diversity_notes *out);
 
 /* What f16 does to measures of the matrices of a file. */
 void mgk_diversity_explain_half(const char *name, char note[MGK_DIVERSITY_NOTE]);

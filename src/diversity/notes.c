@@ -47,7 +47,7 @@ __attribute__((format(printf, 2, 3))) static void add(mgk_diversity_notes *notes
 }
 
 void mgk_diversity_explain(const char *name, const mgk_diversity_facts *facts, bool causal,
-                           mgk_diversity_notes *out)
+                           bool unnormalized, mgk_diversity_notes *out)
 {
     *out = (mgk_diversity_notes){.count = 0};
     if (!causal && facts->later == 0 && facts->most_rows > 1)
@@ -73,10 +73,11 @@ void mgk_diversity_explain(const char *name, const mgk_diversity_facts *facts, b
             facts->lowest);
     if (facts->unnormalised > 0)
         add(out,
-            "%s: rows of %zu %s do not sum to 1 but are off by up to %.2g: measures take them as "
+            "%s: rows of %zu %s do not sum to 1 but are off by up to %.2g: %smeasures take them as "
             "they are",
             name, facts->unnormalised, MGK_NOUN(facts->unnormalised, "matrix", "matrices"),
-            facts->row_sum_error);
+            facts->row_sum_error,
+            unnormalized ? "this attention does not normalise them, and " : "");
 }
 
 /*

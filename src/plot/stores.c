@@ -120,7 +120,7 @@ static mgk_status read_values(source *s, float **values)
 /* Models with one shared key projection store it for each component; it is drawn once. */
 static bool share_projection(const source *s)
 {
-    const mgk_attention_kind *kind = mgk_attention_find(s->description->attention);
+    const mgk_attention_kind *kind = mgk_kinds_first(s->description->attention);
     return s->object == STORE_KEY_WEIGHTS && kind && kind->keys == MGK_KEYS_SHIFTED;
 }
 

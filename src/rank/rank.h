@@ -16,8 +16,10 @@ mgk_source_options mgk_rank_source_options(const mgk_rank_options *options);
  * entries of a one-hot matrix fit too, but leave nothing undecided. */
 bool mgk_rank_is_coarse(const mgk_rank_table *table, size_t r);
 
-/* Computes statistics of each input and layer, and prints their histograms as text. */
-mgk_status mgk_rank_summarize(const mgk_rank_table *table, mgk_rank_summary *out);
+/* Computes statistics of each input and layer, and prints their histograms as text. `unnormalized`:
+ * all inputs say themselves that rows do not sum to 1. */
+mgk_status mgk_rank_summarize(const mgk_rank_table *table, bool unnormalized,
+                              mgk_rank_summary *out);
 
 /* STATUS_USAGE unless the outputs have known endings. */
 mgk_status mgk_rank_check_endings(const mgk_rank_options *options);

@@ -174,7 +174,7 @@ static void summarize_certificates(const mgk_rank_table *table, mgk_rank_summary
 }
 
 /* Writes what a reader of the numbers must know, a line each. */
-static void write_warnings(FILE *text, const mgk_rank_summary *s)
+static void write_warnings(FILE *text, const mgk_rank_summary *s, bool unnormalized)
 {
     bool mixed = false;
     for (size_t i = 0; i < s->count; i++)
@@ -195,8 +195,11 @@ static void write_warnings(FILE *text, const mgk_rank_summary *s)
                 MGK_NOUN(s->matrices_with_zero_rows, "matrix", "matrices"));
     if (s->unnormalised > 0)
         fprintf(text,
-                "rows of %lld %s do not sum to 1 but are off by up to %.2g: are they attention, or "
-                "logits?\n",
+                unnormalized
+                    ? "rows of %lld %s do not sum to 1 but are off by up to %.2g: this attention "
+                      "does not normalise them\n"
+                    : "rows of %lld %s do not sum to 1 but are off by up to %.2g: are they "
+                      "attention, or logits?\n",
                 (long long)s->unnormalised, MGK_NOUN(s->unnormalised, "matrix", "matrices"),
                 s->row_sum_error);
 }
@@ -224,7 +227,7 @@ static mgk_status count_layers(const mgk_rank_table *table, size_t *out)
     return STATUS_OK;
 }
 
-mgk_status mgk_rank_summarize(const mgk_rank_table *table, mgk_rank_summary *out)
+mgk_status mgk_rank_summarize(const mgk_rank_table *table, bool unnormalized, mgk_rank_summary *out)
 {
     mgk_status status;
     size_t layers, size;
@@ -244,7 +247,7 @@ mgk_status mgk_rank_summarize(const mgk_rank_table *table, mgk_rank_summary *out
     summarize_rows(table, out);
     summarize_certificates(table, out);
     fputc('\0', stream);
-    write_warnings(stream, out);
+    write_warnings(stream, out, unnormalized);
     bool complete = mgk_close_text(stream);
     stream = NULL;
     status = complete ? take_texts(text, size, out)

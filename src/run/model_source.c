@@ -298,6 +298,14 @@ static mgk_status give_projections(void *state, mgk_projection which, size_t lay
     return mgk_model_projections(s->run.model, which, s->layers[layer], data);
 }
 
+static bool rows_sum_to_one(const mgk_model_source *s)
+{
+    bool sum = true;
+    for (size_t l = 0; l < s->layer_count; l++)
+        sum &= mgk_config_is_normalized(&s->run.model->config, s->layers[l]);
+    return sum;
+}
+
 mgk_source mgk_model_source_of(mgk_model_source *s, bool double_precision)
 {
     const mgk_model_run *run = &s->run;
@@ -321,6 +329,7 @@ mgk_source mgk_model_source_of(mgk_model_source *s, bool double_precision)
                         .importances = s->importance.wanted,
                         .ahead = s->capacity,
                         .causal = mgk_model_run_is_causal(run),
+                        .unnormalized = !rows_sum_to_one(s),
                         .cross = run->cross,
                         .samples = run->index,
                         .layers = s->layers,

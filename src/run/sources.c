@@ -150,6 +150,7 @@ mgk_status mgk_source_describe(const mgk_source_input *opened, mgk_source_input 
                                .count = source->count,
                                .depth = source->depth,
                                .causal = source->causal,
+                               .unnormalized = source->unnormalized,
                                .cross = source->cross,
                                .state = numbers};
     out->source.samples = copy_numbers(source->samples, opened->sample_count, &room);

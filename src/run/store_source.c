@@ -255,7 +255,7 @@ static mgk_status open_parameters(store_source *s, mgk_source *source)
         return STATUS_OK;
     source->dim = (size_t)d->head_dim;
     /* Shifted keys have one projection, which is stored for each component. */
-    const mgk_attention_kind *kind = mgk_attention_find(d->attention);
+    const mgk_attention_kind *kind = mgk_kinds_first(d->attention);
     source->components = kind && kind->keys == MGK_KEYS_SHIFTED ? 1 : (size_t)d->mixtures;
     source->width = (size_t)d->model_dim;
     source->key_weight = give_key_weight;
@@ -329,6 +329,7 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
                          .count = s->layer_count * selection->per_layer,
                          .format = grids[d->storage],
                          .causal = d->causal || options->causal,
+                         .unnormalized = *d->attention && !d->row_normalized,
                          .cross = d->cross,
                          .samples = d->sample_index,
                          .layers = s->numbers,

@@ -167,7 +167,7 @@ static const mgk_arg_note notes[] = {
      "In stores and running models rows beyond the valid tokens are never read.\n"
      "Among the valid tokens a model has rows of zeros only if it adds a number to the sums of "
      "rows, or does not divide by them, and the scores of a query are too small for its "
-     "precision.\n"
+     "precision, or has a kind of attention whose queries may see no key.\n"
      "The option may be added when such a run is resumed."},
     {"model", "One of --text, --tokens, --task, --images and --audio is needed."},
     {"method", "The section METHODS describes them."},

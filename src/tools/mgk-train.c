@@ -3,12 +3,19 @@
 #include "tools/tool.h"
 
 #include "base/memory.h"
+#include "tools/kind_names.h"
 
 /* Notes for the man page, after the help of each option. */
 static const mgk_arg_note notes[] = {
     {"task", "`lm` predicts the next byte of a text; `listops` computes the value of nested lists; "
              "`retrieval` decides whether two passages come from one article; `text` decides "
              "whether a review is positive or negative."},
+    {"attention",
+     "One name is that of all layers; otherwise there are as many as layers, as in `--layers 3 "
+     "--attention mgk,mgk,softmax`.\n"
+     "`softmax` is scaled dot-product attention, `mgk` has M projected keys for each head and "
+     "position, `smgk` one projection and M shifts, `linear`, `mlk` and `smlk` are linear "
+     "attention with one key or with several."},
     {"prior",
      "`learned` priors are parameters; `em` sets them to the mean responsibilities of each batch "
      "in training (soft E step); `hard` takes the nearest key alone (hard E step)."},
@@ -46,6 +53,8 @@ int main(int argc, char **argv)
     const char *variances = NULL;
     double *variance_values = NULL;
     bool keep = false;
+    char kinds[MGK_TOOL_KINDS];
+    mgk_tool_list_kinds(kinds);
     const mgk_arg args[] = {
         {MGK_ARG_HEADING, 0, "Task", NULL, NULL, NULL, NULL},
         {MGK_ARG_WORD, 0, "task", &o.task, "lm|listops|retrieval|text", "Task to train on.", NULL},
@@ -67,8 +76,10 @@ int main(int argc, char **argv)
          "Lists to generate for training; 0, the default: 96,000, as LRA has.", NULL},
         {MGK_ARG_HEADING, 0, "Model (0 or nothing: the task's usual shape)", NULL, NULL, NULL,
          NULL},
-        {MGK_ARG_WORD, 0, "attention", &a->attention, "softmax|mgk|smgk|linear|mlk|smlk",
-         "Attention kind; mgk if not given.", NULL},
+        {MGK_ARG_TEXT, 0, "attention", &a->attention, "KIND[,KIND...]",
+         "Attention kind of all layers, or one for each; mgk if not given. mgk-info --kinds lists "
+         "the kinds.",
+         NULL},
         {MGK_ARG_INT, 0, "heads", &a->heads, "H", "Heads of each layer.", NULL},
         {MGK_ARG_INT, 0, "layers", &a->layers, "L", "Layers.", NULL},
         {MGK_ARG_INT, 0, "dim", &a->dim, "D", "Model dimension.", NULL},
@@ -88,6 +99,7 @@ int main(int argc, char **argv)
         {MGK_ARG_REAL, 0, "normalizer-epsilon", &a->normalizer_epsilon, "E",
          "Number added to the sum of a row of scores before the row is divided by this sum.", NULL},
         {MGK_ARG_REAL, 0, "dropout", &a->dropout, "P", "Dropout probability.", NULL},
+        MGK_TOOL_SETTINGS_ARGS(&o.settings),
         {MGK_ARG_HEADING, 0, "Training", NULL, NULL, NULL, NULL},
         {MGK_ARG_INT64, 0, "steps", &o.steps, "S", "Optimizer steps.", NULL},
         {MGK_ARG_INT, 0, "batch", &o.batch, "B", "Samples (pairs, for retrieval) in a batch.",
@@ -104,6 +116,8 @@ int main(int argc, char **argv)
          "Steps between evaluations; 0: only at the end.", NULL},
         {MGK_ARG_INT64, 0, "eval-samples", &o.evaluate_samples, "N",
          "Held-out samples of an evaluation; 0, the default: all.", NULL},
+        {MGK_ARG_INT64, 0, "redraw", &o.redraw, "K",
+         "Steps after which random features are drawn anew; 0, the default: never.", NULL},
         {MGK_ARG_FLAG, 0, "double", &o.double_precision, NULL, "Compute in float64.", NULL},
         MGK_TOOL_TF32_ARG(&tool),
         {MGK_ARG_HEADING, 0, "Files", NULL, NULL, NULL, NULL},
@@ -123,8 +137,8 @@ int main(int argc, char **argv)
     const mgk_program program = {
         .name = "mgk-train",
         .usage = "--task TASK [--data PATH...] -o MODEL.safetensors [options]",
-        .summary = "Trains a transformer with softmax, mixture-of-Gaussian-keys or linear "
-                   "attention.",
+        .summary = "Trains a transformer with softmax, mixture-of-Gaussian-keys, linear or another "
+                   "kind of attention.",
         .examples =
             "  mgk-train --task lm --attention mgk --heads 4 --layers 6 --data train.txt \\\n"
             "            --held-out valid.txt --steps 2000 -o mgk4.safetensors --log mgk4.csv\n"
@@ -135,7 +149,8 @@ int main(int argc, char **argv)
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
         .screen = "task data attention heads layers length steps batch output log",
-        .notes = {notes, mgk_tool_notes, mgk_tool_output_notes},
+        .notes = {notes, mgk_tool_settings_notes, mgk_tool_notes, mgk_tool_output_notes},
+        .offered = {"attention", kinds},
     };
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))

@@ -21,7 +21,7 @@ static const char *const purposes[] = {
     "measure how diverse or redundant heads are",
     "draw matrices, ranks, measures, training curves and figures",
     "make one page about the diversity of heads",
-    "describe a file, the machine, or the measures",
+    "describe a file, the machine, the measures, or the kinds",
     "write any model that is read in the toolkit's own format",
     "print the help of a command",
 };

@@ -41,6 +41,15 @@ const mgk_arg_note mgk_tool_model_notes[] = {
     {NULL, NULL},
 };
 
+const mgk_arg_note mgk_tool_settings_notes[] = {
+    {"Settings of attention kinds (0 or nothing: the kind's default)",
+     "`mgk-info --kinds` lists the settings of each kind and their defaults.\n"
+     "A setting means the same in every kind that has it, and holds for all of them; its default "
+     "is that of the first layer with the setting.\n"
+     "A setting that no kind of the model has is refused."},
+    {NULL, NULL},
+};
+
 const mgk_arg_note mgk_tool_input_notes[] = {
     {"text",
      "A window has {N} tokens (--length).\n"

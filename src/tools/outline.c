@@ -37,6 +37,19 @@ static const char *find_total(const char *first, const char *end)
     return NULL;
 }
 
+/* The settings of kinds of attention, which follow the kinds. */
+static size_t count_settings(const char *first, const char *end)
+{
+    size_t count = 0;
+    const char *line = first;
+    while (line < end && strncmp(line, "  attention ", 12) != 0)
+        line = end_of(line);
+    for (line = end_of(line); line < end; line = end_of(line), count++)
+        if (strncmp(line, "  attention_", 12) != 0 && strncmp(line, "  feature_", 10) != 0)
+            break;
+    return count;
+}
+
 /* Prints the list under a name, both lines of a description. */
 static void print_list(const char *name, const char *first, const char *end, int column)
 {
@@ -51,7 +64,7 @@ static void print_list(const char *name, const char *first, const char *end, int
     }
     for (const char *line = first; line < end; line = end_of(line))
         count++;
-    shown = settings ? SETTINGS : FEW;
+    shown = settings ? SETTINGS + count_settings(first, end) : FEW;
     if (count <= shown + 1)
         shown = count;
     printf("%.*s\n", length, name);

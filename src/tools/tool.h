@@ -67,6 +67,37 @@ typedef enum mgk_tool_result {
      "Of an encoder-decoder model: the encoder (default), the decoder's attention to itself, or "   \
      "its attention to the encoder.",                                                               \
      NULL}
+
+/* The rows of programs that make a model, or change its kinds of attention; `settings` is an
+ * mgk_kind_settings. A new setting is a row. */
+#define MGK_TOOL_SETTINGS_ARGS(settings)                                                           \
+    {MGK_ARG_HEADING, 0, "Settings of attention kinds (0 or nothing: the kind's default)", NULL,   \
+     NULL, NULL, NULL},                                                                            \
+    {MGK_ARG_INT, 0, "window", &(settings)->window, "W",                                           \
+     "Keys at a distance of at most W, times the dilation.", NULL},                                \
+    {MGK_ARG_INT, 0, "dilation", &(settings)->dilation, "D",                                       \
+     "Only every D-th key of the window.", NULL},                                                  \
+    {MGK_ARG_INT, 0, "block", &(settings)->block, "B", "Tokens of a block, or a stride.", NULL},   \
+    {MGK_ARG_INT, 0, "global", &(settings)->global, "G",                                           \
+     "The first G tokens, or blocks, see all tokens and are seen by all.", NULL},                  \
+    {MGK_ARG_INT, 0, "random", &(settings)->random, "R",                                           \
+     "Random keys of a query, or random blocks of a block.", NULL},                                \
+    {MGK_ARG_INT, 0, "features", &(settings)->features, "M",                                       \
+     "Random features, or the degree of other features.", NULL},                                   \
+    {MGK_ARG_WORD, 0, "feature-map", &(settings)->feature_map,                                     \
+     "positive|trigonometric|relu|sigmoid|exp|abs|gelu|cos|tanh|identity",                         \
+     "Function of the features.", NULL},                                                           \
+    {MGK_ARG_WORD, 0, "feature-draw", &(settings)->feature_draw, "orthogonal|iid",                 \
+     "How random features are drawn: at right angles to each other, or independently.", NULL},     \
+    {MGK_ARG_INT, 0, "landmarks", &(settings)->landmarks, "M",                                     \
+     "Vectors that stand for all tokens.", NULL},                                                  \
+    {MGK_ARG_INT, 0, "projection", &(settings)->projection, "K",                                   \
+     "Rows of a map from all tokens to fewer, or the rank of a product.", NULL},                   \
+    {MGK_ARG_INT, 0, "clusters", &(settings)->clusters, "C", "Clusters of tokens.", NULL},         \
+    {MGK_ARG_INT, 0, "hashes", &(settings)->hashes, "T",                                           \
+     "Rounds of hashing, or bits of a hash.", NULL},                                               \
+    {MGK_ARG_INT, 0, "kernel", &(settings)->kernel, "K",                                           \
+     "Tokens of a convolution, or of a pooling.", NULL}
 /* clang-format on */
 
 /*

@@ -60,15 +60,18 @@ static void describe_settings(const mgk_train_run *run, const mgk_train_settings
                               size_t size)
 {
     const mgk_device *device = run->model->device;
+    char redraw[40] = ""; /* states of runs without it are older than the setting */
+    if (s->redraw_every > 0)
+        snprintf(redraw, sizeof(redraw), " redraw %lld", (long long)s->redraw_every);
     snprintf(text, size,
              "precision %s threads %d steps %lld batch %d accumulation %d rate %.17g warmup %lld "
              "decay %d weight_decay %.17g clip %.17g beta1 %.17g beta2 %.17g epsilon %.17g "
-             "seed %llu log_every %lld evaluate_every %lld evaluate_samples %llu data %016llx "
+             "seed %llu log_every %lld evaluate_every %lld evaluate_samples %llu%s data %016llx "
              "held_out %016llx",
              precision_of(device), device->threads, (long long)s->steps, s->batch, s->accumulation,
              s->rate, (long long)s->warmup, (int)s->decay, s->weight_decay, s->clip, s->beta1,
              s->beta2, s->epsilon, (unsigned long long)s->seed, (long long)s->log_every,
-             (long long)s->evaluate_every, (unsigned long long)s->evaluate_samples,
+             (long long)s->evaluate_every, (unsigned long long)s->evaluate_samples, redraw,
              (unsigned long long)run->data_hash, (unsigned long long)run->held_out_hash);
 }
 

@@ -74,7 +74,8 @@ static mgk_status check_numbers(const mgk_train_settings *s)
                    {"logging interval", s->log_every, 1},
                    {"evaluation interval", s->evaluate_every, 0},
                    {"interval of states", s->checkpoint_every, 0},
-                   {"interval of kept models", s->keep_every, 0}};
+                   {"interval of kept models", s->keep_every, 0},
+                   {"interval of new random features", s->redraw_every, 0}};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         if (numbers[i].value < numbers[i].least)
             return mgk_fail(STATUS_USAGE, "%s: %lld, expected at least %lld", numbers[i].name,
@@ -84,6 +85,14 @@ static mgk_status check_numbers(const mgk_train_settings *s)
             STATUS_USAGE, "the warm-up takes %lld %s, of %lld in all: expected fewer (`warmup`)",
             (long long)s->warmup, MGK_NOUN(s->warmup, "step", "steps"), (long long)s->steps);
     return STATUS_OK;
+}
+
+static bool has_drawn(const mgk_model *model)
+{
+    bool found = false;
+    for (size_t i = 0; i < model->parameters.count; i++)
+        found |= model->parameters.list[i].drawn;
+    return found;
 }
 
 static mgk_status check_settings(const mgk_train_settings *s, const mgk_model *model)
@@ -103,6 +112,11 @@ static mgk_status check_settings(const mgk_train_settings *s, const mgk_model *m
                         "soft-E priors (em) cannot be accumulated over %d batches of a step; "
                         "expected one",
                         s->accumulation);
+    if (s->redraw_every > 0 && !has_drawn(model))
+        return mgk_fail(STATUS_USAGE,
+                        "`redraw` is %lld, expected 0: the model has no random "
+                        "features",
+                        (long long)s->redraw_every);
     return STATUS_OK;
 }
 
@@ -176,10 +190,21 @@ static mgk_status log_step(loop *t, const mgk_evaluation *evaluation)
                        t->result.gradient_norm, is_language_model(t), evaluation);
 }
 
+/* Draws random features anew before the step that follows every so many; draw 0 is that of the new
+ * model. So what is evaluated and saved has the features that the step before has used. */
+static mgk_status redraw(const loop *t)
+{
+    const mgk_train_settings *s = t->settings;
+    if (s->redraw_every == 0 || t->run.step == 0 || t->run.step % s->redraw_every != 0)
+        return STATUS_OK;
+    return mgk_model_redraw(t->run.model, s->seed, (uint64_t)(t->run.step / s->redraw_every));
+}
+
 static mgk_status one_step(loop *t)
 {
     const mgk_train_settings *s = t->settings;
     mgk_evaluation evaluation;
+    TRY(redraw(t));
     TRY(mgk_step_take(t->step, &t->result));
     bool last = t->run.step == s->steps;
     bool due = t->held_out && (last || (s->evaluate_every && t->run.step % s->evaluate_every == 0));

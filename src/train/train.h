@@ -26,6 +26,7 @@ typedef struct mgk_train_settings {
     int64_t log_every;         /* steps */
     int64_t checkpoint_every;  /* steps; 0: only when interrupted */
     int64_t keep_every;        /* steps between kept models, see train/kept.h; 0: none */
+    int64_t redraw_every;      /* steps between new random features; 0: never */
     const char *output;        /* best model */
     bool force;                /* overwrite outputs of other runs */
     const char *log;           /* path of the CSV log; NULL: none */

@@ -18,6 +18,8 @@ static void assert_same(const mgk_config *a, const mgk_config *b)
     assert_int_equal(a->family, b->family);
     assert_string_equal(a->attention, b->attention);
     assert_string_equal(a->task, b->task);
+    assert_memory_equal(&a->settings, &b->settings, sizeof(a->settings));
+    assert_int_equal(a->pattern_seed, b->pattern_seed);
     const int *sizes = &a->layers, *expected = &b->layers;
     for (size_t i = 0; i < 10; i++)
         assert_int_equal(sizes[i], expected[i]);
@@ -427,7 +429,20 @@ static void test_json_refused(void **state)
         {"{\"family\":\"lm\",\"normalizer_epsilon\":-1e-9}", "normalizer_epsilon"},
         {"{\"family\":\"lm\",\"attention\":\"\"}", "attention"},
         {"{\"family\":\"lm\",\"attention\":\"a name too long\"}", "attention"},
-        {"{\"family\":\"lm\",\"attention\":\"abcdefghijklmnop\"}", "attention"},
+        {"{\"family\":\"lm\",\"attention\":\"abcdefghijklmnopqrstuvwxy\"}", "attention"},
+        {"{\"family\":\"lm\",\"attention\":\"mgk,,mgk\",\"layers\":3}", "attention"},
+        {"{\"family\":\"lm\",\"attention\":\"mgk,\"}", "attention"},
+        {"{\"family\":\"lm\",\"attention\":\"mgk,softmax\"}", "2 kinds"},
+        {"{\"family\":\"lm\",\"attention\":\"mgk,mgk\",\"layers\":1}", "2 kinds"},
+        {"{\"family\":\"lm\",\"attention_window\":-1}", "attention_window"},
+        {"{\"family\":\"lm\",\"attention_window\":1048577}", "attention_window"},
+        {"{\"family\":\"lm\",\"attention_window\":1.5}", "attention_window"},
+        {"{\"family\":\"lm\",\"attention_hashes\":65}", "attention_hashes"},
+        {"{\"family\":\"lm\",\"feature_map\":\"sinc\"}", "feature_map"},
+        {"{\"family\":\"lm\",\"feature_draw\":1}", "feature_draw"},
+        {"{\"family\":\"lm\",\"attention\":\"softmax\",\"mixtures\":1,\"attention_window\":3}",
+         "has no `window`"},
+        {"{\"family\":\"lm\",\"pattern_seed\":-1}", "pattern_seed"},
         {"{\"family\":\"lm\",\"task\":\"a/b\"}", "task"},
         {"{\"family\":\"lm\",\"task\":[]}", "task"},
         {"{\"family\":\"lm\",\"prior\":\"soft\"}", "prior"},
@@ -487,6 +502,156 @@ static void test_resolve_refuses(void **state)
     assert_fails(mgk_config_resolve(&config), STATUS_USAGE);
 }
 
+static void refuse_kinds(const char *kinds, int layers)
+{
+    mgk_config config;
+    mgk_config_defaults(MGK_FAMILY_ENCODER, &config);
+    config.layers = layers;
+    strcpy(config.attention, kinds);
+    if (mgk_config_resolve(&config) != STATUS_USAGE)
+        fail_msg("accepted: \"%s\" of %d layers", kinds, layers);
+    assert_non_null(strstr(mgk_fail_message(), "attention"));
+}
+
+static void test_kinds_of_layers(void **state)
+{
+    (void)state;
+    static const char *const expected[] = {"softmax", "synthesizer-random-xxxxx", "softmax"};
+    mgk_config config;
+    char name[MGK_KIND_NAME];
+    mgk_config_defaults(MGK_FAMILY_ENCODER, &config);
+    config.layers = 3;
+    strcpy(config.attention, "softmax,synthesizer-random-xxxxx,softmax");
+    round_trip(config);
+    for (int layer = 0; layer < 3; layer++) {
+        mgk_config_kind_name(&config, layer, name);
+        assert_string_equal(name, expected[layer]);
+    }
+    assert_ptr_equal(mgk_config_kind(&config, 2), mgk_attention_find("softmax"));
+    assert_null(mgk_config_kind(&config, 1));
+
+    strcpy(config.attention, "mgk,mgk,mgk"); /* as files with one kind */
+    assert_ok(mgk_config_resolve(&config));
+    assert_string_equal(config.attention, "mgk");
+    for (int layer = 0; layer < 3; layer++)
+        assert_ptr_equal(mgk_config_kind(&config, layer), mgk_attention_find("mgk"));
+    strcpy(config.attention, "mgk,mgk,mg"); /* one begins with the other */
+    assert_ok(mgk_config_resolve(&config));
+    assert_string_equal(config.attention, "mgk,mgk,mg");
+
+    refuse_kinds("mgk,softmax", 3);
+    refuse_kinds("mgk,mgk,mgk,mgk", 3);
+    refuse_kinds(",mgk", 2);
+    refuse_kinds("mgk, mgk", 2);
+    refuse_kinds("mgk,Softmax", 2);
+}
+
+/* A list as long as it may be, and one that has no end. */
+static void test_long_lists_of_kinds(void **state)
+{
+    (void)state;
+    mgk_config config;
+    mgk_config_defaults(MGK_FAMILY_ENCODER, &config);
+    config.layers = MGK_KINDS_SIZE / 2;
+    for (int i = 0; i < MGK_KINDS_SIZE - 1; i++)
+        config.attention[i] = i % 2 == 1 ? ',' : i == 2 ? 'b' : 'a';
+    config.attention[MGK_KINDS_SIZE - 1] = '\0';
+    round_trip(config);
+    memset(config.attention, 'a', sizeof(config.attention));
+    assert_fails(mgk_config_resolve(&config), STATUS_USAGE);
+}
+
+/* Of a kind that is not known, so that it may have all settings. */
+static void test_settings_round_trip(void **state)
+{
+    (void)state;
+    mgk_config config = unusual_config(), read;
+    char *text;
+    int value = 1;
+    strcpy(config.attention, "psychic");
+    config.pattern_seed = 77;
+    for (const mgk_attention_setting *row = mgk_attention_setting_rows; row->name; row++)
+        mgk_attention_setting_put(&config.settings, row, row->words ? 1 : ++value);
+    round_trip(config);
+    assert_ok(mgk_config_resolve(&config));
+    assert_ok(mgk_config_to_json(&config, &text));
+    assert_non_null(strstr(text, "\"attention\":\"psychic\",\"attention_window\":2,"));
+    assert_non_null(strstr(text, ",\"feature_map\":\"positive\",\"feature_draw\":\"orthogonal\","));
+    assert_non_null(strstr(text, ",\"pattern_seed\":77,"));
+    assert_int_equal(config.window, 7); /* that of local layers */
+    assert_ok(parse(text, &read));
+    assert_int_equal(read.settings.kernel, value);
+    mgk_free(text);
+
+    /* Files of kinds without settings keep their bytes. */
+    mgk_config_defaults(MGK_FAMILY_LM, &config);
+    assert_ok(mgk_config_resolve(&config));
+    assert_ok(mgk_config_to_json(&config, &text));
+    assert_null(strstr(text, "attention_window"));
+    assert_null(strstr(text, "feature_"));
+    assert_null(strstr(text, "seed"));
+    mgk_free(text);
+}
+
+static mgk_config config_of(const mgk_attention_kind *kind)
+{
+    mgk_config config;
+    mgk_config_defaults(kind->not_causal ? MGK_FAMILY_ENCODER : MGK_FAMILY_LM, &config);
+    strcpy(config.attention, kind->name);
+    config.mixtures = 1;
+    return config;
+}
+
+/* Every kind takes its own settings, with their defaults, and no other ones. */
+static void test_settings_of_kinds(void **state)
+{
+    (void)state;
+    const mgk_attention_kind *kind;
+    for (size_t i = 0; (kind = mgk_attention_row(i)); i++)
+        for (const mgk_attention_setting *row = mgk_attention_setting_rows; row->name; row++) {
+            const int usual = mgk_attention_setting_get(&kind->defaults, row);
+            mgk_config config = config_of(kind);
+            char text[80];
+            assert_ok(mgk_config_resolve(&config));
+            assert_int_equal(mgk_attention_setting_get(&config.settings, row), usual);
+            config = config_of(kind);
+            mgk_attention_setting_put(&config.settings, row, row->most);
+            if (usual != 0) {
+                assert_ok(mgk_config_resolve(&config));
+                assert_int_equal(mgk_attention_setting_get(&config.settings, row), row->most);
+            } else {
+                assert_fails(mgk_config_resolve(&config), STATUS_USAGE);
+                snprintf(text, sizeof(text), "attention \"%s\" has no `%s`; it has ", kind->name,
+                         row->name);
+                assert_non_null(strstr(mgk_fail_message(), text));
+            }
+            mgk_attention_setting_put(&config.settings, row, row->most + 1);
+            assert_fails(mgk_config_resolve(&config), STATUS_USAGE);
+            assert_non_null(strstr(mgk_fail_message(), "expected 0 to "));
+            mgk_attention_setting_put(&config.settings, row, -1);
+            assert_fails(mgk_config_resolve(&config), STATUS_USAGE);
+        }
+}
+
+/* Kinds that need a mask, and kinds that have none, are refused in the other models. */
+static void test_masks_of_kinds(void **state)
+{
+    (void)state;
+    const mgk_attention_kind *kind;
+    for (size_t i = 0; (kind = mgk_attention_row(i)); i++)
+        for (int causal = 0; causal < 2; causal++) {
+            mgk_config config;
+            mgk_config_defaults(causal ? MGK_FAMILY_LM : MGK_FAMILY_ENCODER, &config);
+            strcpy(config.attention, kind->name);
+            config.mixtures = 1;
+            const bool refused = causal ? kind->not_causal : kind->causal_only;
+            if (mgk_config_resolve(&config) != (refused ? STATUS_USAGE : STATUS_OK))
+                fail_msg("%s, causal %d: %s", kind->name, causal, mgk_fail_message());
+            if (refused)
+                assert_non_null(strstr(mgk_fail_message(), "causal form"));
+        }
+}
+
 /* Text without terminator, nested without end, or cut anywhere. */
 static void test_json_raw_bytes(void **state)
 {
@@ -514,11 +679,20 @@ static void test_json_raw_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults_resolve), cmocka_unit_test(test_json_round_trip),
-        cmocka_unit_test(test_pictures),         cmocka_unit_test(test_sounds),
-        cmocka_unit_test(test_json_defaults),    cmocka_unit_test(test_json_refused),
-        cmocka_unit_test(test_memory_refused),   cmocka_unit_test(test_resolve_refuses),
+        cmocka_unit_test(test_defaults_resolve),
+        cmocka_unit_test(test_json_round_trip),
+        cmocka_unit_test(test_pictures),
+        cmocka_unit_test(test_sounds),
+        cmocka_unit_test(test_json_defaults),
+        cmocka_unit_test(test_json_refused),
+        cmocka_unit_test(test_memory_refused),
+        cmocka_unit_test(test_resolve_refuses),
         cmocka_unit_test(test_json_raw_bytes),
+        cmocka_unit_test(test_kinds_of_layers),
+        cmocka_unit_test(test_long_lists_of_kinds),
+        cmocka_unit_test(test_settings_round_trip),
+        cmocka_unit_test(test_settings_of_kinds),
+        cmocka_unit_test(test_masks_of_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

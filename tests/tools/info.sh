@@ -35,6 +35,31 @@ grep -q '^js pair mean_i .*Clark et al. 2019)$' found || complain "no js: $(cat 
 grep -q 'needs tokens)$' found || complain "no measure needs tokens"
 [ "$(cut -d ' ' -f 1 found | sort -u | wc -l)" -eq "$(wc -l <lines)" ] || complain "a name is there twice"
 
+# Kinds: a line each below the titles, in columns; and as JSON.
+"$info" --kinds >lines || complain "--kinds: exit status $?"
+"$info" --kinds --json >json || complain "--kinds --json: exit status $?"
+object="[{]\"name\": \"[a-z0-9-]+\", \"formula\": $texts, \"primitives\": $texts,"
+object="$object \"parameters\": [{]((, )?\"[a-z_]+\": ([0-9]+|\"[a-z]+\"))*[}],"
+object="$object \"devices\": \"cpu( cuda)?\", \"matrix\": (true|false), \"rank_bound\": $texts"
+object="$object(, \"reason\": \"[^\"]+\")?[}]"
+sed 's/^[[ ]//; s/[],]$//' json | grep -vxE -- "$object" && complain "no object of a kind"
+grep -c '"matrix": false' json >expected
+grep -c '"reason"' json | cmp - expected || complain "a reason where there is a matrix, or none"
+head -n 1 lines | grep -q '^kind  *primitives  *devices  *matrix  *rank up to  *formula; settings; ' ||
+    complain "titles: $(head -n 1 lines)"
+sed 's/^[[ ]*{"name": "\([^"]*\)".*"devices": "\([^"]*\)", "matrix": true.*/\1 \2 yes/
+    s/^[[ ]*{"name": "\([^"]*\)".*"devices": "\([^"]*\)", "matrix": false.*/\1 \2 no/' json >expected
+start=$(head -n 1 lines | awk '{ print index($0, "devices") }')
+end=$(head -n 1 lines | awk '{ print index($0, "rank up to") }')
+tail -n +2 lines | awk -v start="$start" -v end="$end" '{
+    place = substr($0, start, end - start)
+    gsub(/  +/, " ", place)
+    sub(/ $/, "", place)
+    print $1, place
+}' >found
+diff expected found || complain "lines and JSON of kinds differ"
+grep -q '^softmax cpu cuda yes$' found || complain "no softmax: $(cat found)"
+
 # A model is on one screen; --all and --json have everything.
 model=$3/hugging_face/bert
 "$info" "$model" >short || complain "$model: exit status $?"
@@ -58,6 +83,8 @@ refuses() {
 }
 refuses --measures lines
 refuses --measures --machine
+refuses --kinds lines
+refuses --kinds --measures
 refuses
 
 exit "$((failures > 0))"

@@ -512,6 +512,12 @@ static mgk_result describe_measure(void)
     return mgk_describe_measure(0, &description);
 }
 
+static mgk_result describe_kind(void)
+{
+    mgk_kind_description description;
+    return mgk_describe_kind(0, &description);
+}
+
 static mgk_result diversity(mgk_diversity_options o)
 {
     mgk_table *means;
@@ -902,6 +908,7 @@ static const call calls[] = {
     ROW(rank_array_in_memory, NULL, 1),
     {.name = "rank_resumed", .function = rank_resumed, .spare = 1, .again = interrupt},
     CALL(describe_measure),
+    CALL(describe_kind),
     ROW(diversity_of_store, OUT "/diversity.h5.part", 1),
     CALL(diversity_of_array_in_memory),
     KEEPING(diversity_of_two, OUT "/diversity.csv.part"),

@@ -475,6 +475,22 @@ static mgk_result null_describe_measure(pointers none)
     return mgk_describe_measure(0, none ? NULL : &description);
 }
 
+static mgk_result null_describe_kind(pointers none)
+{
+    mgk_kind_description description;
+    return mgk_describe_kind(0, none ? NULL : &description);
+}
+
+static mgk_result null_describe_setting(pointers none)
+{
+    mgk_kind_description kind;
+    mgk_setting_description description;
+    for (size_t i = 0; mgk_describe_kind(i, &kind) == MGK_OK; i++)
+        if (kind.settings > 0)
+            return mgk_describe_setting(i, 0, none ? NULL : &description);
+    return none ? MGK_USAGE : MGK_OK; /* no kind has settings */
+}
+
 static mgk_result null_diversity_options_init(pointers none)
 {
     mgk_diversity_options o;
@@ -609,6 +625,8 @@ static const struct {
     {"mgk_rank_matrix", null_rank_matrix, 3, 0},
     {"mgk_singular_values", null_singular_values, 2, 0},
     {"mgk_describe_measure", null_describe_measure, 1, 0},
+    {"mgk_describe_kind", null_describe_kind, 1, 0},
+    {"mgk_describe_setting", null_describe_setting, 1, 0},
     {"mgk_diversity_options_init", null_diversity_options_init, 1, 0},
     {"mgk_measure_diversity", null_measure_diversity, 2, 9},
     {"mgk_plot_options_init", null_plot_options_init, 1, 0},

@@ -117,7 +117,7 @@ static void certificates_are_counted(void **state)
     table.counts[1].certificate = MGK_CERTIFICATE_MEASURED;
     table.counts[2].certificate = MGK_CERTIFICATE_NONE;
     for (int computed = 0; computed <= 1; computed++) {
-        assert_ok(mgk_rank_summarize(&table, &summary));
+        assert_ok(mgk_rank_summarize(&table, false, &summary));
         assert_int_equal(summary.matrices, 3);
         assert_int_equal(summary.certified_by_bound, !computed);
         assert_int_equal(summary.certified_by_measurement, !computed);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "model/formats/format.h"
 #include "train/train_case.h"
 
@@ -247,6 +248,84 @@ static void test_soft_expectation_is_not_accumulated(void **state)
     assert_ok(train(f, &settings, false, &seen, NULL));
 }
 
+/* A kind with numbers that are drawn and not trained; NULL: there is none. */
+static const mgk_attention_kind *drawn_kind(const train_case *f)
+{
+    const mgk_attention_kind *kind;
+    for (size_t row = 0; (kind = mgk_attention_row(row)); row++) {
+        mgk_config config = f->config;
+        mgk_parameters parameters;
+        bool drawn = false;
+        strcpy(config.attention, kind->name);
+        config.mixtures = 1;
+        if (mgk_config_resolve(&config) != STATUS_OK ||
+            mgk_parameters_build(&config, &parameters) != STATUS_OK)
+            continue;
+        for (size_t i = 0; i < parameters.count; i++)
+            drawn |= parameters.list[i].drawn;
+        mgk_parameters_free(&parameters);
+        if (drawn)
+            return kind;
+    }
+    return NULL;
+}
+
+/* The drawn numbers of the model that a run has written. */
+static double drawn_sum(const char *path)
+{
+    mgk_model *model;
+    mgk_device *device;
+    double *host, sum = 0;
+    assert_ok(mgk_device_open("cpu", MGK_DOUBLE, 1, &device));
+    assert_ok(mgk_model_load(path, NULL, device, &model));
+    assert_ok(mgk_alloc(model->parameters.total, sizeof(*host), &host));
+    assert_ok(mgk_model_read(model, 0, model->parameters.total, host));
+    for (size_t i = 0; i < model->parameters.count; i++) {
+        const mgk_parameter *p = &model->parameters.list[i];
+        for (size_t k = 0; p->drawn && k < p->count; k++)
+            sum += host[p->offset + k] * (double)(1 + k % 7);
+    }
+    mgk_free(host);
+    mgk_model_free(model);
+    mgk_device_close(device);
+    return sum;
+}
+
+/* Random features stay as they are without `redraw_every`, and change after so many steps. */
+static void test_random_features_are_redrawn(void **state)
+{
+    train_case *f = *state;
+    history seen;
+    mgk_train_settings settings = tiny_settings();
+    double sums[5];
+    const mgk_attention_kind *kind = drawn_kind(f);
+    settings.redraw_every = 4;
+    strcpy(f->config.attention, "softmax");
+    f->config.mixtures = 1;
+    assert_fails(train(f, &settings, false, &seen, NULL), STATUS_USAGE);
+    assert_non_null(strstr(mgk_fail_message(), "`redraw` is 4"));
+    if (!kind)
+        skip();
+    strcpy(f->config.attention, kind->name);
+    memset(&f->config.settings, 0, sizeof(f->config.settings));
+    assert_ok(mgk_config_resolve(&f->config));
+    settings.log = NULL;
+    for (int i = 0; i < 5; i++) {
+        static const int steps[] = {1, 9, 4, 5, 8}, every[] = {0, 0, 4, 4, 4};
+        settings.force = true;
+        settings.warmup = 0;
+        settings.steps = steps[i];
+        settings.redraw_every = every[i];
+        assert_ok(train(f, &settings, false, &seen, NULL));
+        sums[i] = drawn_sum(OUTPUT);
+    }
+    assert_true(isfinite(sums[0]) && sums[0] != 0);
+    assert_true(sums[1] == sums[0]); /* never drawn anew, nor trained */
+    assert_true(sums[2] == sums[0]); /* the fourth step has the first draw */
+    assert_true(sums[3] != sums[0]); /* the fifth has the second */
+    assert_true(sums[4] == sums[3]); /* and the eighth, too */
+}
+
 static void test_divergence(void **state)
 {
     train_case *f = *state;
@@ -266,9 +345,9 @@ static void test_bad_settings(void **state)
     train_case *f = *state;
     history seen;
     const mgk_train_settings good = tiny_settings();
-    mgk_train_settings bad[12];
+    mgk_train_settings bad[13];
     size_t count = 0;
-    for (size_t i = 0; i < 12; i++)
+    for (size_t i = 0; i < 13; i++)
         bad[i] = good;
     bad[count++].steps = 0;
     bad[count++].batch = 0;
@@ -277,6 +356,7 @@ static void test_bad_settings(void **state)
     bad[count++].warmup = -1;
     bad[count++].log_every = 0;
     bad[count++].evaluate_every = -1;
+    bad[count++].redraw_every = -1;
     bad[count++].rate = 0;
     bad[count++].rate = NAN;
     bad[count++].beta2 = 1;
@@ -298,6 +378,7 @@ int main(void)
         loop_test(test_best_model_is_kept),
         loop_test(test_accumulation_equals_larger_batch),
         loop_test(test_seed_decides),
+        loop_test(test_random_features_are_redrawn),
         loop_test(test_log),
         loop_test(test_existing_outputs),
         loop_test(test_unwritable_outputs),

@@ -95,6 +95,8 @@ static mgk_status check_field(const mgk_config *config, const mgk_config_field *
     switch (f->kind) {
     case MGK_FIELD_NAME:
         return mgk_config_check_name(f->name, at);
+    case MGK_FIELD_KINDS:
+        return mgk_config_check_kinds(at);
     case MGK_FIELD_CHOICE:
         memcpy(&integer, at, sizeof(integer));
         if (integer < 0 || integer >= choice_count(f))
@@ -334,12 +336,6 @@ static mgk_status check_embedding(const mgk_config *config)
     return STATUS_OK;
 }
 
-const mgk_attention_kind *mgk_config_kind(const mgk_config *config, int layer)
-{
-    (void)layer;
-    return mgk_attention_find(config->attention);
-}
-
 bool mgk_config_is_local(const mgk_config *config, int layer)
 {
     return config->local[layer / 8] >> layer % 8 & 1;
@@ -387,6 +383,7 @@ mgk_status mgk_config_resolve(mgk_config *config)
         config->embedding_scale = config->family == MGK_FAMILY_LM ? sqrt(config->dim) : 1;
     if (config->rotary_dim == 0)
         config->rotary_dim = config->head_dim;
+    TRY(mgk_config_resolve_kinds(config));
     TRY(check_family(config));
     TRY(check_sizes(config));
     TRY(check_embedding(config));

@@ -10,8 +10,10 @@
 #include "base/sound.h"
 #include "base/status.h"
 #include "kernels/attention.h"
+#include "kernels/attention/settings.h"
 
-#define MGK_NAME_SIZE 24 /* bytes of a kind or task name, its terminator included */
+/* Bytes, terminators included: of a task's name, of a kind's, and of a list of kinds. */
+enum { MGK_NAME_SIZE = 16, MGK_KIND_NAME = 25, MGK_KINDS_SIZE = 4096 };
 
 typedef enum mgk_family {
     MGK_FAMILY_ENCODER, /* "encoder": bidirectional, mean pooling, classifier */
@@ -92,10 +94,16 @@ enum { MGK_MAX_CUTOFFS = 8, MGK_MAX_LAYERS = 4096, MGK_MAX_FREQUENCIES = 128 };
 /* Field names are also the keys of the JSON form. mgk_config_resolve checks ranges. */
 typedef struct mgk_config {
     mgk_family family;
-    char attention[MGK_NAME_SIZE]; /* kind: "softmax", "mgk", ...; not checked here */
-    mgk_attention_settings settings;
-    int pattern_seed;
+    /* The kind of all layers, "mgk", or one for each, "band,band,softmax". Equal ones become one,
+     * once resolved. Whether they are known is not checked here. */
+    char attention[MGK_KINDS_SIZE];
     char task[MGK_NAME_SIZE]; /* trained for: "lm", "listops", ... */
+    /*
+     * Of the kinds. Keys "attention_window", ..., "feature_map", "feature_draw", written if not 0.
+     * 0: the default of the first layer's kind that has the setting, once resolved.
+     */
+    mgk_attention_settings settings;
+    int pattern_seed; /* of random patterns, at least 0; written if not 0 */
 
     int layers;     /* L, 1 to MGK_MAX_LAYERS */
     int heads;      /* H, 1 to 4096 */
@@ -220,14 +228,25 @@ void mgk_config_defaults(mgk_family family, mgk_config *config);
 
 /*
  * Replaces each 0 that means a default by its value, such as sqrt(D) for a variance, zeroes
- * variances beyond M, and checks every range. STATUS_USAGE names the field and the range. Sizes of
+ * variances beyond M, and checks every range. STATUS_USAGE names the field and the range, or a
+ * setting that no kind of the model has, or a kind without a causal form, or without another one,
+ * that the model needs. Sizes of
  * a resolved configuration are safe to multiply: no array of one layer overflows size_t, and H * D
  * * M fits an int.
  */
 mgk_status mgk_config_resolve(mgk_config *config);
 
-/* The kind of a layer's attention; NULL: it is not known. */
+/* The name of the kind of layer `layer`. */
+void mgk_config_kind_name(const mgk_config *config, int layer, char out[MGK_KIND_NAME]);
+
+/* The kind of layer `layer`; NULL: it is not known. */
 const mgk_attention_kind *mgk_config_kind(const mgk_config *config, int layer);
+
+/* The first kind of a list, as `attention` of a store is; NULL: it is not known. */
+const mgk_attention_kind *mgk_kinds_first(const char *kinds);
+
+/* Whether the rows of attention of layer `layer`, of a known kind, sum to 1. */
+bool mgk_config_is_normalized(const mgk_config *config, int layer);
 
 /* Whether layer `layer` is local: it has the window, and local_base. */
 bool mgk_config_is_local(const mgk_config *config, int layer);

@@ -2,6 +2,7 @@
 #include "model/core/config_fields.h"
 
 #include <float.h>
+#include <limits.h>
 
 #define MAX_SIZE (1 << 20)
 #define MAX_COUNT (1 << 12)
@@ -42,8 +43,9 @@ _Static_assert(sizeof(mgk_family) == sizeof(int) && sizeof(mgk_prior_mode) == si
 
 const mgk_config_field mgk_config_fields[] = {
     {AT(family), .kind = MGK_FIELD_CHOICE, .choices = families},
-    {AT(attention), .kind = MGK_FIELD_NAME},
+    {AT(attention), .kind = MGK_FIELD_KINDS},
     {AT(task), .kind = MGK_FIELD_NAME},
+    {AT(pattern_seed), .kind = MGK_FIELD_SIZE, .low = 0, .high = INT_MAX, .sparse = true},
     {AT(layers), .kind = MGK_FIELD_SIZE, .low = 1, .high = MAX_COUNT},
     {AT(layer_groups), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_COUNT},
     {AT(heads), .kind = MGK_FIELD_SIZE, .low = 1, .high = MAX_COUNT},

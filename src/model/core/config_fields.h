@@ -7,6 +7,7 @@
 
 typedef enum mgk_field_kind {
     MGK_FIELD_NAME,
+    MGK_FIELD_KINDS,
     MGK_FIELD_CHOICE,
     MGK_FIELD_SIZE,
     MGK_FIELD_REAL,
@@ -19,10 +20,11 @@ typedef struct mgk_config_field {
     size_t offset;
     double low, high;           /* sizes: low <= x <= high; reals: low <= x < high */
     const char *const *choices; /* NULL-terminated; the position is the value of the enumeration */
+    bool sparse;                /* a size that is written only if it is not 0 */
 } mgk_config_field;
 
-/* All fields except the arrays: variance, cutoffs, local layers, and those of rotary frequencies
- * and of pictures; the family is first. */
+/* All fields except the settings of kinds and the arrays: variance, cutoffs, local layers, and
+ * those of rotary frequencies and of pictures; the family is first. */
 extern const mgk_config_field mgk_config_fields[];
 
 /*
@@ -30,5 +32,11 @@ extern const mgk_config_field mgk_config_fields[];
  * `key` is the key of the name.
  */
 mgk_status mgk_config_check_name(const char *key, const char *name);
+
+/* STATUS_USAGE unless `kinds` is a list of such names, of at most MGK_KIND_NAME - 1 letters. */
+mgk_status mgk_config_check_kinds(const char *kinds);
+
+/* What mgk_config_resolve does with the kinds of layers and their settings. */
+mgk_status mgk_config_resolve_kinds(mgk_config *config);
 
 #endif

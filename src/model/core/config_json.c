@@ -13,6 +13,8 @@
 #include "model/core/config.h"
 #include "model/core/config_fields.h"
 
+enum { SETTING_KEY = 40 };
+
 /* The fewest digits, 15 to 17, that read back as `value`; cJSON's own form may lose a bit. */
 static cJSON *exact_number(double value)
 {
@@ -36,6 +38,7 @@ static cJSON *field_to_json(const mgk_config *config, const mgk_config_field *f)
     bool flag;
     switch (f->kind) {
     case MGK_FIELD_NAME:
+    case MGK_FIELD_KINDS:
         return cJSON_CreateString(at);
     case MGK_FIELD_CHOICE:
         memcpy(&integer, at, sizeof(integer));
@@ -73,11 +76,43 @@ static bool add_local(cJSON *object, const mgk_config *config)
     return filled;
 }
 
+static bool is_written(const mgk_config *config, const mgk_config_field *f)
+{
+    int integer;
+    memcpy(&integer, (const char *)config + f->offset, sizeof(integer));
+    return !f->sparse || integer != 0;
+}
+
+/* "attention_window", because "window" is that of local layers; words keep their names. */
+static void name_setting(const mgk_attention_setting *row, char key[SETTING_KEY])
+{
+    snprintf(key, SETTING_KEY, "%s%s", row->words ? "" : "attention_", row->name);
+}
+
+static bool add_settings(cJSON *object, const mgk_config *config)
+{
+    bool filled = true;
+    char key[SETTING_KEY];
+    for (const mgk_attention_setting *row = mgk_attention_setting_rows; row->name; row++) {
+        const int value = mgk_attention_setting_get(&config->settings, row);
+        name_setting(row, key);
+        if (value != 0)
+            filled &= mgk_json_add(object, key,
+                                   row->words ? cJSON_CreateString(row->words[value])
+                                              : cJSON_CreateNumber(value));
+    }
+    return filled;
+}
+
 static bool fill_object(const mgk_config *config, cJSON *object)
 {
     bool filled = true;
-    for (const mgk_config_field *f = mgk_config_fields; f->name; f++)
-        filled &= mgk_json_add(object, f->name, field_to_json(config, f));
+    for (const mgk_config_field *f = mgk_config_fields; f->name; f++) {
+        if (is_written(config, f))
+            filled &= mgk_json_add(object, f->name, field_to_json(config, f));
+        if (f->kind == MGK_FIELD_KINDS)
+            filled &= add_settings(object, config);
+    }
     filled &= add_reals(object, "variance", config->variance, config->mixtures);
     if (config->picture.patch > 0) {
         filled &= add_reals(object, "image_mean", config->picture.mean, MGK_CHANNELS);
@@ -110,42 +145,58 @@ mgk_status mgk_config_to_json(const mgk_config *config, char **text)
     return status;
 }
 
-static mgk_status read_choice(const mgk_config_field *f, const cJSON *item, int *value)
+/* Reads one of the words up to NULL; *value is its number. */
+static mgk_status read_word(const char *name, const char *const *words, const cJSON *item,
+                            int *value)
 {
-    for (int i = 0; f->choices[i]; i++) {
-        if (strcmp(f->choices[i], item->valuestring) == 0) {
+    if (!cJSON_IsString(item))
+        return mgk_fail(STATUS_FORMAT, "%s is not a string", name);
+    for (int i = 0; words[i]; i++) {
+        if (strcmp(words[i], item->valuestring) == 0) {
             *value = i;
             return STATUS_OK;
         }
     }
-    return mgk_fail(STATUS_FORMAT, "%s has an unknown value", f->name);
+    return mgk_fail(STATUS_FORMAT, "%s has an unknown value", name);
+}
+
+static mgk_status read_integer(const char *name, const cJSON *item, int *value)
+{
+    if (!cJSON_IsNumber(item) || item->valuedouble != item->valueint)
+        return mgk_fail(STATUS_FORMAT, "%s is not an integer", name);
+    *value = item->valueint;
+    return STATUS_OK;
 }
 
 static mgk_status read_field(const mgk_config_field *f, const cJSON *item, mgk_config *config)
 {
     char *at = (char *)config + f->offset;
-    bool number = cJSON_IsNumber(item), string = cJSON_IsString(item);
     int integer = 0;
     switch (f->kind) {
     case MGK_FIELD_NAME:
-        if (!string)
+        if (!cJSON_IsString(item))
             return mgk_fail(STATUS_FORMAT, "%s is not a string", f->name);
         TRY(mgk_config_check_name(f->name, item->valuestring));
         strcpy(at, item->valuestring);
         return STATUS_OK;
-    case MGK_FIELD_CHOICE:
-        if (!string)
+    case MGK_FIELD_KINDS:
+        if (!cJSON_IsString(item))
             return mgk_fail(STATUS_FORMAT, "%s is not a string", f->name);
-        TRY(read_choice(f, item, &integer));
+        if (strlen(item->valuestring) >= MGK_KINDS_SIZE)
+            return mgk_fail(STATUS_FORMAT, "%s is longer than %d bytes", f->name,
+                            MGK_KINDS_SIZE - 1);
+        strcpy(at, item->valuestring);
+        return STATUS_OK;
+    case MGK_FIELD_CHOICE:
+        TRY(read_word(f->name, f->choices, item, &integer));
         memcpy(at, &integer, sizeof(integer));
         return STATUS_OK;
     case MGK_FIELD_SIZE:
-        if (!number || item->valuedouble != item->valueint)
-            return mgk_fail(STATUS_FORMAT, "%s is not an integer", f->name);
-        memcpy(at, &item->valueint, sizeof(item->valueint));
+        TRY(read_integer(f->name, item, &integer));
+        memcpy(at, &integer, sizeof(integer));
         return STATUS_OK;
     case MGK_FIELD_REAL:
-        if (!number)
+        if (!cJSON_IsNumber(item))
             return mgk_fail(STATUS_FORMAT, "%s is not a number", f->name);
         memcpy(at, &item->valuedouble, sizeof(item->valuedouble));
         return STATUS_OK;
@@ -221,6 +272,24 @@ static mgk_status read_factors(const cJSON *object, mgk_config *config)
     return read_reals(object, "rotary_long", dim / 2, config->rotary_long);
 }
 
+static mgk_status read_settings(const cJSON *object, mgk_config *config)
+{
+    char key[SETTING_KEY];
+    for (const mgk_attention_setting *row = mgk_attention_setting_rows; row->name; row++) {
+        int value = 0;
+        name_setting(row, key);
+        const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+        if (!item)
+            continue;
+        TRY(row->words ? read_word(key, row->words, item, &value)
+                       : read_integer(key, item, &value));
+        if (value < 0 || value > row->most)
+            return mgk_fail(STATUS_FORMAT, "%s is %d, expected 0 to %d", key, value, row->most);
+        mgk_attention_setting_put(&config->settings, row, value);
+    }
+    return STATUS_OK;
+}
+
 static mgk_status read_object(const cJSON *object, mgk_config *config)
 {
     int family = 0;
@@ -228,13 +297,14 @@ static mgk_status read_object(const cJSON *object, mgk_config *config)
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, f->name);
     if (!cJSON_IsString(item))
         return mgk_fail(STATUS_FORMAT, "family is missing or not a string");
-    TRY(read_choice(f, item, &family));
+    TRY(read_word(f->name, f->choices, item, &family));
     mgk_config_defaults((mgk_family)family, config);
     for (f++; f->name; f++) {
         item = cJSON_GetObjectItemCaseSensitive(object, f->name);
         if (item)
             TRY(read_field(f, item, config));
     }
+    TRY(read_settings(object, config));
     if (config->mixtures < 1 || config->mixtures > MGK_MAX_MIXTURES)
         return mgk_config_resolve(config); /* reports this error */
     TRY(read_reals(object, "variance", config->mixtures, config->variance));

@@ -93,6 +93,7 @@ static mgk_status apply(const mgk_checkpoint *checkpoint, const mgk_setting *set
         memcpy(at, &flag, sizeof(flag));
         break;
     case MGK_FIELD_NAME:
+    case MGK_FIELD_KINDS:
         break;
     }
     return STATUS_OK;

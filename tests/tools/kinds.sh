@@ -1,0 +1,88 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Kinds of attention and their settings through the programs: models whose layers have different
+# kinds, settings that are refused, and rows that do not sum to 1. Usage: kinds.sh PROGRAMS FOLDER
+set -u
+. "$(dirname "$0")/begin.sh"
+
+few="--task listops --listops-above 10 --listops-below 40 --length 40 --steps 2 --batch 2 --eval-samples 2 \
+    --layers 3 --heads 2 --dim 8 --head-dim 4 --hidden 8 --listops-samples 8 --quiet"
+
+# trains NAME OPTIONS...: writes the model NAME.safetensors.
+trains() {
+    name=$1
+    shift
+    "$programs/mgk-train" $few "$@" -o "$name.safetensors" 2>stderr || complain "$*: $(cat stderr)"
+}
+
+# refuses TEXT OPTIONS...: wrong usage, with one line that contains TEXT.
+refuses() {
+    text=$1
+    shift
+    "$programs/mgk-train" $few "$@" -o refused.safetensors >stdout 2>stderr
+    [ $? -eq 2 ] || complain "$*: not refused as wrong usage"
+    [ "$(wc -l <stderr)" -eq 1 ] || complain "$*: not one line: $(cat stderr)"
+    grep -qF -- "$text" stderr || complain "$*: no '$text' in: $(cat stderr)"
+    [ ! -e refused.safetensors ] || complain "$*: writes a model"
+}
+
+# has LINE FILE
+has() {
+    grep -qx -- "$1" "$2" || complain "no line '$1' in: $(cat "$2")"
+}
+
+# exports MODEL STORE
+exports() {
+    "$programs/mgk-dump" "$1.safetensors" --task listops --samples 2 --length 40 --quiet --force -o "$1.h5" 2>stderr ||
+        complain "mgk-dump $1: $(cat stderr)"
+    "$programs/mgk-info" "$1.h5" --json >"$1.json" || complain "mgk-info $1.h5"
+}
+
+# Layers of different kinds; equal names are one.
+trains mixed --attention softmax,mgk,softmax
+"$programs/mgk-info" mixed.safetensors --all >info.txt || complain "mgk-info of a mixed model"
+has '  attention  *softmax,mgk,softmax' info.txt
+has '  softmax  *exp(q_i.k_j / sqrt(D))' info.txt
+has '  mgk  *sum_r .*' info.txt
+exports mixed
+grep -q '"attention":	"softmax,mgk,softmax"' mixed.json || complain "no kinds in the store: $(cat mixed.json)"
+grep -q '"row_normalized":	1' mixed.json || complain "row_normalized is not 1: $(cat mixed.json)"
+trains same --attention mgk,mgk,mgk
+"$programs/mgk-info" same.safetensors >info.txt || complain "mgk-info of a model"
+has '  attention  *mgk' info.txt
+has '  mixtures  *2' info.txt
+
+# A model whose rows do not sum to 1 says so, in its store and in notes; other software does not.
+trains damped --attention softmax,softmax,mgk --normalizer-epsilon 0.9
+exports damped
+grep -q '"row_normalized":	0' damped.json || complain "row_normalized is not 0: $(cat damped.json)"
+for input in damped.h5 "--model damped.safetensors --task listops --length 40"; do
+    "$programs/mgk-rank" $input --matrices 2 -f -o ranks.csv >out.txt 2>err.txt || complain "$input: $(cat err.txt)"
+    grep -q "do not sum to 1 .*: this attention does not normalise them" out.txt || complain "$input: $(cat out.txt)"
+    "$programs/mgk-diversity" $input --samples 2 -f -o d.csv >out.txt 2>err.txt ||
+        "$programs/mgk-diversity" $input -f -o d.csv >out.txt 2>err.txt || complain "$input: $(cat err.txt)"
+    grep -q 'do not sum to 1 .*: this attention does not normalise them, and' err.txt || complain "$input: $(cat err.txt)"
+done
+
+refuses 'attention "sofmax" is not a known kind; similar: softmax' --attention mgk,sofmax,mgk
+refuses 'attention names 2 kinds, expected one, or layers, 3' --attention mgk,softmax
+refuses 'attention is not a list' --attention mgk,,mgk
+refuses 'attention "softmax" has no --window; it has no settings' --attention softmax --window 3
+refuses 'attention "mgk,softmax,mgk" has no --feature-map; it has' --attention mgk,softmax,mgk --feature-map relu
+refuses '--feature-map "reul" is not known; similar: relu' --feature-map reul
+refuses '--landmarks is -1, expected 0 to' --landmarks -1
+refuses '--redraw is 5, expected 0: the model has no random features' --attention softmax --redraw 5
+refuses 'interval of new random features: -5' --redraw -5
+
+# Each setting of the list is an option, which its kind takes.
+"$programs/mgk-info" --kinds --json |
+    sed -n 's/^[[ ]*{"name": "\([^"]*\)".*"parameters": {\([^}]*\)}.*/\1 \2/p' |
+    while read -r kind settings; do
+        [ -n "$settings" ] || continue
+        "$programs/mgk-train" --help all >help.txt
+        echo "$settings" | tr ',' '\n' | sed 's/^ *"\([a-z_]*\)".*/\1/' | tr _ - | while read -r option; do
+            grep -q -- "--$option " help.txt || echo "$kind: no option --$option"
+        done
+    done >missing
+[ ! -s missing ] || complain "$(cat missing)"
+exit $failures
