@@ -22,7 +22,7 @@ const mgk_attention_setting mgk_attention_setting_rows[] = {
     {ROW(clusters), .most = MOST_FEATURES},
     {ROW(hashes), .most = MOST_ROUNDS},
     {ROW(kernel), .most = MOST_FEATURES},
-    {ROW(feature_map), .most = MGK_FEATURES_IDENTITY, .words = feature_maps},
+    {ROW(feature_map), .most = MGK_CHOICE_IDENTITY, .words = feature_maps},
     {ROW(feature_draw), .most = MGK_DRAW_IID, .words = feature_draws},
     {.name = NULL},
 };

@@ -8,17 +8,17 @@
 
 /* Words of `feature_map`, in this order. */
 typedef enum mgk_feature_choice {
-    MGK_FEATURES_NONE, /* "none": the default, or a kind without the setting */
-    MGK_FEATURES_POSITIVE,
-    MGK_FEATURES_TRIGONOMETRIC,
-    MGK_FEATURES_RELU,
-    MGK_FEATURES_SIGMOID,
-    MGK_FEATURES_EXP,
-    MGK_FEATURES_ABS,
-    MGK_FEATURES_GELU,
-    MGK_FEATURES_COS,
-    MGK_FEATURES_TANH,
-    MGK_FEATURES_IDENTITY
+    MGK_CHOICE_NONE, /* "none": the default, or a kind without the setting */
+    MGK_CHOICE_POSITIVE,
+    MGK_CHOICE_TRIGONOMETRIC,
+    MGK_CHOICE_RELU,
+    MGK_CHOICE_SIGMOID,
+    MGK_CHOICE_EXP,
+    MGK_CHOICE_ABS,
+    MGK_CHOICE_GELU,
+    MGK_CHOICE_COS,
+    MGK_CHOICE_TANH,
+    MGK_CHOICE_IDENTITY
 } mgk_feature_choice;
 
 /* Words of `feature_draw`: how random features are drawn. */

@@ -137,8 +137,12 @@ static void find_gradients(workspace *space, const tile_case *problem, const dou
             ones[i] = 1;
         out[k] = problem->count[k] > 0 ? upload(space, problem->count[k], ones) : NULL;
     }
-    mgk_attention_gradient into = {out[TILE_QUERY], out[TILE_KEY],  out[TILE_VALUE],
-                                   out[TILE_PRIOR], out[TILE_BIAS], out[TILE_FULL]};
+    mgk_attention_gradient into = {.query = out[TILE_QUERY],
+                                   .key = out[TILE_KEY],
+                                   .value = out[TILE_VALUE],
+                                   .prior = out[TILE_PRIOR],
+                                   .bias = out[TILE_BIAS],
+                                   .full = out[TILE_FULL]};
     assert_ok(device->op->mixture_attention(device, &view, &mixture, output, width, statistic));
     assert_ok(device->op->mixture_attention_backward(device, &view, &mixture, output, statistic,
                                                      upload(space, problem->outputs, weight), width,

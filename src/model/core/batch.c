@@ -73,6 +73,34 @@ static mgk_status load_places(mgk_pass *pass, const mgk_batch *batch)
     return status;
 }
 
+/* The patterns of layers for N tokens; the pass keeps those of the last N. */
+static mgk_status build_patterns(mgk_pass *pass)
+{
+    const mgk_model *model = pass->model;
+    const int layers = model->config.layers;
+    if (pass->pattern_tokens == pass->tokens)
+        return STATUS_OK;
+    pass->pattern_tokens = 0;
+    mgk_pass_release_patterns(pass);
+    for (int l = 0; l < layers; l++) {
+        const mgk_attention_kind *kind = mgk_model_kind(model, l);
+        const mgk_attention_size size = mgk_attention_size_of(&model->config, l, pass->tokens);
+        if (!kind->pattern)
+            continue;
+        if (!pass->patterns)
+            TRY(mgk_alloc((size_t)layers, sizeof(*pass->patterns), &pass->patterns));
+        TRY(mgk_attention_pattern(kind, &size, &pass->patterns[l]));
+    }
+    pass->pattern_tokens = pass->tokens;
+    return STATUS_OK;
+}
+
+void mgk_pass_release_patterns(mgk_pass *pass)
+{
+    for (int l = 0; pass->patterns && l < pass->model->config.layers; l++)
+        mgk_pattern_release(&pass->patterns[l]);
+}
+
 mgk_status mgk_pass_load(mgk_pass *pass, const mgk_batch *batch, const int32_t *targets,
                          uint64_t seed, uint64_t stream)
 {
@@ -83,6 +111,7 @@ mgk_status mgk_pass_load(mgk_pass *pass, const mgk_batch *batch, const int32_t *
     pass->cross.hidden = NULL;
     pass->sequences = batch->sequences;
     pass->tokens = batch->tokens;
+    TRY(build_patterns(pass));
     TRY(device->op->upload(device, pass->ids, batch->ids, mgk_pass_rows(pass) * sizeof(int32_t)));
     TRY(load_places(pass, batch));
     TRY(device->op->upload(device, pass->lengths, batch->lengths,

@@ -397,6 +397,8 @@ void mgk_pass_free(mgk_pass *pass)
         return;
     if (pass->arrays)
         pass->model->device->op->release(pass->model->device, pass->arrays);
+    mgk_pass_release_patterns(pass);
+    mgk_free(pass->patterns);
     mgk_free(pass->layers);
     mgk_free(pass->far);
     mgk_free(pass);

@@ -116,6 +116,9 @@ static inline size_t mgk_pass_classes(const mgk_pass *pass)
     return (size_t)(config->family == MGK_FAMILY_LM ? config->vocabulary : config->classes);
 }
 
+/* Releases the patterns of all layers, which are built anew for the next batch. */
+void mgk_pass_release_patterns(mgk_pass *pass);
+
 /* Fills the tables of computed positions that the pass has. */
 mgk_status mgk_pass_upload_positions(mgk_pass *pass);
 
