@@ -55,6 +55,14 @@ mgk_status mgk_attention_pattern(const mgk_attention_kind *kind, const mgk_atten
     return mgk_pattern_build(&shape, add_row, &context, out);
 }
 
+mgk_status mgk_attention_check_matrix(const mgk_attention_kind *kind)
+{
+    if (kind->methods->matrix)
+        return STATUS_OK;
+    return mgk_fail(STATUS_UNSUPPORTED, "attention \"%s\": no N x N matrix exists: %s", kind->name,
+                    kind->no_matrix);
+}
+
 bool mgk_attention_runs_on(const mgk_attention_kind *kind, const mgk_device *device)
 {
     return kind->on_cuda || device->all_parts;

@@ -159,6 +159,7 @@ struct mgk_attention_kind {
     bool signed_entries; /* entries may be negative */
     bool own_values;     /* some rows weigh other values than those of the view */
     bool reads_below;    /* `below` of mgk_attention_layer */
+    bool thin;           /* `factors` gives factors of D + 1 columns, not negative */
     bool on_cuda;        /* the CUDA backend has its operations */
     const mgk_attention_methods *methods;
 
@@ -185,6 +186,9 @@ struct mgk_attention_kind {
 
 /* The kind with this name, or NULL. */
 const mgk_attention_kind *mgk_attention_find(const char *name);
+
+/* STATUS_UNSUPPORTED: no N × N matrix of the kind exists, for the reason that its row gives. */
+mgk_status mgk_attention_check_matrix(const mgk_attention_kind *kind);
 
 /* Whether the device has the operations of a kind. */
 bool mgk_attention_runs_on(const mgk_attention_kind *kind, const mgk_device *device);
