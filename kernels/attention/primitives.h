@@ -18,4 +18,8 @@ extern const mgk_attention_methods mgk_feature_mixture_methods; /* features, wit
 /* Operations of a softmax over the pairs of a kind's pattern, all heads. */
 double mgk_tile_flops(const mgk_attention_kind *kind, const mgk_attention_size *size);
 
+/* Operations with so many features of each query and key, which take `map` operations per token and
+ * head; all heads. */
+double mgk_feature_flops(const mgk_attention_size *size, double features, double map);
+
 #endif
