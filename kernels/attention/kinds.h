@@ -20,5 +20,10 @@ extern const mgk_attention_kind mgk_attention_block;
 extern const mgk_attention_kind mgk_attention_global;
 extern const mgk_attention_kind mgk_attention_bigbird;
 extern const mgk_attention_kind mgk_attention_multi_scale;
+extern const mgk_attention_kind mgk_attention_average;
+extern const mgk_attention_kind mgk_attention_hard_coded;
+extern const mgk_attention_kind mgk_attention_synthesizer_random;
+extern const mgk_attention_kind mgk_attention_gaussian;
+extern const mgk_attention_kind mgk_attention_adaptive_span;
 
 #endif
