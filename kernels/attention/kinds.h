@@ -25,5 +25,10 @@ extern const mgk_attention_kind mgk_attention_rfa;
 extern const mgk_attention_kind mgk_attention_cosformer;
 extern const mgk_attention_kind mgk_attention_dpfp;
 extern const mgk_attention_kind mgk_attention_delta;
+extern const mgk_attention_kind mgk_attention_average;
+extern const mgk_attention_kind mgk_attention_hard_coded;
+extern const mgk_attention_kind mgk_attention_synthesizer_random;
+extern const mgk_attention_kind mgk_attention_gaussian;
+extern const mgk_attention_kind mgk_attention_adaptive_span;
 
 #endif
