@@ -20,5 +20,8 @@ extern const mgk_attention_kind mgk_attention_block;
 extern const mgk_attention_kind mgk_attention_global;
 extern const mgk_attention_kind mgk_attention_bigbird;
 extern const mgk_attention_kind mgk_attention_multi_scale;
+extern const mgk_attention_kind mgk_attention_talking_heads;
+extern const mgk_attention_kind mgk_attention_realformer;
+extern const mgk_attention_kind mgk_attention_lazyformer;
 
 #endif
