@@ -158,22 +158,25 @@ static device_layer to_device(workspace *space, const kind_case *problem, int l,
     return out;
 }
 
-/* Prepares and runs all layers. */
-static void run_layers(workspace *space, const kind_case *problem, bool training,
-                       device_layer on[KIND_LAYERS])
+/*
+ * Prepares and runs layer l, after those below it. Where they are not trained, layers share their
+ * memory, as those of a model do.
+ */
+static void run_layer(workspace *space, const kind_case *problem, int l, bool training,
+                      device_layer on[KIND_LAYERS])
 {
     const mgk_attention_methods *methods = problem->shape.kind->methods;
     const size_t width = (size_t)(problem->shape.heads * problem->shape.dim);
-    for (int l = 0; l < problem->depth; l++) {
-        on[l] = to_device(space, problem, l, training);
-        if (problem->shape.kind->pattern)
-            on[l].layer.pattern = &on[l].pattern;
-        if (l > 0)
-            on[l].layer.below = on[l - 1].layer.kept;
-        if (methods->prepare)
-            assert_ok(methods->prepare(space->device, &on[l].view, &on[l].layer));
-        assert_ok(methods->forward(space->device, &on[l].view, &on[l].layer, on[l].output, width));
-    }
+    on[l] = to_device(space, problem, l, training);
+    if (problem->shape.kind->pattern)
+        on[l].layer.pattern = &on[l].pattern;
+    if (l > 0 && !training)
+        on[l].layer.kept = on[l - 1].layer.kept;
+    if (l > 0)
+        on[l].layer.below = on[l - 1].layer.kept;
+    if (methods->prepare)
+        assert_ok(methods->prepare(space->device, &on[l].view, &on[l].layer));
+    assert_ok(methods->forward(space->device, &on[l].view, &on[l].layer, on[l].output, width));
 }
 
 static void release_layers(const kind_case *problem, device_layer on[KIND_LAYERS])
@@ -208,8 +211,8 @@ void kind_case_run(const workspace *space, const kind_case *problem, double *out
 {
     workspace own = {.device = space->device};
     device_layer on[KIND_LAYERS] = {0};
-    run_layers(&own, problem, false, on);
     for (int l = 0; l < problem->depth; l++) {
+        run_layer(&own, problem, l, false, on);
         memcpy(outputs + (size_t)l * problem->outputs,
                download(&own, problem->outputs, on[l].output), problem->outputs * sizeof *outputs);
         if (matrices)
@@ -227,7 +230,8 @@ void kind_case_gradients(const workspace *space, kind_case *problem, const doubl
     const size_t width = (size_t)(problem->shape.heads * problem->shape.dim);
     device_layer on[KIND_LAYERS] = {0};
     void *dkept = NULL;
-    run_layers(&own, problem, true, on);
+    for (int l = 0; l < problem->depth; l++)
+        run_layer(&own, problem, l, true, on);
     for (int l = problem->depth - 1; l >= 0; l--) {
         kind_layer *layer = &problem->layers[l];
         const size_t kept = methods->memory(&on[l].layer.size, KIND_SAMPLES, true).kept;
