@@ -159,11 +159,8 @@ struct mgk_attention_kind {
     bool signed_entries; /* entries may be negative */
     bool own_values;     /* some rows weigh other values than those of the view */
     bool reads_below;    /* `below` of mgk_attention_layer */
-<<<<<<< HEAD
     bool thin;           /* `factors` gives factors of D + 1 columns, not negative */
-=======
     bool positional;     /* scores do not depend on queries and keys, whose gradients are 0 */
->>>>>>> w-tile
     bool on_cuda;        /* the CUDA backend has its operations */
     const mgk_attention_methods *methods;
 
