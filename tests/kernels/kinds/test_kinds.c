@@ -128,7 +128,7 @@ enum { DIFFERENCES = 24 }; /* numbers of an input that are tested */
 static double difference(workspace *space, const kind_case *problem, const double *weights,
                          double *x)
 {
-    const double at = *x, step = 0x1p-12;
+    const double at = *x, step = 0x1p-17;
     double sums[4];
     static const double places[4] = {-2, -1, 1, 2};
     for (int i = 0; i < 4; i++) {
