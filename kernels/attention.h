@@ -127,7 +127,12 @@ typedef struct mgk_attention_methods {
     mgk_status (*matrix)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,
                          mgk_matrix_content, int sample, const int32_t *heads, int count,
                          void *matrix);
-    /* See linear_factors in backend.h; NULL for kinds whose matrices have no thin factors. */
+    /*
+     * Columns of the factors that `factors` computes; 0 where they would have negative entries.
+     * NULL, as `factors`, for kinds whose matrices have no thin factors.
+     */
+    size_t (*factor_columns)(const mgk_attention_kind *, const mgk_attention_size *);
+    /* See linear_factors in backend.h. */
     mgk_status (*factors)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,
                           int sample, const int32_t *heads, int count, void *left, void *right);
     /*
