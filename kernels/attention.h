@@ -127,7 +127,12 @@ typedef struct mgk_attention_methods {
     mgk_status (*matrix)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,
                          mgk_matrix_content, int sample, const int32_t *heads, int count,
                          void *matrix);
-    /* See linear_factors in backend.h; NULL for kinds whose matrices have no thin factors. */
+    /*
+     * Columns of the factors that `factors` computes; 0 where they would have negative entries.
+     * NULL, as `factors`, for kinds whose matrices have no thin factors.
+     */
+    size_t (*factor_columns)(const mgk_attention_kind *, const mgk_attention_size *);
+    /* See linear_factors in backend.h. */
     mgk_status (*factors)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,
                           int sample, const int32_t *heads, int count, void *left, void *right);
     /*
@@ -159,7 +164,6 @@ struct mgk_attention_kind {
     bool signed_entries; /* entries may be negative */
     bool own_values;     /* some rows weigh other values than those of the view */
     bool reads_below;    /* `below` of mgk_attention_layer */
-    bool thin;           /* `factors` gives factors of D + 1 columns, not negative */
     bool positional;     /* scores do not depend on queries and keys, whose gradients are 0 */
     bool on_cuda;        /* the CUDA backend has its operations */
     const mgk_attention_methods *methods;

@@ -259,7 +259,8 @@ typedef struct mgk_features {
     mgk_feature_kind map;
     mgk_feature_function function;
     /* Row r of head h, w_r [D], is at omega[h omega_head_stride + r omega_stride], reals of the
-       device; omega_head_stride 0: one for all heads. */
+       device; omega_head_stride 0: one for all heads.
+       NULL with omega_rows 0: there is none. */
     const void *omega;
     size_t omega_rows, omega_stride, omega_head_stride;
     double input_scale; /* 0: D^(−1/4) for maps with an exponential of ‖x'‖², otherwise 1 */
@@ -280,7 +281,7 @@ static inline size_t mgk_feature_count(const mgk_features *features, size_t dim)
     case MGK_FEATURES_SPHERE:
         return 2 * features->omega_rows;
     case MGK_FEATURES_KERNEL:
-        return features->omega ? features->omega_rows : dim;
+        return features->omega_rows > 0 ? features->omega_rows : dim;
     case MGK_FEATURES_COSINE:
         return 2 * dim;
     case MGK_FEATURES_DPFP:

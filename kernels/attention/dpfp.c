@@ -168,7 +168,8 @@ static double delta_flops(const mgk_attention_kind *kind, const mgk_attention_si
 
 const mgk_attention_kind mgk_attention_dpfp = {
     .name = "dpfp",
-    .score = "phi(q_i).phi(k_j), phi = y_e y_(e-r), y = [relu x, relu -x], r <= features",
+    .score =
+        "phi(q_i).phi(k_j), phi = y_e y_(e - r), y = positive and negative parts, r <= features",
     .rank_bound = "2 D features + 1",
     .defaults = {.features = 3},
     .methods = &mgk_feature_methods,

@@ -48,6 +48,16 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
     return device->op->linear_matrix(device, view, &linear, content, sample, heads, count, out);
 }
 
+/* The features do not depend on the arrays of the layer and its view. */
+static size_t factor_columns(const mgk_attention_kind *kind, const mgk_attention_size *size)
+{
+    const mgk_attention_layer layer = {.kind = kind, .size = *size};
+    const mgk_attention_view view = {
+        .heads = size->heads, .dim = size->dim, .mixtures = size->mixtures};
+    const mgk_features features = kind->features(&view, &layer).features;
+    return mgk_features_signed(&features) ? 0 : mgk_feature_count(&features, (size_t)size->dim) + 1;
+}
+
 static mgk_status factors(mgk_device *device, const mgk_attention_view *view,
                           const mgk_attention_layer *layer, int sample, const int32_t *heads,
                           int count, void *left, void *right)
@@ -72,7 +82,7 @@ double mgk_feature_flops(const mgk_attention_size *size, double features, double
 
 #define FEATURES                                                                          \
     .primitives = "features", .memory = memory, .forward = forward, .backward = backward, \
-    .matrix = matrix, .factors = factors
+    .matrix = matrix, .factor_columns = factor_columns, .factors = factors
 
 const mgk_attention_methods mgk_feature_methods = {FEATURES};
 const mgk_attention_methods mgk_feature_mixture_methods = {FEATURES, .update_prior = update_prior};

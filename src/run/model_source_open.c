@@ -97,15 +97,24 @@ static int sample_count(const mgk_source_options *options, const mgk_model_run *
     return needed == 0 || needed > run->available ? run->available : needed;
 }
 
-/* Columns of the factors that are given instead of matrices. 0: the matrices have no factors, or
- * none smaller than themselves, or the entries are wanted. */
+/* Columns of the factors of a layer's matrices; 0: there are none. */
+static size_t layer_depth(const mgk_model *model, int layer, int tokens)
+{
+    const mgk_attention_kind *kind = mgk_model_kind(model, layer);
+    const mgk_attention_size size = mgk_attention_size_of(&model->config, layer, tokens);
+    return kind->methods->factor_columns ? kind->methods->factor_columns(kind, &size) : 0;
+}
+
+/* Columns of the factors that are given instead of matrices. 0: some layer has other ones or none,
+ * or none smaller than its matrices, or the entries are wanted. */
 static size_t factor_depth(const mgk_source_options *options, const mgk_model_run *run)
 {
-    const mgk_config *config = &run->model->config;
-    bool thin = !mgk_model_run_is_causal(run) && !run->cross && config->head_dim + 1 < run->tokens;
-    for (int layer = 0; layer < config->layers; layer++)
-        thin &= mgk_model_kind(run->model, layer)->thin;
-    return thin && options->factors ? (size_t)config->head_dim + 1 : 0;
+    const size_t depth = layer_depth(run->model, 0, run->tokens);
+    bool thin = options->factors && !mgk_model_run_is_causal(run) && !run->cross &&
+                depth < (size_t)run->tokens;
+    for (int layer = 1; layer < run->model->config.layers; layer++)
+        thin &= layer_depth(run->model, layer, run->tokens) == depth;
+    return thin ? depth : 0;
 }
 
 /* Chooses the number of matrices to prepare at a time, each of which takes `bytes` bytes with its

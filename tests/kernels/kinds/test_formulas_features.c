@@ -413,6 +413,34 @@ static void odd_pairs_are_refused(void **state)
     assert_false(kind_can(shape));
 }
 
+static size_t columns_of(const char *name, mgk_attention_settings settings)
+{
+    const mgk_attention_kind *kind = mgk_attention_find(name);
+    const mgk_attention_size size = {
+        .heads = 2, .tokens = 50, .dim = 4, .mixtures = 1, .length = 50, .settings = &settings};
+    return kind->methods->factor_columns ? kind->methods->factor_columns(kind, &size) : 0;
+}
+
+/* One more than features; none where entries may be negative. */
+static void factors_have_a_column_for_each_feature(void **state)
+{
+    (void)state;
+    assert_int_equal(columns_of("linear", (mgk_attention_settings){0}), 5);
+    assert_int_equal(columns_of("performer", (mgk_attention_settings){.features = 6}), 7);
+    assert_int_equal(
+        columns_of("performer",
+                   (mgk_attention_settings){.features = 6, .feature_map = MGK_CHOICE_RELU}),
+        7);
+    assert_int_equal(
+        columns_of("performer",
+                   (mgk_attention_settings){.features = 6, .feature_map = MGK_CHOICE_COS}),
+        0);
+    assert_int_equal(columns_of("cosformer", (mgk_attention_settings){0}), 9);
+    assert_int_equal(columns_of("dpfp", (mgk_attention_settings){.features = 2}), 17);
+    assert_int_equal(columns_of("rfa", (mgk_attention_settings){.features = 6}), 0);
+    assert_int_equal(columns_of("softmax", (mgk_attention_settings){0}), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -420,6 +448,7 @@ int main(void)
         cmocka_unit_test(delta_is_the_recurrence),
         cmocka_unit_test(ranks_are_bounded),
         cmocka_unit_test(odd_pairs_are_refused),
+        cmocka_unit_test(factors_have_a_column_for_each_feature),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
