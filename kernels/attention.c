@@ -6,13 +6,29 @@
 #include "kernels/attention/kinds.h"
 
 static const mgk_attention_kind *const registry[] = {
-    &mgk_attention_softmax,  &mgk_attention_mgk,           &mgk_attention_smgk,
-    &mgk_attention_linear,   &mgk_attention_mlk,           &mgk_attention_smlk,
-    &mgk_attention_band,     &mgk_attention_dilated,       &mgk_attention_strided,
-    &mgk_attention_fixed,    &mgk_attention_random,        &mgk_attention_block,
-    &mgk_attention_global,   &mgk_attention_bigbird,       &mgk_attention_multi_scale,
-    &mgk_attention_average,  &mgk_attention_hard_coded,    &mgk_attention_synthesizer_random,
-    &mgk_attention_gaussian, &mgk_attention_adaptive_span,
+    &mgk_attention_softmax,
+    &mgk_attention_mgk,
+    &mgk_attention_smgk,
+    &mgk_attention_linear,
+    &mgk_attention_mlk,
+    &mgk_attention_smlk,
+    &mgk_attention_band,
+    &mgk_attention_dilated,
+    &mgk_attention_strided,
+    &mgk_attention_fixed,
+    &mgk_attention_random,
+    &mgk_attention_block,
+    &mgk_attention_global,
+    &mgk_attention_bigbird,
+    &mgk_attention_multi_scale,
+    &mgk_attention_average,
+    &mgk_attention_hard_coded,
+    &mgk_attention_synthesizer_random,
+    &mgk_attention_gaussian,
+    &mgk_attention_adaptive_span,
+    &mgk_attention_synthesizer_factored,
+    &mgk_attention_synthesizer_dense,
+    &mgk_attention_multi_query,
 };
 
 const mgk_attention_kind *mgk_attention_row(size_t index)

@@ -25,5 +25,8 @@ extern const mgk_attention_kind mgk_attention_hard_coded;
 extern const mgk_attention_kind mgk_attention_synthesizer_random;
 extern const mgk_attention_kind mgk_attention_gaussian;
 extern const mgk_attention_kind mgk_attention_adaptive_span;
+extern const mgk_attention_kind mgk_attention_synthesizer_factored;
+extern const mgk_attention_kind mgk_attention_synthesizer_dense;
+extern const mgk_attention_kind mgk_attention_multi_query;
 
 #endif
