@@ -124,11 +124,12 @@ static double weighted_output(workspace *space, const kind_case *problem, const 
 
 enum { DIFFERENCES = 24 }; /* numbers of an input that are tested */
 
-/* The largest step that is exact in the sum, and a fourth-order difference. */
+/* A fourth-order difference. Its step is small: scores may have corners, and a step in a weight of
+ * squared distances is multiplied by thousands. */
 static double difference(workspace *space, const kind_case *problem, const double *weights,
                          double *x)
 {
-    const double at = *x, step = 0x1p-12;
+    const double at = *x, step = 0x1p-18;
     double sums[4];
     static const double places[4] = {-2, -1, 1, 2};
     for (int i = 0; i < 4; i++) {
