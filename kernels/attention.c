@@ -34,6 +34,9 @@ static const mgk_attention_kind *const registry[] = {
     &mgk_attention_talking_heads,
     &mgk_attention_realformer,
     &mgk_attention_lazyformer,
+    &mgk_attention_synthesizer_factored,
+    &mgk_attention_synthesizer_dense,
+    &mgk_attention_multi_query,
 };
 
 const mgk_attention_kind *mgk_attention_row(size_t index)

@@ -164,7 +164,7 @@ struct mgk_attention_kind {
     bool signed_entries; /* entries may be negative */
     bool own_values;     /* some rows weigh other values than those of the view */
     bool reads_below;    /* `below` of mgk_attention_layer */
-    bool positional;     /* scores do not depend on queries and keys, whose gradients are 0 */
+    bool positional;     /* tiles without a dot product: queries and keys have no gradients */
     bool on_cuda;        /* the CUDA backend has its operations */
     const mgk_attention_methods *methods;
 
@@ -172,6 +172,10 @@ struct mgk_attention_kind {
      * a tile has terms.full, that is the kind's first parameter. */
     mgk_mixture (*tile)(const mgk_attention_view *, const mgk_attention_layer *);
     mgk_linear (*features)(const mgk_attention_view *, const mgk_attention_layer *);
+    /* Tiles: the view with other queries, keys or values, which `prepare` put into `kept`. NULL: it
+     * is used as it is. */
+    mgk_attention_view (*replaced)(const mgk_device *, const mgk_attention_view *,
+                                   const mgk_attention_layer *);
     /*
      * mgk_distance_methods: what a head adds to the logits of pairs with j − i = distance. `own`
      * are the head's numbers in the kind's parameters, all [H]; sets the derivative by each.

@@ -33,5 +33,8 @@ extern const mgk_attention_kind mgk_attention_adaptive_span;
 extern const mgk_attention_kind mgk_attention_talking_heads;
 extern const mgk_attention_kind mgk_attention_realformer;
 extern const mgk_attention_kind mgk_attention_lazyformer;
+extern const mgk_attention_kind mgk_attention_synthesizer_factored;
+extern const mgk_attention_kind mgk_attention_synthesizer_dense;
+extern const mgk_attention_kind mgk_attention_multi_query;
 
 #endif

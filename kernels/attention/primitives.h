@@ -16,6 +16,26 @@ extern const mgk_attention_methods mgk_feature_methods;         /* of kinds with
 extern const mgk_attention_methods mgk_mixture_methods;         /* tile, with priors */
 extern const mgk_attention_methods mgk_feature_mixture_methods; /* features, with priors */
 
+/* The methods of tiles, for kinds that add to some of them. `kept` ends with the statistics of the
+ * rows, so many. */
+#define MGK_TILE                                                                  \
+    .primitives = "tile", .forward = mgk_tile_forward, .matrix = mgk_tile_matrix, \
+    .matrix_output = mgk_tile_matrix_output
+mgk_status mgk_tile_forward(mgk_device *device, const mgk_attention_view *view,
+                            const mgk_attention_layer *layer, void *output, size_t output_stride);
+mgk_status mgk_tile_backward(mgk_device *device, const mgk_attention_view *view,
+                             const mgk_attention_layer *layer, const void *output,
+                             const void *doutput, size_t output_stride,
+                             const mgk_layer_gradient *gradient);
+mgk_status mgk_tile_matrix(mgk_device *device, const mgk_attention_view *view,
+                           const mgk_attention_layer *layer, mgk_matrix_content content, int sample,
+                           const int32_t *heads, int count, void *out);
+mgk_status mgk_tile_matrix_output(mgk_device *device, const mgk_attention_view *view,
+                                  const mgk_attention_layer *layer, int sample,
+                                  const int32_t *heads, int count, void *out, void *output,
+                                  size_t output_stride);
+size_t mgk_tile_statistics(const mgk_attention_size *size, int samples);
+
 /*
  * The table [H, 2 N − 1] of a kind's `distance`, laid out as a bias of mgk_score_terms, computed on
  * the host in double: fills `table` on the device; adds the gradients of the kind's parameters for

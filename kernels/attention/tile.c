@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tile primitive: a softmax over the keys that a query sees. A kind gives the logits by its
- * function `tile`, and with `distance` a bias; `kept` is the statistic of each row.
+ * function `tile`, and with `distance` a bias; `kept` ends with the statistic of each row.
  */
 #include <string.h>
 
@@ -28,10 +28,12 @@ static mgk_mixture scores(const mgk_attention_view *view, const mgk_attention_la
     return mixture;
 }
 
-/* What the scores read: of positional kinds neither queries nor keys. */
-static mgk_attention_view seen(const mgk_attention_view *view, const mgk_attention_layer *layer)
+/* What the operations read: of positional kinds neither queries nor keys. */
+static mgk_attention_view seen(const mgk_device *device, const mgk_attention_view *view,
+                               const mgk_attention_layer *layer)
 {
-    mgk_attention_view out = *view;
+    mgk_attention_view out =
+        layer->kind->replaced ? layer->kind->replaced(device, view, layer) : *view;
     if (layer->kind->positional) {
         out.value_dim = mgk_view_value_dim(view);
         out.dim = 0;
@@ -40,17 +42,22 @@ static mgk_attention_view seen(const mgk_attention_view *view, const mgk_attenti
     return out;
 }
 
+size_t mgk_tile_statistics(const mgk_attention_size *size, int samples)
+{
+    return (size_t)samples * (size_t)size->heads * (size_t)size->tokens;
+}
+
 static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool training)
 {
     (void)training;
-    return (mgk_kind_memory){.kept = (size_t)samples * (size_t)size->heads * (size_t)size->tokens};
+    return (mgk_kind_memory){.kept = mgk_tile_statistics(size, samples)};
 }
 
 /* Kept: the table, then the statistics. */
 static mgk_kind_memory distance_memory(const mgk_attention_size *size, int samples, bool training)
 {
     const size_t table = mgk_distance_count(size);
-    return (mgk_kind_memory){.kept = table + memory(size, samples, training).kept,
+    return (mgk_kind_memory){.kept = table + mgk_tile_statistics(size, samples),
                              .scratch = training ? table : 0};
 }
 
@@ -61,19 +68,21 @@ static mgk_status fill_distances(mgk_device *device, const mgk_attention_view *v
     return mgk_distance_fill(device, layer, layer->kept);
 }
 
-static void *statistics(const mgk_device *device, const mgk_attention_layer *layer)
+/* The end of what the kind keeps. */
+static void *statistics(const mgk_device *device, const mgk_attention_view *view,
+                        const mgk_attention_layer *layer)
 {
-    const bool table = layer->kind->distance != NULL;
-    return mgk_at(device, layer->kept, table ? mgk_distance_count(&layer->size) : 0);
+    const size_t kept = layer->kind->methods->memory(&layer->size, view->samples, false).kept;
+    return mgk_at(device, layer->kept, kept - mgk_tile_statistics(&layer->size, view->samples));
 }
 
-static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
-                          const mgk_attention_layer *layer, void *output, size_t output_stride)
+mgk_status mgk_tile_forward(mgk_device *device, const mgk_attention_view *view,
+                            const mgk_attention_layer *layer, void *output, size_t output_stride)
 {
     const mgk_mixture mixture = scores(view, layer);
-    const mgk_attention_view own = seen(view, layer);
+    const mgk_attention_view own = seen(device, view, layer);
     return device->op->mixture_attention(device, &own, &mixture, output, output_stride,
-                                         statistics(device, layer));
+                                         statistics(device, view, layer));
 }
 
 /* Positional kinds: the gradients that the operation does not write. */
@@ -86,13 +95,13 @@ static mgk_status zero_unused(mgk_device *device, const mgk_attention_view *view
     return mgk_zero_rows(device, rows, width, view->key_stride, gradient->key);
 }
 
-static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
-                           const mgk_attention_layer *layer, const void *output,
-                           const void *doutput, size_t output_stride,
-                           const mgk_layer_gradient *gradient)
+mgk_status mgk_tile_backward(mgk_device *device, const mgk_attention_view *view,
+                             const mgk_attention_layer *layer, const void *output,
+                             const void *doutput, size_t output_stride,
+                             const mgk_layer_gradient *gradient)
 {
     const mgk_mixture mixture = scores(view, layer);
-    const mgk_attention_view own = seen(view, layer);
+    const mgk_attention_view own = seen(device, view, layer);
     mgk_attention_gradient into = gradient->view;
     if (layer->kind->positional) {
         TRY(zero_unused(device, view, &into));
@@ -106,27 +115,29 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
         TRY(device->op->zero(device, into.bias,
                              mgk_distance_count(&layer->size) * device->real_size));
     }
-    TRY(device->op->mixture_attention_backward(
-        device, &own, &mixture, output, statistics(device, layer), doutput, output_stride, &into));
+    TRY(device->op->mixture_attention_backward(device, &own, &mixture, output,
+                                               statistics(device, view, layer), doutput,
+                                               output_stride, &into));
     return learned ? mgk_distance_backward(device, layer, into.bias, gradient->parameters)
                    : STATUS_OK;
 }
 
-static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
-                         const mgk_attention_layer *layer, mgk_matrix_content content, int sample,
-                         const int32_t *heads, int count, void *out)
+mgk_status mgk_tile_matrix(mgk_device *device, const mgk_attention_view *view,
+                           const mgk_attention_layer *layer, mgk_matrix_content content, int sample,
+                           const int32_t *heads, int count, void *out)
 {
     const mgk_mixture mixture = scores(view, layer);
-    const mgk_attention_view own = seen(view, layer);
+    const mgk_attention_view own = seen(device, view, layer);
     return device->op->mixture_matrix(device, &own, &mixture, content, sample, heads, count, out);
 }
 
-static mgk_status matrix_output(mgk_device *device, const mgk_attention_view *view,
-                                const mgk_attention_layer *layer, int sample, const int32_t *heads,
-                                int count, void *out, void *output, size_t output_stride)
+mgk_status mgk_tile_matrix_output(mgk_device *device, const mgk_attention_view *view,
+                                  const mgk_attention_layer *layer, int sample,
+                                  const int32_t *heads, int count, void *out, void *output,
+                                  size_t output_stride)
 {
     const mgk_mixture mixture = scores(view, layer);
-    const mgk_attention_view own = seen(view, layer);
+    const mgk_attention_view own = seen(device, view, layer);
     return device->op->mixture_matrix_output(device, &own, &mixture, sample, heads, count, out,
                                              output, output_stride);
 }
@@ -138,14 +149,10 @@ static mgk_status update_prior(mgk_device *device, const mgk_attention_view *vie
     return device->op->responsibilities(device, view, &mixture, prior);
 }
 
-#define TILE                                                                          \
-    .primitives = "tile", .forward = forward, .backward = backward, .matrix = matrix, \
-    .matrix_output = matrix_output
-
-const mgk_attention_methods mgk_tile_methods = {TILE, .memory = memory};
-const mgk_attention_methods mgk_mixture_methods = {TILE, .memory = memory,
-                                                   .update_prior = update_prior};
-const mgk_attention_methods mgk_distance_methods = {TILE, .memory = distance_memory,
+#define TILE_OF(of_memory) MGK_TILE, .backward = mgk_tile_backward, .memory = of_memory
+const mgk_attention_methods mgk_tile_methods = {TILE_OF(memory)};
+const mgk_attention_methods mgk_mixture_methods = {TILE_OF(memory), .update_prior = update_prior};
+const mgk_attention_methods mgk_distance_methods = {TILE_OF(distance_memory),
                                                     .prepare = fill_distances};
 
 double mgk_tile_flops(const mgk_attention_kind *kind, const mgk_attention_size *size)
