@@ -6,12 +6,13 @@
 #include "kernels/attention/kinds.h"
 
 static const mgk_attention_kind *const registry[] = {
-    &mgk_attention_softmax,       &mgk_attention_mgk,        &mgk_attention_smgk,
-    &mgk_attention_linear,        &mgk_attention_mlk,        &mgk_attention_smlk,
-    &mgk_attention_band,          &mgk_attention_dilated,    &mgk_attention_strided,
-    &mgk_attention_fixed,         &mgk_attention_random,     &mgk_attention_block,
-    &mgk_attention_global,        &mgk_attention_bigbird,    &mgk_attention_multi_scale,
-    &mgk_attention_talking_heads, &mgk_attention_realformer, &mgk_attention_lazyformer,
+    &mgk_attention_softmax,       &mgk_attention_mgk,           &mgk_attention_smgk,
+    &mgk_attention_linear,        &mgk_attention_mlk,           &mgk_attention_smlk,
+    &mgk_attention_band,          &mgk_attention_dilated,       &mgk_attention_strided,
+    &mgk_attention_fixed,         &mgk_attention_random,        &mgk_attention_block,
+    &mgk_attention_global,        &mgk_attention_bigbird,       &mgk_attention_multi_scale,
+    &mgk_attention_talking_heads, &mgk_attention_realformer,    &mgk_attention_lazyformer,
+    &mgk_attention_predictive,    &mgk_attention_collaborative,
 };
 
 const mgk_attention_kind *mgk_attention_row(size_t index)

@@ -23,5 +23,7 @@ extern const mgk_attention_kind mgk_attention_multi_scale;
 extern const mgk_attention_kind mgk_attention_talking_heads;
 extern const mgk_attention_kind mgk_attention_realformer;
 extern const mgk_attention_kind mgk_attention_lazyformer;
+extern const mgk_attention_kind mgk_attention_predictive;
+extern const mgk_attention_kind mgk_attention_collaborative;
 
 #endif
