@@ -78,7 +78,7 @@ offers "--spectrum" mgk rank --spe
 offers "FILES" mgk rank x
 offers "attention" mgk plot at
 offers "cuda" mgk dump x --device cu
-offers "mgk mlk" mgk-train --attention m
+offers "mlk" mgk-train --attention ml
 offers "smgk smlk" mgk-train --attention = sm
 offers "linear mlk" mgk-info --attention ""
 offers "attention" mgk-dump --save at

@@ -2,7 +2,7 @@
 /*
  * What holds for every kind of attention: the output is A·V, padding is 0, rows sum to 1 where the
  * kind says so, a causal kind sees no later token, samples of a batch do not depend on each other,
- * and gradients are those of differences. Formulas are in test_formulas.c.
+ * and gradients are those of differences. Formulas are in test_formulas_*.c.
  */
 #include <math.h>
 #include <string.h>
