@@ -32,7 +32,7 @@ endfunction()
 enable_testing()
 set(parts tests)
 if(NOT MGK_SANITIZE) # no test runs them
-    list(APPEND parts bench/gpu bench/numbers bench/rank bench/rows)
+    list(APPEND parts bench/gpu bench/kinds bench/numbers bench/rank bench/rows)
 endif()
 add_custom_target(tests)
 add_dependencies(tests ${MGK_PROGRAMS})

@@ -6,13 +6,36 @@
 #include "kernels/attention/kinds.h"
 
 static const mgk_attention_kind *const registry[] = {
-    &mgk_attention_softmax,       &mgk_attention_mgk,           &mgk_attention_smgk,
-    &mgk_attention_linear,        &mgk_attention_mlk,           &mgk_attention_smlk,
-    &mgk_attention_band,          &mgk_attention_dilated,       &mgk_attention_strided,
-    &mgk_attention_fixed,         &mgk_attention_random,        &mgk_attention_block,
-    &mgk_attention_global,        &mgk_attention_bigbird,       &mgk_attention_multi_scale,
-    &mgk_attention_talking_heads, &mgk_attention_realformer,    &mgk_attention_lazyformer,
-    &mgk_attention_predictive,    &mgk_attention_collaborative,
+    &mgk_attention_softmax,
+    &mgk_attention_mgk,
+    &mgk_attention_smgk,
+    &mgk_attention_linear,
+    &mgk_attention_mlk,
+    &mgk_attention_smlk,
+    &mgk_attention_band,
+    &mgk_attention_dilated,
+    &mgk_attention_strided,
+    &mgk_attention_fixed,
+    &mgk_attention_random,
+    &mgk_attention_block,
+    &mgk_attention_global,
+    &mgk_attention_bigbird,
+    &mgk_attention_multi_scale,
+    &mgk_attention_performer,
+    &mgk_attention_rfa,
+    &mgk_attention_cosformer,
+    &mgk_attention_dpfp,
+    &mgk_attention_delta,
+    &mgk_attention_average,
+    &mgk_attention_hard_coded,
+    &mgk_attention_synthesizer_random,
+    &mgk_attention_gaussian,
+    &mgk_attention_adaptive_span,
+    &mgk_attention_talking_heads,
+    &mgk_attention_realformer,
+    &mgk_attention_lazyformer,
+    &mgk_attention_predictive,
+    &mgk_attention_collaborative,
 };
 
 const mgk_attention_kind *mgk_attention_row(size_t index)
@@ -55,6 +78,14 @@ mgk_status mgk_attention_pattern(const mgk_attention_kind *kind, const mgk_atten
     const mgk_pattern_shape shape = mgk_attention_pattern_shape(kind, size);
     const pattern_context context = {kind, size};
     return mgk_pattern_build(&shape, add_row, &context, out);
+}
+
+mgk_status mgk_attention_check_matrix(const mgk_attention_kind *kind)
+{
+    if (kind->methods->matrix)
+        return STATUS_OK;
+    return mgk_fail(STATUS_UNSUPPORTED, "attention \"%s\": no N x N matrix exists: %s", kind->name,
+                    kind->no_matrix);
 }
 
 bool mgk_attention_runs_on(const mgk_attention_kind *kind, const mgk_device *device)

@@ -159,12 +159,21 @@ struct mgk_attention_kind {
     bool signed_entries; /* entries may be negative */
     bool own_values;     /* some rows weigh other values than those of the view */
     bool reads_below;    /* `below` of mgk_attention_layer */
+    bool thin;           /* `factors` gives factors of D + 1 columns, not negative */
+    bool positional;     /* scores do not depend on queries and keys, whose gradients are 0 */
     bool on_cuda;        /* the CUDA backend has its operations */
     const mgk_attention_methods *methods;
 
-    /* What the methods of a primitive ask the kind for: the scores of tiles, the feature maps. */
+    /* What the methods of a primitive ask the kind for: the scores of tiles, the feature maps. If
+     * a tile has terms.full, that is the kind's first parameter. */
     mgk_mixture (*tile)(const mgk_attention_view *, const mgk_attention_layer *);
     mgk_linear (*features)(const mgk_attention_view *, const mgk_attention_layer *);
+    /*
+     * mgk_distance_methods: what a head adds to the logits of pairs with j − i = distance. `own`
+     * are the head's numbers in the kind's parameters, all [H]; sets the derivative by each.
+     */
+    double (*distance)(const mgk_attention_size *, int head, int distance, const double *own,
+                       double *slopes);
 
     /* Keys that a query sees, but for a causal mask and padding; NULL: all. */
     void (*pattern)(const mgk_attention_size *, int head, int query, mgk_pattern_row *);
@@ -185,6 +194,9 @@ struct mgk_attention_kind {
 
 /* The kind with this name, or NULL. */
 const mgk_attention_kind *mgk_attention_find(const char *name);
+
+/* STATUS_UNSUPPORTED: no N × N matrix of the kind exists, for the reason that its row gives. */
+mgk_status mgk_attention_check_matrix(const mgk_attention_kind *kind);
 
 /* Whether the device has the operations of a kind. */
 bool mgk_attention_runs_on(const mgk_attention_kind *kind, const mgk_device *device);

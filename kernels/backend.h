@@ -76,6 +76,8 @@ typedef struct mgk_mirror {
 
 /* Copies `count` reals from the device, in its precision, to out [count] on the host. */
 mgk_status mgk_device_download(mgk_device *device, const void *reals, size_t count, double *out);
+/* Copies values [count] on the host to `count` reals on the device, in its precision. */
+mgk_status mgk_device_upload(mgk_device *device, const double *values, size_t count, void *reals);
 
 /* Starts the copy of a mirror, and waits for it: see mgk_mirror_send_fn below. */
 mgk_status mgk_device_send(mgk_device *device, const mgk_mirror *mirror);
@@ -183,10 +185,11 @@ typedef struct mgk_score_terms {
     const void *bias;
     size_t bias_tokens; /* T */
     bool bias_by_key;   /* bias[h (2 T − 1) + j + T − 1], whatever i is */
-    /* Reals full[b full_sample_stride + h full_head_stride + i keys + j], for the view's number of
-     * keys with padding; a stride of 0: one matrix for all. NULL: none. */
+    /* Reals full[b full_sample_stride + h full_head_stride + i full_row_stride + j]; a sample or
+     * head stride of 0: one matrix for all; a row stride of 0: the view's keys with padding. NULL:
+     * none. */
     const void *full;
-    size_t full_sample_stride, full_head_stride;
+    size_t full_sample_stride, full_head_stride, full_row_stride;
     /*
      * Distances that meet content: l_ij += query_side[i, h, p] + key_side[j, h, p], reals of the
      * device [B, N, H, P], with p = places[j − i + T − 1], [2 T − 1]; NULL: none.

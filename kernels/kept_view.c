@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 
-enum { QUERIES, KEYS, VALUES, KINDS };
+enum { QUERIES, KEYS, VALUES, EXTRA, KINDS };
 
 /* Vectors of `count` tokens: token t's vector of `width` numbers starts at first[t stride]. */
 typedef struct token_vectors {
@@ -46,28 +46,33 @@ mgk_status mgk_kept_view_take(mgk_device *device, const mgk_attention_view *view
     token_vectors vectors[KINDS] = {
         {view->query, view->query_stride, width, count},
         {view->key, view->key_stride, (size_t)view->mixtures * width, keys},
-        {view->value, view->value_stride, heads * (size_t)mgk_view_value_dim(view), keys}};
-    const void **places[KINDS] = {&kept->view.query, &kept->view.key, &kept->view.value};
-    const int kinds = room->values ? KINDS : VALUES;
+        {view->value, view->value_stride, heads * (size_t)mgk_view_value_dim(view), keys},
+        {view->extra, view->extra_stride, view->extra_width, count}};
+    const void **places[KINDS] = {&kept->view.query, &kept->view.key, &kept->view.value,
+                                  &kept->view.extra};
+    const bool wanted[KINDS] = {true, true, room->values, view->extra_width > 0};
     int owners[KINDS]; /* vectors whose rows contain those of a kind */
     size_t offsets[KINDS] = {0};
-    for (int i = 0; i < kinds; i++) {
+    for (int i = 0; i < KINDS; i++) {
         owners[i] = i;
-        for (int j = i - 1; j >= 0; j--) {
+        for (int j = i - 1; wanted[i] && j >= 0; j--) {
             const size_t offset = find_in_rows(device, &vectors[j], &vectors[i]);
-            if (owners[j] != j || offset == vectors[j].stride)
+            if (!wanted[j] || owners[j] != j || offset == vectors[j].stride)
                 continue;
             owners[i] = j;
             offsets[i] = offset;
         }
         token_vectors *rows = &vectors[owners[i]];
-        if (offsets[i] + vectors[i].width > rows->width)
+        if (wanted[i] && offsets[i] + vectors[i].width > rows->width)
             rows->width = offsets[i] + vectors[i].width;
     }
     kept->view = *view;
-    for (int i = 0; i < kinds; i++) {
+    for (int i = 0; i < KINDS; i++) {
+        const bool of_queries = i == QUERIES || i == EXTRA;
+        if (!wanted[i])
+            continue;
         if (owners[i] == i)
-            TRY(copy_rows(device, &vectors[i], i == QUERIES ? room->tokens : room->key_tokens,
+            TRY(copy_rows(device, &vectors[i], of_queries ? room->tokens : room->key_tokens,
                           &kept->rows[i]));
         *places[i] = mgk_at(device, kept->rows[owners[i]], offsets[i]);
     }

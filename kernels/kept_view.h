@@ -10,8 +10,8 @@ typedef struct mgk_kept_view {
     /* Of the kept vectors. Values that are not kept are those of the pass: matrices do not need
      * them, but some kernels load them with the keys. */
     mgk_attention_view view;
-    void *rows[3]; /* on the device: queries, keys, values; NULL: a row of those before contains
-                      them */
+    void *rows[4]; /* on the device: queries, keys, values, extra numbers; NULL: a row of those
+                      before contains them, or there are none */
 } mgk_kept_view;
 
 /* What the first call allocates; no later call may exceed it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Moves arrays of a device to the host, for code that only reads models. */
+/* Moves arrays between a device and the host, for code that knows no precision. */
 #include "base/memory.h"
 #include "kernels/backend.h"
 
@@ -12,6 +12,19 @@ mgk_status mgk_device_download(mgk_device *device, const void *reals, size_t cou
     mgk_status status = device->op->download(device, single, reals, count * sizeof(*single));
     for (size_t i = 0; status == STATUS_OK && i < count; i++)
         out[i] = (double)single[i];
+    mgk_free(single);
+    return status;
+}
+
+mgk_status mgk_device_upload(mgk_device *device, const double *values, size_t count, void *reals)
+{
+    if (device->precision == MGK_DOUBLE)
+        return device->op->upload(device, reals, values, count * sizeof(double));
+    float *single;
+    TRY(mgk_alloc(count, sizeof(*single), &single));
+    for (size_t i = 0; i < count; i++)
+        single[i] = (float)values[i];
+    mgk_status status = device->op->upload(device, reals, single, count * sizeof(*single));
     mgk_free(single);
     return status;
 }

@@ -64,6 +64,12 @@ static mgk_status update_prior(mgk_device *device, const mgk_attention_view *vie
     return device->op->linear_responsibilities(device, view, &linear, prior);
 }
 
+/* Per token: the update of Σ f vᵀ and Σ f, and the query's product with both. */
+double mgk_feature_flops(const mgk_attention_size *size, double features, double map)
+{
+    return (double)size->heads * size->tokens * (map + 4 * features * size->dim + 4 * features);
+}
+
 #define FEATURES                                                                          \
     .primitives = "features", .memory = memory, .forward = forward, .backward = backward, \
     .matrix = matrix, .factors = factors

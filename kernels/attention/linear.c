@@ -16,16 +16,13 @@ static mgk_linear features(const mgk_attention_view *view, const mgk_attention_l
                         .prior = layer->prior};
 }
 
-/*
- * Per token: the features of the query and of M keys (two operations per element) and their
- * weighted sum, the update of Σ f vᵀ and Σ f, and the query's product with both.
- */
+/* The features of the query and of M keys, two operations per element, and their weighted sum. */
 static double flops(const mgk_attention_kind *kind, const mgk_attention_size *size)
 {
     (void)kind;
     double dim = size->dim, mixtures = size->mixtures;
     double mapped = 2 * dim * (1 + mixtures) + (mixtures > 1 ? 2 * dim * mixtures : 0);
-    return (double)size->heads * size->tokens * (mapped + 4 * dim * dim + 4 * dim);
+    return mgk_feature_flops(size, dim, mapped);
 }
 
 const mgk_attention_kind mgk_attention_linear = {
@@ -33,6 +30,7 @@ const mgk_attention_kind mgk_attention_linear = {
     .score = "phi(q_i).phi(k_j), phi = elu + 1",
     .rank_bound = "D + 1",
     .keys = MGK_KEYS_PROJECTED,
+    .thin = true,
     .on_cuda = true,
     .methods = &mgk_feature_methods,
     .features = features,
@@ -45,6 +43,7 @@ const mgk_attention_kind mgk_attention_mlk = {
     .rank_bound = "D + 1",
     .keys = MGK_KEYS_PROJECTED,
     .mixture = true,
+    .thin = true,
     .on_cuda = true,
     .methods = &mgk_feature_mixture_methods,
     .features = features,
@@ -57,6 +56,7 @@ const mgk_attention_kind mgk_attention_smlk = {
     .rank_bound = "D + 1",
     .keys = MGK_KEYS_SHIFTED,
     .mixture = true,
+    .thin = true,
     .on_cuda = true,
     .methods = &mgk_feature_mixture_methods,
     .features = features,

@@ -11,11 +11,29 @@
 #include "kernels/attention.h"
 
 extern const mgk_attention_methods mgk_tile_methods;            /* of kinds with `tile` */
+extern const mgk_attention_methods mgk_distance_methods;        /* the same, with `distance` */
 extern const mgk_attention_methods mgk_feature_methods;         /* of kinds with `features` */
 extern const mgk_attention_methods mgk_mixture_methods;         /* tile, with priors */
 extern const mgk_attention_methods mgk_feature_mixture_methods; /* features, with priors */
 
+/*
+ * The table [H, 2 N − 1] of a kind's `distance`, laid out as a bias of mgk_score_terms, computed on
+ * the host in double: fills `table` on the device; adds the gradients of the kind's parameters for
+ * the table's gradient. STATUS_MEMORY, and errors of the device.
+ */
+size_t mgk_distance_count(const mgk_attention_size *size); /* numbers of the table */
+mgk_status mgk_distance_fill(mgk_device *device, const mgk_attention_layer *layer, void *table);
+mgk_status mgk_distance_backward(mgk_device *device, const mgk_attention_layer *layer,
+                                 const void *dtable, void *const *parameters);
+
+/* Sets the first `width` of every `stride` reals to 0, `rows` times. */
+mgk_status mgk_zero_rows(mgk_device *device, size_t rows, size_t width, size_t stride, void *reals);
+
 /* Operations of a softmax over the pairs of a kind's pattern, all heads. */
 double mgk_tile_flops(const mgk_attention_kind *kind, const mgk_attention_size *size);
+
+/* Operations with so many features of each query and key, which take `map` operations per token and
+ * head; all heads. */
+double mgk_feature_flops(const mgk_attention_size *size, double features, double map);
 
 #endif

@@ -2,6 +2,7 @@
 /*
  * Softmax attention in which a query sees some keys, chosen by their positions: a_ij =
  * exp(q_i·k_j / √D) for pairs (i, j) of a pattern, of which a causal model keeps those with j <= i.
+ * Patterns are of the model's positions, so that padding does not change what a token sees.
  */
 #include <math.h>
 
@@ -99,7 +100,7 @@ static void add_random(const mgk_attention_size *size, int head, int query, int 
 static void random_keys(const mgk_attention_size *size, int head, int query, mgk_pattern_row *row)
 {
     mgk_pattern_add_key(row, query);
-    add_random(size, head, query, size->causal ? query + 1 : size->tokens, query,
+    add_random(size, head, query, size->causal ? query + 1 : size->length, query,
                size->settings->random - 1, 1, row);
 }
 
@@ -110,7 +111,7 @@ static void random_keys(const mgk_attention_size *size, int head, int query, mgk
 static void bigbird(const mgk_attention_size *size, int head, int query, mgk_pattern_row *row)
 {
     const int length = size->settings->block, own = query / length;
-    const int blocks = (size->tokens + length - 1) / length;
+    const int blocks = (size->length + length - 1) / length;
     if (own == 0 || own == blocks - 1) {
         mgk_pattern_add(row, 0, size->tokens);
         return;

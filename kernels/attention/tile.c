@@ -1,17 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tile primitive: a softmax over the keys that a query sees. A kind gives the logits by its
- * function `tile`; `kept` is the statistic of each row.
+ * function `tile`, and with `distance` a bias; `kept` is the statistic of each row.
  */
 #include <string.h>
 
 #include "kernels/attention/primitives.h"
 
+mgk_status mgk_zero_rows(mgk_device *device, size_t rows, size_t width, size_t stride, void *reals)
+{
+    if (width == stride)
+        return device->op->zero(device, reals, rows * width * device->real_size);
+    for (size_t row = 0; row < rows; row++)
+        TRY(device->op->zero(device, mgk_at(device, reals, row * stride),
+                             width * device->real_size));
+    return STATUS_OK;
+}
+
 static mgk_mixture scores(const mgk_attention_view *view, const mgk_attention_layer *layer)
 {
     mgk_mixture mixture = layer->kind->tile(view, layer);
     mixture.normalizer_epsilon = layer->normalizer_epsilon;
+    if (layer->kind->distance) {
+        mixture.terms.bias = layer->kept;
+        mixture.terms.bias_tokens = (size_t)layer->size.tokens;
+    }
     return mixture;
+}
+
+/* What the scores read: of positional kinds neither queries nor keys. */
+static mgk_attention_view seen(const mgk_attention_view *view, const mgk_attention_layer *layer)
+{
+    mgk_attention_view out = *view;
+    if (layer->kind->positional) {
+        out.value_dim = mgk_view_value_dim(view);
+        out.dim = 0;
+        out.query = out.key = NULL;
+    }
+    return out;
 }
 
 static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool training)
@@ -20,12 +46,44 @@ static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool 
     return (mgk_kind_memory){.kept = (size_t)samples * (size_t)size->heads * (size_t)size->tokens};
 }
 
+/* Kept: the table, then the statistics. */
+static mgk_kind_memory distance_memory(const mgk_attention_size *size, int samples, bool training)
+{
+    const size_t table = mgk_distance_count(size);
+    return (mgk_kind_memory){.kept = table + memory(size, samples, training).kept,
+                             .scratch = training ? table : 0};
+}
+
+static mgk_status fill_distances(mgk_device *device, const mgk_attention_view *view,
+                                 const mgk_attention_layer *layer)
+{
+    (void)view;
+    return mgk_distance_fill(device, layer, layer->kept);
+}
+
+static void *statistics(const mgk_device *device, const mgk_attention_layer *layer)
+{
+    const bool table = layer->kind->distance != NULL;
+    return mgk_at(device, layer->kept, table ? mgk_distance_count(&layer->size) : 0);
+}
+
 static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
                           const mgk_attention_layer *layer, void *output, size_t output_stride)
 {
     const mgk_mixture mixture = scores(view, layer);
-    return device->op->mixture_attention(device, view, &mixture, output, output_stride,
-                                         layer->kept);
+    const mgk_attention_view own = seen(view, layer);
+    return device->op->mixture_attention(device, &own, &mixture, output, output_stride,
+                                         statistics(device, layer));
+}
+
+/* Positional kinds: the gradients that the operation does not write. */
+static mgk_status zero_unused(mgk_device *device, const mgk_attention_view *view,
+                              const mgk_attention_gradient *gradient)
+{
+    const size_t rows = (size_t)view->samples * (size_t)view->tokens;
+    const size_t width = (size_t)view->heads * (size_t)view->dim;
+    TRY(mgk_zero_rows(device, rows, width, view->query_stride, gradient->query));
+    return mgk_zero_rows(device, rows, width, view->key_stride, gradient->key);
 }
 
 static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
@@ -34,8 +92,24 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
                            const mgk_layer_gradient *gradient)
 {
     const mgk_mixture mixture = scores(view, layer);
-    return device->op->mixture_attention_backward(device, view, &mixture, output, layer->kept,
-                                                  doutput, output_stride, &gradient->view);
+    const mgk_attention_view own = seen(view, layer);
+    mgk_attention_gradient into = gradient->view;
+    if (layer->kind->positional) {
+        TRY(zero_unused(device, view, &into));
+        into.query = into.key = NULL;
+    }
+    if (mixture.terms.full)
+        into.full = gradient->parameters[0];
+    const bool learned = layer->kind->distance && layer->kind->parameters;
+    if (learned) {
+        into.bias = layer->scratch;
+        TRY(device->op->zero(device, into.bias,
+                             mgk_distance_count(&layer->size) * device->real_size));
+    }
+    TRY(device->op->mixture_attention_backward(
+        device, &own, &mixture, output, statistics(device, layer), doutput, output_stride, &into));
+    return learned ? mgk_distance_backward(device, layer, into.bias, gradient->parameters)
+                   : STATUS_OK;
 }
 
 static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
@@ -43,7 +117,8 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
                          const int32_t *heads, int count, void *out)
 {
     const mgk_mixture mixture = scores(view, layer);
-    return device->op->mixture_matrix(device, view, &mixture, content, sample, heads, count, out);
+    const mgk_attention_view own = seen(view, layer);
+    return device->op->mixture_matrix(device, &own, &mixture, content, sample, heads, count, out);
 }
 
 static mgk_status matrix_output(mgk_device *device, const mgk_attention_view *view,
@@ -51,7 +126,8 @@ static mgk_status matrix_output(mgk_device *device, const mgk_attention_view *vi
                                 int count, void *out, void *output, size_t output_stride)
 {
     const mgk_mixture mixture = scores(view, layer);
-    return device->op->mixture_matrix_output(device, view, &mixture, sample, heads, count, out,
+    const mgk_attention_view own = seen(view, layer);
+    return device->op->mixture_matrix_output(device, &own, &mixture, sample, heads, count, out,
                                              output, output_stride);
 }
 
@@ -63,11 +139,14 @@ static mgk_status update_prior(mgk_device *device, const mgk_attention_view *vie
 }
 
 #define TILE                                                                          \
-    .primitives = "tile", .memory = memory, .forward = forward, .backward = backward, \
-    .matrix = matrix, .matrix_output = matrix_output
+    .primitives = "tile", .forward = forward, .backward = backward, .matrix = matrix, \
+    .matrix_output = matrix_output
 
-const mgk_attention_methods mgk_tile_methods = {TILE};
-const mgk_attention_methods mgk_mixture_methods = {TILE, .update_prior = update_prior};
+const mgk_attention_methods mgk_tile_methods = {TILE, .memory = memory};
+const mgk_attention_methods mgk_mixture_methods = {TILE, .memory = memory,
+                                                   .update_prior = update_prior};
+const mgk_attention_methods mgk_distance_methods = {TILE, .memory = distance_memory,
+                                                    .prepare = fill_distances};
 
 double mgk_tile_flops(const mgk_attention_kind *kind, const mgk_attention_size *size)
 {

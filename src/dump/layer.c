@@ -59,13 +59,11 @@ void mgk_dump_close(mgk_dump *dump)
 
 mgk_status mgk_dump_pass_open(const mgk_dump *dump, mgk_model_run *run, mgk_dump_pass *out)
 {
-    const mgk_config *config = &run->model->config;
-    size_t width = (size_t)config->heads * (size_t)config->head_dim, reals;
+    size_t reals;
     *out = (mgk_dump_pass){.dump = dump, .run = run};
     const size_t queries = (size_t)run->tokens, keys = (size_t)mgk_model_run_keys(run)->tokens;
     /* One row may contain the queries, keys and values of a token. */
-    TRY(mgk_multiply(queries > keys ? queries : keys, (2 + (size_t)config->mixtures) * width,
-                     &reals));
+    TRY(mgk_multiply(queries > keys ? queries : keys, mgk_model_row_width(run->model), &reals));
     return mgk_alloc(reals, run->device->real_size, &out->rows);
 }
 

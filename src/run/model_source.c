@@ -7,6 +7,18 @@
 #include "run/model_source_private.h"
 #include "run/vectors.h"
 
+/* Copies what the layer's kind has prepared, which the next layer overwrites. */
+static mgk_status keep_prepared(mgk_device *device, mgk_kept_layer *kept)
+{
+    if (kept->prepared_bytes == 0)
+        return STATUS_OK;
+    if (!kept->prepared)
+        TRY(device->op->allocate(device, kept->prepared_bytes, &kept->prepared));
+    TRY(device->op->copy(device, kept->prepared, kept->attention.kept, kept->prepared_bytes));
+    kept->attention.kept = kept->prepared;
+    return STATUS_OK;
+}
+
 static mgk_status keep_layer(void *context, mgk_observed *layer)
 {
     mgk_model_source *s = context;
@@ -16,8 +28,10 @@ static mgk_status keep_layer(void *context, mgk_observed *layer)
     for (size_t place = 0; place < s->layer_count; place++) {
         if (s->layers[place] != layer->layer)
             continue;
+        TRY(mgk_attention_check_matrix(layer->attention.kind));
         s->kept[place].attention = layer->attention;
         TRY(mgk_kept_view_take(s->run.device, &layer->view, &room, &s->kept[place].vectors));
+        TRY(keep_prepared(s->run.device, &s->kept[place]));
     }
     return STATUS_OK;
 }

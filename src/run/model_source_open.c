@@ -35,6 +35,7 @@ static void release(mgk_device *device, void *array)
 static void close_layer(mgk_device *device, mgk_kept_layer *layer)
 {
     mgk_kept_view_release(device, &layer->vectors);
+    release(device, layer->prepared);
     release(device, layer->output);
 }
 
@@ -61,21 +62,26 @@ static void close_model(void *state)
     mgk_free(s);
 }
 
-/* Most numbers in a token's row, which may contain its queries, keys and values. */
-static size_t row_width(const mgk_model_source *s)
+/* Reals that a layer's kind keeps for its matrices, of so many sequences. */
+static size_t kind_reals(const mgk_model_source *s, int layer, int sequences)
 {
-    const mgk_config *config = &s->run.model->config;
-    return (2 + (size_t)config->mixtures) * (size_t)config->heads * (size_t)config->head_dim;
+    const mgk_model *model = s->run.model;
+    const mgk_attention_size size = mgk_attention_size_of(&model->config, layer, s->run.tokens);
+    const mgk_attention_methods *methods = mgk_model_kind(model, layer)->methods;
+    return methods->prepare ? methods->memory(&size, sequences, false).kept : 0;
 }
 
 /* Most bytes kept of a sequence: in each layer its rows, shifted keys, which have their own rows,
- * and the output. */
+ * what its kind keeps, and the output. */
 static size_t kept_bytes(const mgk_model_source *s, unsigned importances)
 {
     const bool shifted = mgk_model_keys(s->run.model) == MGK_KEYS_SHIFTED;
-    const size_t rows = (size_t)s->run.tokens * (shifted ? 2 : 1) * row_width(s);
-    const size_t layers = s->layer_count * (rows + (s->outputs ? mgk_source_output_numbers(s) : 0));
-    return layers * s->run.device->real_size +
+    const size_t rows =
+        (size_t)s->run.tokens * (shifted ? 2 : 1) * mgk_model_row_width(s->run.model);
+    size_t reals = s->layer_count * (rows + (s->outputs ? mgk_source_output_numbers(s) : 0));
+    for (size_t place = 0; place < s->layer_count; place++)
+        reals += kind_reals(s, s->layers[place], 1);
+    return reals * s->run.device->real_size +
            mgk_head_importance_bytes(&s->run, importances, s->layer_count, false);
 }
 
@@ -96,8 +102,9 @@ static int sample_count(const mgk_source_options *options, const mgk_model_run *
 static size_t factor_depth(const mgk_source_options *options, const mgk_model_run *run)
 {
     const mgk_config *config = &run->model->config;
-    bool thin = mgk_model_kind(run->model, 0)->methods->factors && !mgk_model_run_is_causal(run) &&
-                !run->cross && config->head_dim + 1 < run->tokens;
+    bool thin = !mgk_model_run_is_causal(run) && !run->cross && config->head_dim + 1 < run->tokens;
+    for (int layer = 0; layer < config->layers; layer++)
+        thin &= mgk_model_kind(run->model, layer)->thin;
     return thin && options->factors ? (size_t)config->head_dim + 1 : 0;
 }
 
@@ -159,7 +166,8 @@ static mgk_status allocate_vectors(mgk_model_source *s)
                              &numbers));
             TRY(mgk_alloc(numbers, sizeof(double), &s->vectors[which]));
         }
-    return mgk_alloc((size_t)s->run.tokens, row_width(s) * sizeof(*s->rows), &s->rows);
+    return mgk_alloc((size_t)s->run.tokens, mgk_model_row_width(s->run.model) * sizeof(*s->rows),
+                     &s->rows);
 }
 
 static mgk_status allocate_matrices(mgk_model_source *s, const mgk_source_options *options)
@@ -218,6 +226,9 @@ static mgk_status open_model(const mgk_source_options *options, mgk_model_source
                            (size_t)run->model->config.heads, (size_t)options->matrices,
                            &s->selection));
     TRY(mgk_alloc(s->layer_count, sizeof(*s->kept), &s->kept));
+    for (size_t place = 0; place < s->layer_count; place++)
+        s->kept[place].prepared_bytes =
+            kind_reals(s, s->layers[place], run->capacity) * run->device->real_size;
     s->depth = factor_depth(options, run);
     TRY(allocate_matrices(s, options));
     TRY(mgk_source_importance_open(run, wanted, s->layers, s->layer_count, s->capacity,

@@ -15,6 +15,8 @@
 typedef struct mgk_kept_layer {
     mgk_kept_view vectors;
     mgk_attention_layer attention;
+    void *prepared; /* on the device: the kind's memory; NULL: it has prepared nothing */
+    size_t prepared_bytes;
     void *output; /* on the device: [T, C]; NULL: not wanted */
 } mgk_kept_layer;
 

@@ -57,7 +57,8 @@ static void apply_cap(double cap, mgk_mixture_span seen, real *row, real *slope)
 /* A head's row i of `full`, or of its gradient, whose numbers for one sample and head are those. */
 static size_t full_row(const mgk_mixture_head *head, size_t i)
 {
-    return (head->first + i) * (size_t)mgk_view_keys(head->view);
+    const size_t stride = head->mixture->terms.full_row_stride;
+    return (head->first + i) * (stride > 0 ? stride : (size_t)mgk_view_keys(head->view));
 }
 
 /* The terms of those keys of row i. */

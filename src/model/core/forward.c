@@ -205,6 +205,7 @@ mgk_status mgk_observed_matrices(mgk_observed *layer, mgk_matrix_content content
                                  const int32_t *heads, int count, void *out)
 {
     const size_t stride = layer->output_stride;
+    TRY(mgk_attention_check_matrix(layer->attention.kind));
     if (content != MGK_MATRIX_ATTENTION || !gives_output(layer, sample, count))
         return layer->attention.kind->methods->matrix(
             layer->device, &layer->view, &layer->attention, content, sample, heads, count, out);

@@ -141,6 +141,16 @@ const mgk_attention_kind *mgk_model_kind(const mgk_model *model, int layer)
     return model->parameters.layers[layer].kind;
 }
 
+size_t mgk_model_row_width(const mgk_model *model)
+{
+    const mgk_config *config = &model->config;
+    size_t most = (2 + (size_t)config->mixtures) * (size_t)config->heads * (size_t)config->head_dim;
+    for (int l = 0; l < config->layers; l++)
+        if (model->parameters.layers[l].rows > most)
+            most = model->parameters.layers[l].rows;
+    return most;
+}
+
 bool mgk_model_reads_below(const mgk_model *model)
 {
     bool reads = false;

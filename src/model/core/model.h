@@ -62,6 +62,9 @@ mgk_attention_layer mgk_model_attention(const mgk_model *model, int layer, int t
 /* The first row of component r of a head in the key projection [M G D or G D, C]. */
 size_t mgk_key_row(const mgk_model *model, int head, int r);
 
+/* The most numbers in a row that contains the queries, keys and values of a token of a layer. */
+size_t mgk_model_row_width(const mgk_model *model);
+
 /* How the keys of all layers are made. */
 mgk_key_design mgk_model_keys(const mgk_model *model);
 
