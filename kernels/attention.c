@@ -37,6 +37,8 @@ static const mgk_attention_kind *const registry[] = {
     &mgk_attention_synthesizer_factored,
     &mgk_attention_synthesizer_dense,
     &mgk_attention_multi_query,
+    &mgk_attention_predictive,
+    &mgk_attention_collaborative,
 };
 
 const mgk_attention_kind *mgk_attention_row(size_t index)

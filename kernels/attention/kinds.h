@@ -36,5 +36,7 @@ extern const mgk_attention_kind mgk_attention_lazyformer;
 extern const mgk_attention_kind mgk_attention_synthesizer_factored;
 extern const mgk_attention_kind mgk_attention_synthesizer_dense;
 extern const mgk_attention_kind mgk_attention_multi_query;
+extern const mgk_attention_kind mgk_attention_predictive;
+extern const mgk_attention_kind mgk_attention_collaborative;
 
 #endif
