@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Linformer (Wang et al. 2020): a learned map E [K, N] of positions makes K keys and values of N,
+ *     A = softmax(Q (E K)ᵀ / √D) E,
+ * so that output and gradients cost O(N K). Heads, keys and values share E. Padding counts as
+ * zeros. Entries may be negative, and rows have any sum.
+ */
+#include <math.h>
+
+#include "kernels/attention/kinds.h"
+#include "kernels/attention/primitives.h"
+#include "kernels/dense.h"
+
+/* Reals of the arrays of one layer. */
+typedef struct sizes {
+    size_t width;   /* H D */
+    size_t tokens;  /* [B, N, H, D] */
+    size_t rows;    /* K */
+    size_t mapped;  /* [B, K, H, D] */
+    size_t lengths; /* room for int32 [B] */
+} sizes;
+
+static sizes sizes_of(const mgk_attention_size *size, int samples)
+{
+    const size_t width = (size_t)(size->heads * size->dim),
+                 rows = (size_t)size->settings->projection;
+    return (sizes){.width = width,
+                   .tokens = (size_t)samples * (size_t)size->tokens * width,
+                   .rows = rows,
+                   .mapped = (size_t)samples * rows * width,
+                   .lengths = (size_t)samples};
+}
+
+/*
+ * Kept: mapped keys and values, their lengths, and the statistics of the rows. Scratch: keys or
+ * values without their padding, then what a gradient needs; or softmaxes [H, N, K].
+ */
+static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool training)
+{
+    const sizes s = sizes_of(size, samples);
+    const size_t maps = (size_t)size->heads * (size_t)size->tokens * s.rows;
+    const size_t own = 2 * s.tokens + (training ? 2 * s.mapped : 0);
+    return (mgk_kind_memory){.kept = 2 * s.mapped + s.lengths + mgk_tile_statistics(size, samples),
+                             .scratch = own > maps ? own : maps};
+}
+
+static mgk_head_tokens tokens_of(const mgk_attention_view *view, size_t stride)
+{
+    return (mgk_head_tokens){.samples = (size_t)view->samples,
+                             .tokens = (size_t)view->tokens,
+                             .heads = (size_t)view->heads,
+                             .dim = (size_t)view->dim,
+                             .stride = stride,
+                             .lengths = view->lengths};
+}
+
+/* A copy [B, N, H, D] of tokens, with zeros for padding: each token is the mean of itself. */
+static mgk_status copy_tokens(mgk_device *device, const mgk_attention_view *view, const void *from,
+                              size_t stride, void *to, int32_t *counts)
+{
+    const mgk_head_tokens tokens = tokens_of(view, stride);
+    return device->op->dense->segment_means(device, &tokens, tokens.tokens, from, to, counts);
+}
+
+/* out [B, K, H, D] = E x for each sample's x [N, H D]; or out [B, N, H, D] = Eᵀ x for x [K, H D].
+ */
+static mgk_status map(mgk_device *device, const mgk_attention_view *view,
+                      const mgk_attention_layer *layer, bool back, const void *x, void *out)
+{
+    const sizes s = sizes_of(&layer->size, view->samples);
+    const size_t tokens = (size_t)view->tokens, in = back ? s.rows : tokens;
+    const size_t rows = back ? tokens : s.rows;
+    const mgk_batched_product product = {
+        .samples = (size_t)view->samples,
+        .heads = 1,
+        .m = rows,
+        .n = s.width,
+        .k = in,
+        .transpose_a = back,
+        .alpha = 1,
+        .a = {.row = (size_t)layer->size.length},
+        .b = {.sample = in * s.width, .row = s.width},
+        .c = {.sample = rows * s.width, .row = s.width},
+    };
+    return device->op->dense->batched_multiply(device, &product, layer->parameters[0], x, out);
+}
+
+static int32_t *mapped_lengths(const mgk_device *device, const mgk_attention_view *view,
+                               const mgk_attention_layer *layer)
+{
+    return mgk_at(device, layer->kept, 2 * sizes_of(&layer->size, view->samples).mapped);
+}
+
+static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
+                          const mgk_attention_layer *layer)
+{
+    const sizes s = sizes_of(&layer->size, view->samples);
+    const int32_t rows = (int32_t)s.rows;
+    int32_t *lengths = mapped_lengths(device, view, layer);
+    TRY(copy_tokens(device, view, view->key, view->key_stride, layer->scratch, lengths));
+    TRY(map(device, view, layer, false, layer->scratch, layer->kept));
+    TRY(copy_tokens(device, view, view->value, view->value_stride, layer->scratch, lengths));
+    TRY(map(device, view, layer, false, layer->scratch, mgk_at(device, layer->kept, s.mapped)));
+    for (int b = 0; b < view->samples; b++)
+        TRY(device->op->upload(device, lengths + b, &rows, sizeof(rows)));
+    return STATUS_OK;
+}
+
+/* The view of queries and mapped keys and values. */
+static mgk_attention_view mapped(const mgk_device *device, const mgk_attention_view *view,
+                                 const mgk_attention_layer *layer)
+{
+    const sizes s = sizes_of(&layer->size, view->samples);
+    mgk_attention_view out = *view;
+    out.key_tokens = (int)s.rows;
+    out.key_lengths = mapped_lengths(device, view, layer);
+    out.key = layer->kept;
+    out.value = mgk_at(device, layer->kept, s.mapped);
+    out.key_stride = out.value_stride = s.width;
+    return out;
+}
+
+static void *statistics(const mgk_device *device, const mgk_attention_view *view,
+                        const mgk_attention_layer *layer)
+{
+    const sizes s = sizes_of(&layer->size, view->samples);
+    return mgk_at(device, layer->kept, 2 * s.mapped + s.lengths);
+}
+
+static mgk_mixture tile(const mgk_attention_view *view, const mgk_attention_layer *layer)
+{
+    (void)layer;
+    return (mgk_mixture){.scale = {1 / sqrt(view->dim)}};
+}
+
+static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
+                          const mgk_attention_layer *layer, void *output, size_t output_stride)
+{
+    const mgk_attention_view own = mapped(device, view, layer);
+    const mgk_mixture mixture = tile(view, layer);
+    return device->op->mixture_attention(device, &own, &mixture, output, output_stride,
+                                         statistics(device, view, layer));
+}
+
+/* P E, without the columns of padding. */
+static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
+                         const mgk_attention_layer *layer, mgk_matrix_content content, int sample,
+                         const int32_t *heads, int count, void *out)
+{
+    const mgk_attention_view own = mapped(device, view, layer);
+    const mgk_mixture mixture = tile(view, layer);
+    const size_t rows = (size_t)own.key_tokens, tokens = (size_t)view->tokens;
+    int32_t n;
+    const mgk_batched_product product = {
+        .samples = 1,
+        .heads = (size_t)count,
+        .m = tokens,
+        .n = tokens,
+        .k = rows,
+        .alpha = 1,
+        .a = {.head = tokens * rows, .row = rows},
+        .b = {.row = (size_t)layer->size.length},
+        .c = {.head = tokens * tokens, .row = tokens},
+    };
+    TRY(device->op->mixture_matrix(device, &own, &mixture, content, sample, heads, count,
+                                   layer->scratch));
+    TRY(device->op->dense->batched_multiply(device, &product, layer->scratch, layer->parameters[0],
+                                            out));
+    TRY(device->op->download(device, &n, view->lengths + sample, sizeof(n)));
+    return mgk_zero_rows(device, (size_t)count * tokens, tokens - (size_t)n, tokens,
+                         mgk_at(device, out, (size_t)n));
+}
+
+/*
+ * From the gradient dy [B, K, H, D] of y = E x: dE += Σ_b dy xᵀ, and dx = Eᵀ dy for valid tokens.
+ * `copied` and `room` [B, N, H, D] are memory.
+ */
+static mgk_status map_backward(mgk_device *device, const mgk_attention_view *view,
+                               const mgk_attention_layer *layer, const void *x, size_t stride,
+                               const void *dy, void *copied, void *room, void *de, void *dx)
+{
+    const sizes s = sizes_of(&layer->size, view->samples);
+    const size_t tokens = (size_t)view->tokens;
+    const mgk_head_tokens to = tokens_of(view, stride);
+    /* `room` takes the counts of the copy, which nobody needs. */
+    TRY(copy_tokens(device, view, x, stride, copied, room));
+    for (size_t b = 0; b < (size_t)view->samples; b++)
+        TRY(device->op->multiply(device, false, true, s.rows, tokens, s.width, 1,
+                                 mgk_at(device, dy, b * s.rows * s.width), s.width,
+                                 mgk_at(device, copied, b * tokens * s.width), s.width, 1, de,
+                                 (size_t)layer->size.length));
+    TRY(map(device, view, layer, true, dy, room));
+    TRY(mgk_zero_rows(device, (size_t)view->samples * tokens, s.width, stride, dx));
+    return device->op->dense->segment_means_backward(device, &to, tokens, room, dx);
+}
+
+static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
+                           const mgk_attention_layer *layer, const void *output,
+                           const void *doutput, size_t output_stride,
+                           const mgk_layer_gradient *gradient)
+{
+    const sizes s = sizes_of(&layer->size, view->samples);
+    const mgk_attention_view own = mapped(device, view, layer);
+    const mgk_mixture mixture = tile(view, layer);
+    void *copied = layer->scratch, *room = mgk_at(device, copied, s.tokens);
+    void *dkey = mgk_at(device, room, s.tokens), *dvalue = mgk_at(device, dkey, s.mapped);
+    const mgk_attention_gradient inner = {
+        .query = gradient->view.query, .key = dkey, .value = dvalue};
+    TRY(device->op->mixture_attention_backward(device, &own, &mixture, output,
+                                               statistics(device, view, layer), doutput,
+                                               output_stride, &inner));
+    TRY(map_backward(device, view, layer, view->key, view->key_stride, dkey, copied, room,
+                     gradient->parameters[0], gradient->view.key));
+    return map_backward(device, view, layer, view->value, view->value_stride, dvalue, copied, room,
+                        gradient->parameters[0], gradient->view.value);
+}
+
+static int parameters(const mgk_attention_size *size, mgk_kind_parameter out[MGK_KIND_PARAMETERS])
+{
+    const size_t rows = (size_t)size->settings->projection, length = (size_t)size->length;
+    out[0] = (mgk_kind_parameter){.name = "projection",
+                                  .axes = 2,
+                                  .shape = {rows, length},
+                                  .initial = MGK_INITIAL_NORMAL,
+                                  .value = 1 / sqrt((double)rows)};
+    return 1;
+}
+
+/* Both maps, and attention to K keys. */
+static double flops(const mgk_attention_kind *kind, const mgk_attention_size *size)
+{
+    const double rows = size->settings->projection, tokens = size->tokens, dim = size->dim;
+    (void)kind;
+    return size->heads * tokens * (2 * 2 * rows * dim + rows * (4 * dim + 5) + dim);
+}
+
+static const mgk_attention_methods methods = {.primitives = "factors, tile",
+                                              .memory = memory,
+                                              .prepare = prepare,
+                                              .forward = forward,
+                                              .backward = backward,
+                                              .matrix = matrix};
+
+const mgk_attention_kind mgk_attention_linformer = {
+    .name = "linformer",
+    .score = "softmax(Q (E K)' / sqrt(D)) E, E of projection rows",
+    .rank_bound = "projection",
+    .defaults = {.projection = 64},
+    .not_causal = true,
+    .unnormalized = true,
+    .signed_entries = true,
+    .methods = &methods,
+    .parameters = parameters,
+    .flops = flops,
+};

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kinds of kernels/attention/{sparse,linformer}.c against their formulas: softmax over the pairs
+ * that a condition on positions names, and softmax(Q (E K)ᵀ / √D) E, in double.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "kind_case.h"
+
+/* The small settings of kind_case.c. */
+enum { WINDOW = 3, DILATION = 2, BLOCK = 4, GLOBAL = 2, RANDOM = 2, PROJECTION = 5 };
+
+static bool in_band(int head, int i, int j)
+{
+    (void)head;
+    return abs(i - j) <= WINDOW;
+}
+
+static bool in_dilated_band(int head, int i, int j)
+{
+    (void)head;
+    return abs(i - j) <= WINDOW * DILATION && (i - j) % DILATION == 0;
+}
+
+static bool is_global(int head, int i, int j)
+{
+    (void)head;
+    return i < GLOBAL || j < GLOBAL;
+}
+
+static bool on_stride(int head, int i, int j)
+{
+    (void)head;
+    return (i - j) % BLOCK == 0;
+}
+
+static bool is_fixed(int head, int i, int j)
+{
+    (void)head;
+    return i / BLOCK == j / BLOCK || j % BLOCK >= BLOCK - GLOBAL;
+}
+
+static bool in_block(int head, int i, int j)
+{
+    (void)head;
+    return i / BLOCK == j / BLOCK;
+}
+
+/* Layer 0 of KIND_LAYERS = 3: heads 0 to 2 have no doubling, head 3 has one. */
+static bool in_scaled_band(int head, int i, int j)
+{
+    return abs(i - j) <= (head < KIND_LAYERS ? WINDOW : 2 * WINDOW);
+}
+
+static const struct formula {
+    const char *kind;
+    bool (*sees)(int head, int i, int j);
+} formulas[] = {
+    {"band", in_band},
+    {"dilated", in_dilated_band},
+    {"global", is_global},
+    {"strided", on_stride},
+    {"fixed", is_fixed},
+    {"block", in_block},
+    {"multi-scale", in_scaled_band},
+};
+
+static const double *vector(const kind_case *problem, kind_input input, int b, int t, int h)
+{
+    const kind_shape *s = &problem->shape;
+    return problem->layers[0].input[input] +
+           (size_t)(((b * s->tokens + t) * s->heads + h) * s->dim);
+}
+
+static double dot(int count, const double *x, const double *y)
+{
+    double sum = 0;
+    for (int d = 0; d < count; d++)
+        sum += x[d] * y[d];
+    return sum;
+}
+
+static kind_shape shape_of(const char *kind, bool causal)
+{
+    return (kind_shape){.kind = mgk_attention_find(kind),
+                        .heads = 4,
+                        .tokens = 21,
+                        .dim = 3,
+                        .causal = causal,
+                        .shortened = 6};
+}
+
+static double *found_matrices(workspace *space, const kind_case *problem)
+{
+    double *outputs = host_array(space, problem->outputs);
+    double *found = host_array(space, problem->matrices);
+    kind_case_run(space, problem, outputs, MGK_MATRIX_ATTENTION, found);
+    return found;
+}
+
+static void compare(workspace *space, const struct formula *formula, bool causal)
+{
+    const kind_case problem = kind_case_make(space, shape_of(formula->kind, causal));
+    const kind_shape *s = &problem.shape;
+    double *expected = host_array(space, problem.matrices), *row = expected;
+    for (int b = 0; b < KIND_SAMPLES; b++)
+        for (int h = 0; h < s->heads; h++)
+            for (int i = 0; i < s->tokens; i++, row += s->tokens) {
+                const int n = problem.lengths[b];
+                double sum = 0;
+                for (int j = 0; i < n && j < n; j++)
+                    if (formula->sees(h, i, j) && !(causal && j > i))
+                        sum += row[j] = exp(dot(s->dim, vector(&problem, KIND_QUERY, b, i, h),
+                                                vector(&problem, KIND_KEY, b, j, h)) /
+                                            sqrt(s->dim));
+                for (int j = 0; j < n && sum > 0; j++)
+                    row[j] /= sum;
+            }
+    assert_rows_close(problem.matrices / (size_t)s->tokens, (size_t)s->tokens,
+                      found_matrices(space, &problem), expected, 10 * space->tolerance);
+    workspace_release(space);
+}
+
+static void patterns_are_conditions(void **state)
+{
+    for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++)
+        for (int causal = 0; causal < 2; causal++)
+            compare(*state, &formulas[i], causal);
+}
+
+/* Entries above 0 of a row. */
+static int seen(const double *row, int tokens)
+{
+    int count = 0;
+    for (int j = 0; j < tokens; j++)
+        count += row[j] > 0;
+    return count;
+}
+
+/*
+ * A query of random attention sees itself and others, at most `random` in all because some of the
+ * drawn ones are padding; heads differ, samples and runs do not.
+ */
+static void random_keys_are_drawn(void **state)
+{
+    workspace *space = *state;
+    kind_case problem = kind_case_make(space, shape_of("random", false));
+    const size_t tokens = (size_t)problem.shape.tokens;
+    const size_t head = tokens * tokens, sample = head * (size_t)problem.shape.heads;
+    problem.lengths[1] = problem.lengths[0];
+    const double *found = found_matrices(space, &problem);
+    const double *again = found_matrices(space, &problem);
+    bool heads_differ = false;
+    int most = 0;
+    for (size_t k = 0; k < sample; k++) {
+        assert_true((found[k] > 0) == (found[sample + k] > 0) && found[k] == again[k]);
+        heads_differ |= (found[k % head] > 0) != (found[head + k % head] > 0);
+    }
+    for (size_t i = 0; i < tokens; i++) {
+        const int count = seen(found + i * tokens, problem.shape.tokens);
+        assert_true(found[i * tokens + i] > 0);
+        assert_in_range(count, 1, RANDOM);
+        most = count > most ? count : most;
+    }
+    assert_true(heads_differ && most == RANDOM);
+    workspace_release(space);
+}
+
+/* The 23 positions of the model are six blocks: 21 tokens end in the last one. */
+static void bigbird_sees_blocks(void **state)
+{
+    workspace *space = *state;
+    const kind_case problem = kind_case_make(space, shape_of("bigbird", false));
+    const int tokens = problem.shape.tokens, last = (tokens + 2 - 1) / BLOCK;
+    const double *row = found_matrices(space, &problem);
+    int others = 0;
+    for (int h = 0; h < problem.shape.heads; h++)
+        for (int i = 0; i < tokens; i++, row += tokens)
+            for (int j = 0; j < tokens; j++) {
+                const int own = i / BLOCK, other = j / BLOCK;
+                const bool certain =
+                    own == 0 || own == last || other == 0 || other == last || abs(own - other) <= 1;
+                assert_true(!certain || row[j] > 0);
+                others += !certain && row[j] > 0;
+                assert_true((row[j] > 0) == (row[other * BLOCK] > 0));
+            }
+    assert_true(others > 0);
+    workspace_release(space);
+}
+
+/* A = P E with P = softmax(Q (E K)ᵀ / √D), whose rank is at most that of E. */
+static void linformer_is_its_formula(void **state)
+{
+    workspace *space = *state;
+    const kind_case problem = kind_case_make(space, shape_of("linformer", false));
+    const kind_shape *s = &problem.shape;
+    const double *e = problem.layers[0].input[KIND_PARAMETERS];
+    const int length = kind_case_size(&problem, 0).length;
+    double *expected = host_array(space, problem.matrices), *row = expected;
+    for (int b = 0; b < KIND_SAMPLES; b++)
+        for (int h = 0; h < s->heads; h++)
+            for (int i = 0; i < s->tokens; i++, row += s->tokens) {
+                const int n = problem.lengths[b];
+                double p[PROJECTION], sum = 0;
+                for (int r = 0; r < PROJECTION; r++) {
+                    p[r] = 0;
+                    for (int j = 0; j < n; j++)
+                        p[r] +=
+                            e[r * length + j] * dot(s->dim, vector(&problem, KIND_QUERY, b, i, h),
+                                                    vector(&problem, KIND_KEY, b, j, h));
+                    sum += p[r] = exp(p[r] / sqrt(s->dim));
+                }
+                for (int j = 0; i < n && j < n; j++)
+                    for (int r = 0; r < PROJECTION; r++)
+                        row[j] += p[r] / sum * e[r * length + j];
+            }
+    assert_rows_close(problem.matrices / (size_t)s->tokens, (size_t)s->tokens,
+                      found_matrices(space, &problem), expected, 10 * space->tolerance);
+    workspace_release(space);
+}
+
+/* Pivots above 1e-10 of Gaussian elimination with full pivoting. */
+static int rank_of(double *a, int n)
+{
+    for (int k = 0; k < n; k++) {
+        int row = k, column = k;
+        for (int i = k; i < n; i++)
+            for (int j = k; j < n; j++)
+                if (fabs(a[i * n + j]) > fabs(a[row * n + column]))
+                    row = i, column = j;
+        if (!(fabs(a[row * n + column]) > 1e-10))
+            return k;
+        for (int j = 0; j < n; j++) {
+            const double swapped = a[k * n + j];
+            a[k * n + j] = a[row * n + j];
+            a[row * n + j] = swapped;
+        }
+        for (int i = 0; i < n; i++) {
+            const double swapped = a[i * n + k];
+            a[i * n + k] = a[i * n + column];
+            a[i * n + column] = swapped;
+        }
+        for (int i = k + 1; i < n; i++)
+            for (int j = n - 1; j >= k; j--)
+                a[i * n + j] -= a[i * n + k] / a[k * n + k] * a[k * n + j];
+    }
+    return n;
+}
+
+static void linformer_has_rank_of_projection(void **state)
+{
+    workspace *space = *state;
+    const kind_case problem = kind_case_make(space, shape_of("linformer", false));
+    const int tokens = problem.shape.tokens;
+    if (space->device->precision == MGK_DOUBLE)
+        assert_int_equal(rank_of(found_matrices(space, &problem), tokens), PROJECTION);
+    workspace_release(space);
+}
+
+static int run_on(workspace *space)
+{
+    const struct CMUnitTest tests[] = {
+        {"patterns_are_conditions", patterns_are_conditions, NULL, NULL, space},
+        {"random_keys_are_drawn", random_keys_are_drawn, NULL, NULL, space},
+        {"bigbird_sees_blocks", bigbird_sees_blocks, NULL, NULL, space},
+        {"linformer_is_its_formula", linformer_is_its_formula, NULL, NULL, space},
+        {"linformer_has_rank_of_projection", linformer_has_rank_of_projection, NULL, NULL, space},
+    };
+    return _cmocka_run_group_tests(space->device->name, tests, sizeof tests / sizeof *tests, NULL,
+                                   NULL);
+}
+
+int main(void)
+{
+    int failures = 0;
+    for (mgk_precision precision = MGK_SINGLE; precision <= MGK_DOUBLE; precision++) {
+        workspace space = {.tolerance = precision == MGK_DOUBLE ? 1e-12 : 1e-5};
+        assert_ok(mgk_device_open("cpu", precision, 2, &space.device));
+        failures += run_on(&space);
+        mgk_device_close(space.device);
+    }
+    return failures;
+}
