@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kinds of kernels/attention/{sparse,linformer}.c against their formulas: softmax over the pairs
- * that a condition on positions names, and softmax(Q (E K)ᵀ / √D) E, in double.
+ * Kinds of kernels/attention/sparse.c against their formulas: softmax over the pairs that a
+ * condition on positions names, in double.
  */
 #include <math.h>
-#include <string.h>
 
 #include "kind_case.h"
 
 /* The small settings of kind_case.c. */
-enum { WINDOW = 3, DILATION = 2, BLOCK = 4, GLOBAL = 2, RANDOM = 2, PROJECTION = 5 };
+enum { WINDOW = 3, DILATION = 2, BLOCK = 4, GLOBAL = 2, RANDOM = 2 };
 
 static bool in_band(int head, int i, int j)
 {
@@ -189,83 +188,12 @@ static void bigbird_sees_blocks(void **state)
     workspace_release(space);
 }
 
-/* A = P E with P = softmax(Q (E K)ᵀ / √D), whose rank is at most that of E. */
-static void linformer_is_its_formula(void **state)
-{
-    workspace *space = *state;
-    const kind_case problem = kind_case_make(space, shape_of("linformer", false));
-    const kind_shape *s = &problem.shape;
-    const double *e = problem.layers[0].input[KIND_PARAMETERS];
-    const int length = kind_case_size(&problem, 0).length;
-    double *expected = host_array(space, problem.matrices), *row = expected;
-    for (int b = 0; b < KIND_SAMPLES; b++)
-        for (int h = 0; h < s->heads; h++)
-            for (int i = 0; i < s->tokens; i++, row += s->tokens) {
-                const int n = problem.lengths[b];
-                double p[PROJECTION], sum = 0;
-                for (int r = 0; r < PROJECTION; r++) {
-                    p[r] = 0;
-                    for (int j = 0; j < n; j++)
-                        p[r] +=
-                            e[r * length + j] * dot(s->dim, vector(&problem, KIND_QUERY, b, i, h),
-                                                    vector(&problem, KIND_KEY, b, j, h));
-                    sum += p[r] = exp(p[r] / sqrt(s->dim));
-                }
-                for (int j = 0; i < n && j < n; j++)
-                    for (int r = 0; r < PROJECTION; r++)
-                        row[j] += p[r] / sum * e[r * length + j];
-            }
-    assert_rows_close(problem.matrices / (size_t)s->tokens, (size_t)s->tokens,
-                      found_matrices(space, &problem), expected, 10 * space->tolerance);
-    workspace_release(space);
-}
-
-/* Pivots above 1e-10 of Gaussian elimination with full pivoting. */
-static int rank_of(double *a, int n)
-{
-    for (int k = 0; k < n; k++) {
-        int row = k, column = k;
-        for (int i = k; i < n; i++)
-            for (int j = k; j < n; j++)
-                if (fabs(a[i * n + j]) > fabs(a[row * n + column]))
-                    row = i, column = j;
-        if (!(fabs(a[row * n + column]) > 1e-10))
-            return k;
-        for (int j = 0; j < n; j++) {
-            const double swapped = a[k * n + j];
-            a[k * n + j] = a[row * n + j];
-            a[row * n + j] = swapped;
-        }
-        for (int i = 0; i < n; i++) {
-            const double swapped = a[i * n + k];
-            a[i * n + k] = a[i * n + column];
-            a[i * n + column] = swapped;
-        }
-        for (int i = k + 1; i < n; i++)
-            for (int j = n - 1; j >= k; j--)
-                a[i * n + j] -= a[i * n + k] / a[k * n + k] * a[k * n + j];
-    }
-    return n;
-}
-
-static void linformer_has_rank_of_projection(void **state)
-{
-    workspace *space = *state;
-    const kind_case problem = kind_case_make(space, shape_of("linformer", false));
-    const int tokens = problem.shape.tokens;
-    if (space->device->precision == MGK_DOUBLE)
-        assert_int_equal(rank_of(found_matrices(space, &problem), tokens), PROJECTION);
-    workspace_release(space);
-}
-
 static int run_on(workspace *space)
 {
     const struct CMUnitTest tests[] = {
         {"patterns_are_conditions", patterns_are_conditions, NULL, NULL, space},
         {"random_keys_are_drawn", random_keys_are_drawn, NULL, NULL, space},
         {"bigbird_sees_blocks", bigbird_sees_blocks, NULL, NULL, space},
-        {"linformer_is_its_formula", linformer_is_its_formula, NULL, NULL, space},
-        {"linformer_has_rank_of_projection", linformer_has_rank_of_projection, NULL, NULL, space},
     };
     return _cmocka_run_group_tests(space->device->name, tests, sizeof tests / sizeof *tests, NULL,
                                    NULL);
