@@ -29,9 +29,16 @@ static mgk_offset append(builder *b, const char *name, mgk_initial initial, doub
     p->count = 1;
     va_list sizes;
     va_start(sizes, axes);
-    for (int axis = 0; axis < axes; axis++)
-        p->count *= p->shape[axis] = va_arg(sizes, size_t);
+    for (int axis = 0; axis < axes; axis++) {
+        p->shape[axis] = va_arg(sizes, size_t);
+        if (b->status == STATUS_OK)
+            b->status = mgk_multiply(p->count, p->shape[axis], &p->count);
+    }
     va_end(sizes);
+    if (b->status == STATUS_OK && p->count > SIZE_MAX / 16 - b->out->total)
+        b->status = mgk_fail(STATUS_MEMORY, "the parameters of the model do not fit in memory");
+    if (b->status != STATUS_OK)
+        return MGK_ABSENT;
     p->offset = b->out->total;
     p->initial = initial;
     p->value = value;

@@ -252,6 +252,8 @@ static void size_kinds(mgk_pass *pass)
     pass->qkv_width += extra;
 }
 
+enum { MAX_PER_TOKEN = 1 << 24 };
+
 static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int tokens,
                             int memory_tokens)
 {
@@ -282,6 +284,11 @@ static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int
     pass->turning = config->positions == MGK_POSITIONS_ROTARY || config->key_heads != config->heads;
     pass->keys = pass->shifted ? shared : shared * (size_t)config->mixtures;
     pass->qkv_width = pass->width + pass->keys + shared;
+    /* Kinds have at most a few maps of all pairs, or of a token and all numbers of a head's keys.
+     */
+    const double pairs = (double)sequences * config->heads * tokens;
+    if (pairs * (tokens > MAX_PER_TOKEN ? tokens : MAX_PER_TOKEN) > 0x1p58)
+        return mgk_fail(STATUS_MEMORY, "the activations of such a batch do not fit in memory");
     size_kinds(pass);
     return STATUS_OK;
 }
