@@ -6,7 +6,7 @@ static const char *const feature_maps[] = {"none",    "positive", "trigonometric
                                            "cos",     "tanh",     "identity",      NULL};
 static const char *const feature_draws[] = {"none", "orthogonal", "iid", NULL};
 
-enum { MOST_TOKENS = 1 << 20, MOST_FEATURES = 1 << 14, MOST_ROUNDS = 64 };
+enum { MOST_TOKENS = 1 << 20, MOST_ROUNDS = 64 };
 
 #define ROW(member) .name = #member, .offset = offsetof(mgk_attention_settings, member)
 
@@ -16,12 +16,12 @@ const mgk_attention_setting mgk_attention_setting_rows[] = {
     {ROW(block), .most = MOST_TOKENS},
     {ROW(global), .most = MOST_TOKENS},
     {ROW(random), .most = MOST_TOKENS},
-    {ROW(features), .most = MOST_FEATURES},
-    {ROW(landmarks), .most = MOST_FEATURES},
-    {ROW(projection), .most = MOST_FEATURES},
-    {ROW(clusters), .most = MOST_FEATURES},
+    {ROW(features), .most = MGK_MOST_FEATURES},
+    {ROW(landmarks), .most = MGK_MOST_FEATURES},
+    {ROW(projection), .most = MGK_MOST_FEATURES},
+    {ROW(clusters), .most = MGK_MOST_FEATURES},
     {ROW(hashes), .most = MOST_ROUNDS},
-    {ROW(kernel), .most = MOST_FEATURES},
+    {ROW(kernel), .most = MGK_MOST_FEATURES},
     {ROW(feature_map), .most = MGK_CHOICE_IDENTITY, .words = feature_maps},
     {ROW(feature_draw), .most = MGK_DRAW_IID, .words = feature_draws},
     {.name = NULL},

@@ -48,6 +48,8 @@ typedef struct mgk_attention_settings {
     int feature_draw; /* an mgk_feature_draw */
 } mgk_attention_settings;
 
+enum { MGK_MOST_FEATURES = 1 << 14 }; /* the largest value of settings other than of tokens */
+
 /* The settings as a table. */
 typedef struct mgk_attention_setting {
     const char *name; /* as the option and the field; NULL ends the table */

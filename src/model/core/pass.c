@@ -2,6 +2,7 @@
 /* The memory of a pass. */
 #include "model/core/pass.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -252,8 +253,6 @@ static void size_kinds(mgk_pass *pass)
     pass->qkv_width += extra;
 }
 
-enum { MAX_PER_TOKEN = 1 << 24 };
-
 static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int tokens,
                             int memory_tokens)
 {
@@ -284,10 +283,10 @@ static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int
     pass->turning = config->positions == MGK_POSITIONS_ROTARY || config->key_heads != config->heads;
     pass->keys = pass->shifted ? shared : shared * (size_t)config->mixtures;
     pass->qkv_width = pass->width + pass->keys + shared;
-    /* Kinds have at most a few maps of all pairs, or of a token and all numbers of a head's keys.
-     */
-    const double pairs = (double)sequences * config->heads * tokens;
-    if (pairs * (tokens > MAX_PER_TOKEN ? tokens : MAX_PER_TOKEN) > 0x1p58)
+    /* Kinds have a few maps of all pairs, of tokens and features, or of tokens and all keys. */
+    const double rows = (double)sequences * config->heads * tokens, width = (double)pass->width;
+    const double columns = fmax(fmax(tokens, width), MGK_MOST_FEATURES);
+    if (rows * columns > 0x1p58)
         return mgk_fail(STATUS_MEMORY, "the activations of such a batch do not fit in memory");
     size_kinds(pass);
     return STATUS_OK;
