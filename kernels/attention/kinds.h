@@ -31,6 +31,8 @@ extern const mgk_attention_kind mgk_attention_synthesizer_random;
 extern const mgk_attention_kind mgk_attention_gaussian;
 extern const mgk_attention_kind mgk_attention_adaptive_span;
 extern const mgk_attention_kind mgk_attention_linformer;
+extern const mgk_attention_kind mgk_attention_nystrom;
+extern const mgk_attention_kind mgk_attention_csalr;
 extern const mgk_attention_kind mgk_attention_talking_heads;
 extern const mgk_attention_kind mgk_attention_realformer;
 extern const mgk_attention_kind mgk_attention_lazyformer;
