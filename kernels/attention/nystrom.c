@@ -364,11 +364,8 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
                                    count, layer->scratch));
     TRY(device->op->mixture_matrix(device, &right, &mixture, MGK_MATRIX_ATTENTION, sample, heads,
                                    count, mgk_at(device, layer->scratch, (size_t)count * map)));
-    TRY(mgk_alloc((size_t)count, sizeof(*chosen), &chosen));
-    mgk_status status =
-        device->op->download(device, chosen, heads, (size_t)count * sizeof(*chosen));
-    if (status == STATUS_OK)
-        status = multiply_factors(device, view, layer, sample, chosen, count, out);
+    TRY(mgk_device_indices(device, heads, (size_t)count, &chosen));
+    mgk_status status = multiply_factors(device, view, layer, sample, chosen, count, out);
     mgk_free(chosen);
     return status;
 }
