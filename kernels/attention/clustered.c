@@ -85,7 +85,29 @@ static mgk_attention_view group_view(const mgk_attention_view *view, const array
     return out;
 }
 
-/* The clusters of the queries. k-means begins with the means of segments of tokens. */
+/* Tokens at equal distances, one for each cluster: index [B, H, C]. */
+static mgk_status spread(mgk_device *device, const mgk_attention_view *view, const arrays *a,
+                         int32_t *index)
+{
+    const size_t clusters = a->groups.tokens, heads = a->groups.heads;
+    const size_t count = a->groups.samples * heads * clusters;
+    int32_t *lengths, *chosen;
+    TRY(mgk_device_indices(device, view->lengths, a->groups.samples, &lengths));
+    mgk_status status = mgk_alloc(count, sizeof(*chosen), &chosen);
+    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+        const size_t n = (size_t)lengths[i / (heads * clusters)];
+        chosen[i] = n > 0 ? (int32_t)(i % clusters * n / clusters) : -1;
+    }
+    mgk_free(lengths);
+    if (status != STATUS_OK)
+        return status;
+    status = device->op->upload(device, index, chosen, count * sizeof(*chosen));
+    mgk_free(chosen);
+    return status;
+}
+
+/* The clusters of the queries. k-means begins with the hashes of queries at equal distances: means
+ * of many queries would have nearly the same signs, and all queries one cluster. */
 static mgk_status choose(mgk_device *device, const mgk_attention_view *view,
                          const mgk_attention_layer *layer, const arrays *a)
 {
@@ -108,7 +130,9 @@ static mgk_status choose(mgk_device *device, const mgk_attention_view *view,
                                          .b = {.row = bits},
                                          .c = mgk_token_strides(&hashes)};
     TRY(dense->batched_multiply(device, &project, view->query, layer->parameters[0], codes));
-    TRY(dense->segment_means(device, &hashes, means.clusters, codes, centroids, a->lengths));
+    TRY(spread(device, view, a, a->sizes)); /* k_means overwrites them */
+    TRY(dense->gather_tokens(device, &hashes, means.clusters, a->sizes, codes, centroids,
+                             hashes.stride));
     return dense->k_means(device, &hashes, &means, codes, centroids, a->cluster, a->sizes);
 }
 
