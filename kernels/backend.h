@@ -79,6 +79,10 @@ mgk_status mgk_device_download(mgk_device *device, const void *reals, size_t cou
 /* Copies values [count] on the host to `count` reals on the device, in its precision. */
 mgk_status mgk_device_upload(mgk_device *device, const double *values, size_t count, void *reals);
 
+/* Copies integers [count] of the device to new memory of the host; release with mgk_free. */
+mgk_status mgk_device_indices(mgk_device *device, const int32_t *indices, size_t count,
+                              int32_t **out);
+
 /* Starts the copy of a mirror, and waits for it: see mgk_mirror_send_fn below. */
 mgk_status mgk_device_send(mgk_device *device, const mgk_mirror *mirror);
 mgk_status mgk_device_receive(mgk_device *device, const mgk_mirror *mirror);

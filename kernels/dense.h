@@ -183,8 +183,8 @@ typedef mgk_status mgk_expand_heads_backward_fn(mgk_device *, size_t rows, size_
  * Informer, Eqn. 4):
  *     out[b, h, i] = max_s q_i·k_index[i, s] − Σ_s q_i·k_index[i, s] / n
  * over the samples that are among the n valid keys; −∞ without any, and for padding. index
- * [N, count] is the same for all heads and samples of the batch. Queries and keys have the same B,
- * H and D.
+ * [N, count] is the same for all heads and samples of the batch; NULL: all keys, and `count` is not
+ * used. Queries and keys have the same B, H and D.
  */
 typedef mgk_status mgk_query_sparsity_fn(mgk_device *, const mgk_head_tokens *queries,
                                          const mgk_head_tokens *keys, size_t count,

@@ -29,6 +29,16 @@ mgk_status mgk_device_upload(mgk_device *device, const double *values, size_t co
     return status;
 }
 
+mgk_status mgk_device_indices(mgk_device *device, const int32_t *indices, size_t count,
+                              int32_t **out)
+{
+    TRY(mgk_alloc(count, sizeof(**out), out));
+    mgk_status status = device->op->download(device, *out, indices, count * sizeof(**out));
+    if (status != STATUS_OK)
+        mgk_free(*out);
+    return status;
+}
+
 mgk_status mgk_device_send(mgk_device *device, const mgk_mirror *mirror)
 {
     return device->op->mirror_send(device, mirror);

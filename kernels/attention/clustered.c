@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Clustered attention (Vyas et al. 2020): queries are put into C clusters by k-means of the signs
+ * of random projections, and each query gets the row of its cluster,
+ *     a_i = softmax(mean of the cluster's queries · K / √D),
+ * so that time and memory are O(N C). The choice of clusters has no gradient.
+ */
+#include <math.h>
+
+#include "base/memory.h"
+#include "kernels/attention/kinds.h"
+#include "kernels/attention/primitives.h"
+#include "kernels/dense.h"
+
+enum { UPDATES = 10 }; /* of k-means */
+
+/* What a layer keeps. */
+typedef struct arrays {
+    mgk_head_tokens groups; /* [B, C, H, D] */
+    size_t few;             /* numbers of it */
+    void *queries, *output; /* of clusters */
+    void *statistic;        /* [B, H, C] */
+    int32_t *cluster;       /* [B, H, N] */
+    int32_t *sizes;         /* [B, H, C] */
+    int32_t *lengths;       /* C, [B] */
+} arrays;
+
+/*
+ * Scratch: hashes of queries and of clusters; or rows of clusters of a matrix; or the gradients of
+ * clusters. Integers take the place of reals.
+ */
+static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool training)
+{
+    const size_t heads = (size_t)size->heads, rows = (size_t)samples * heads;
+    const size_t clusters = (size_t)size->settings->clusters, tokens = (size_t)size->tokens;
+    const size_t few = rows * clusters * (size_t)size->dim;
+    const size_t hashes = rows * (tokens + clusters) * (size_t)size->settings->hashes;
+    const size_t maps = heads * clusters * tokens, own = training ? 2 * few : 0;
+    const size_t most = hashes > maps ? hashes : maps;
+    return (mgk_kind_memory){.kept = 2 * few + rows * (2 * clusters + tokens) + (size_t)samples,
+                             .scratch = own > most ? own : most};
+}
+
+static arrays arrays_of(const mgk_device *device, const mgk_attention_view *view,
+                        const mgk_attention_layer *layer)
+{
+    const size_t samples = (size_t)view->samples, heads = (size_t)view->heads,
+                 dim = (size_t)view->dim, clusters = (size_t)layer->size.settings->clusters;
+    arrays out = {.groups = {samples, clusters, heads, dim, heads * dim, NULL},
+                  .few = samples * heads * clusters * dim};
+    out.queries = layer->kept;
+    out.output = mgk_at(device, out.queries, out.few);
+    out.statistic = mgk_at(device, out.output, out.few);
+    out.cluster = mgk_at(device, out.statistic, samples * heads * clusters);
+    out.sizes = mgk_at(device, out.cluster, samples * heads * (size_t)view->tokens);
+    out.lengths = mgk_at(device, out.sizes, samples * heads * clusters);
+    return out;
+}
+
+static mgk_head_tokens tokens_of(const mgk_attention_view *view, size_t stride)
+{
+    return (mgk_head_tokens){.samples = (size_t)view->samples,
+                             .tokens = (size_t)view->tokens,
+                             .heads = (size_t)view->heads,
+                             .dim = (size_t)view->dim,
+                             .stride = stride,
+                             .lengths = view->lengths};
+}
+
+static mgk_mixture softmax(const mgk_attention_view *view)
+{
+    return (mgk_mixture){.scale = {1 / sqrt(view->dim)}};
+}
+
+/* Clusters see keys. */
+static mgk_attention_view group_view(const mgk_attention_view *view, const arrays *a)
+{
+    mgk_attention_view out = *view;
+    out.tokens = (int)a->groups.tokens;
+    out.lengths = a->lengths;
+    out.key_tokens = view->tokens;
+    out.key_lengths = view->lengths;
+    out.query = a->queries;
+    out.query_stride = a->groups.stride;
+    return out;
+}
+
+/* Tokens at equal distances, one for each cluster: index [B, H, C]. */
+static mgk_status spread(mgk_device *device, const mgk_attention_view *view, const arrays *a,
+                         int32_t *index)
+{
+    const size_t clusters = a->groups.tokens, heads = a->groups.heads;
+    const size_t count = a->groups.samples * heads * clusters;
+    int32_t *lengths, *chosen;
+    TRY(mgk_device_indices(device, view->lengths, a->groups.samples, &lengths));
+    mgk_status status = mgk_alloc(count, sizeof(*chosen), &chosen);
+    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+        const size_t n = (size_t)lengths[i / (heads * clusters)];
+        chosen[i] = n > 0 ? (int32_t)(i % clusters * n / clusters) : -1;
+    }
+    mgk_free(lengths);
+    if (status != STATUS_OK)
+        return status;
+    status = device->op->upload(device, index, chosen, count * sizeof(*chosen));
+    mgk_free(chosen);
+    return status;
+}
+
+/* The clusters of the queries. k-means begins with the hashes of queries at equal distances: means
+ * of many queries would have nearly the same signs, and all queries one cluster. */
+static mgk_status choose(mgk_device *device, const mgk_attention_view *view,
+                         const mgk_attention_layer *layer, const arrays *a)
+{
+    const mgk_dense_operations *dense = device->op->dense;
+    const size_t bits = (size_t)layer->size.settings->hashes;
+    const mgk_k_means means = {a->groups.tokens, UPDATES, true};
+    const mgk_head_tokens queries = tokens_of(view, view->query_stride);
+    mgk_head_tokens hashes = queries;
+    hashes.dim = bits;
+    hashes.stride = hashes.heads * bits;
+    void *codes = layer->scratch;
+    void *centroids = mgk_at(device, codes, hashes.samples * hashes.tokens * hashes.stride);
+    const mgk_batched_product project = {.samples = queries.samples,
+                                         .heads = queries.heads,
+                                         .m = queries.tokens,
+                                         .n = bits,
+                                         .k = queries.dim,
+                                         .alpha = 1,
+                                         .a = mgk_token_strides(&queries),
+                                         .b = {.row = bits},
+                                         .c = mgk_token_strides(&hashes)};
+    TRY(dense->batched_multiply(device, &project, view->query, layer->parameters[0], codes));
+    TRY(spread(device, view, a, a->sizes)); /* k_means overwrites them */
+    TRY(dense->gather_tokens(device, &hashes, means.clusters, a->sizes, codes, centroids,
+                             hashes.stride));
+    return dense->k_means(device, &hashes, &means, codes, centroids, a->cluster, a->sizes);
+}
+
+static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
+                          const mgk_attention_layer *layer)
+{
+    const arrays a = arrays_of(device, view, layer);
+    const mgk_head_tokens queries = tokens_of(view, view->query_stride);
+    const int32_t clusters = (int32_t)a.groups.tokens;
+    TRY(choose(device, view, layer, &a));
+    for (int b = 0; b < view->samples; b++)
+        TRY(device->op->upload(device, a.lengths + b, &clusters, sizeof(clusters)));
+    return device->op->dense->group_means(device, &queries, a.groups.tokens, a.cluster, a.sizes,
+                                          view->query, a.queries);
+}
+
+static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
+                          const mgk_attention_layer *layer, void *output, size_t output_stride)
+{
+    const arrays a = arrays_of(device, view, layer);
+    const mgk_attention_view own = group_view(view, &a);
+    const mgk_mixture mixture = softmax(view);
+    TRY(device->op->mixture_attention(device, &own, &mixture, a.output, a.groups.stride,
+                                      a.statistic));
+    return device->op->dense->gather_tokens(device, &a.groups, (size_t)view->tokens, a.cluster,
+                                            a.output, output, output_stride);
+}
+
+static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
+                           const mgk_attention_layer *layer, const void *output,
+                           const void *doutput, size_t output_stride,
+                           const mgk_layer_gradient *gradient)
+{
+    const mgk_dense_operations *dense = device->op->dense;
+    const arrays a = arrays_of(device, view, layer);
+    const mgk_attention_view own = group_view(view, &a);
+    const mgk_mixture mixture = softmax(view);
+    const mgk_head_tokens queries = tokens_of(view, view->query_stride);
+    void *dgroups = layer->scratch, *dqueries = mgk_at(device, dgroups, a.few);
+    const mgk_attention_gradient inner = {
+        .query = dqueries, .key = gradient->view.key, .value = gradient->view.value};
+    (void)output;
+    TRY(device->op->zero(device, dgroups, a.few * device->real_size));
+    TRY(dense->scatter_add_tokens(device, &a.groups, queries.tokens, a.cluster, doutput,
+                                  output_stride, dgroups));
+    TRY(device->op->mixture_attention_backward(device, &own, &mixture, a.output, a.statistic,
+                                               dgroups, a.groups.stride, &inner));
+    TRY(mgk_zero_rows(device, queries.samples * queries.tokens, a.groups.stride, queries.stride,
+                      gradient->view.query));
+    return dense->group_means_backward(device, &queries, a.groups.tokens, a.cluster, a.sizes,
+                                       dqueries, gradient->view.query);
+}
+
+static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
+                         const mgk_attention_layer *layer, mgk_matrix_content content, int sample,
+                         const int32_t *heads, int count, void *out)
+{
+    const arrays a = arrays_of(device, view, layer);
+    const mgk_attention_view own = group_view(view, &a);
+    const mgk_mixture mixture = softmax(view);
+    const size_t n = (size_t)view->tokens, clusters = a.groups.tokens;
+    const mgk_head_tokens rows = {1, clusters, 1, n, n, NULL};
+    int32_t *chosen;
+    TRY(device->op->mixture_matrix(device, &own, &mixture, content, sample, heads, count,
+                                   layer->scratch));
+    TRY(mgk_device_indices(device, heads, (size_t)count, &chosen));
+    mgk_status status = STATUS_OK;
+    for (size_t c = 0; status == STATUS_OK && c < (size_t)count; c++)
+        status = device->op->dense->gather_tokens(
+            device, &rows, n, a.cluster + ((size_t)sample * a.groups.heads + (size_t)chosen[c]) * n,
+            mgk_at(device, layer->scratch, c * clusters * n), mgk_at(device, out, c * n * n), n);
+    mgk_free(chosen);
+    return status;
+}
+
+static int parameters(const mgk_attention_size *size, mgk_kind_parameter out[MGK_KIND_PARAMETERS])
+{
+    out[0] = (mgk_kind_parameter){.name = "planes",
+                                  .axes = 2,
+                                  .shape = {(size_t)size->dim, (size_t)size->settings->hashes},
+                                  .initial = MGK_INITIAL_NORMAL,
+                                  .value = 1,
+                                  .drawn = true};
+    return 1;
+}
+
+/* Hashes, distances to clusters, and attention of C queries. */
+static double flops(const mgk_attention_kind *kind, const mgk_attention_size *size)
+{
+    const double clusters = size->settings->clusters, bits = size->settings->hashes;
+    const double tokens = size->tokens, dim = size->dim;
+    (void)kind;
+    return size->heads * tokens *
+           (2 * bits * dim + (UPDATES + 1) * clusters * 3 * bits + clusters * (4 * dim + 5) + dim);
+}
+
+static const mgk_attention_methods methods = {.primitives = "assignment, tile",
+                                              .memory = memory,
+                                              .prepare = prepare,
+                                              .forward = forward,
+                                              .backward = backward,
+                                              .matrix = matrix};
+
+const mgk_attention_kind mgk_attention_clustered = {
+    .name = "clustered",
+    .score = "exp(c.k_j / sqrt(D)), c = mean query of i's cluster",
+    .rank_bound = "clusters",
+    .defaults = {.clusters = 64, .hashes = 32},
+    .not_causal = true,
+    .methods = &methods,
+    .parameters = parameters,
+    .flops = flops,
+};
