@@ -185,7 +185,7 @@ struct mgk_attention_kind {
 
     /* Keys that a query sees, but for a causal mask and padding; NULL: all. */
     void (*pattern)(const mgk_attention_size *, int head, int query, mgk_pattern_row *);
-    bool pattern_of_head, pattern_of_layer; /* heads, or layers, have different ones */
+    bool pattern_of_head; /* heads have different ones */
 
     /* Writes the kind's parameters and returns their number; NULL: it has none. */
     int (*parameters)(const mgk_attention_size *, mgk_kind_parameter out[MGK_KIND_PARAMETERS]);

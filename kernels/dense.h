@@ -39,6 +39,17 @@ typedef struct mgk_head_maps {
     bool causal;
 } mgk_head_maps;
 
+/* Queries, keys, values or outputs of a view, tokens `stride` apart. */
+static inline mgk_head_tokens mgk_view_tokens(const mgk_attention_view *view, size_t stride)
+{
+    return (mgk_head_tokens){.samples = (size_t)view->samples,
+                             .tokens = (size_t)view->tokens,
+                             .heads = (size_t)view->heads,
+                             .dim = (size_t)view->dim,
+                             .stride = stride,
+                             .lengths = view->lengths};
+}
+
 /* The strides of tokens as matrices [N, D], and of maps, for batched_multiply. */
 static inline mgk_head_strides mgk_token_strides(const mgk_head_tokens *tokens)
 {

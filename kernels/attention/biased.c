@@ -9,7 +9,7 @@
 static mgk_mixture dot_product(const mgk_attention_view *view, const mgk_attention_layer *layer)
 {
     (void)layer;
-    return (mgk_mixture){.scale = {1 / sqrt(view->dim)}};
+    return mgk_dot_products(view);
 }
 
 /* A parameter [H]. */

@@ -57,32 +57,10 @@ static arrays arrays_of(const mgk_device *device, const mgk_attention_view *view
     return out;
 }
 
-static mgk_head_tokens tokens_of(const mgk_attention_view *view, size_t stride)
-{
-    return (mgk_head_tokens){.samples = (size_t)view->samples,
-                             .tokens = (size_t)view->tokens,
-                             .heads = (size_t)view->heads,
-                             .dim = (size_t)view->dim,
-                             .stride = stride,
-                             .lengths = view->lengths};
-}
-
-static mgk_mixture softmax(const mgk_attention_view *view)
-{
-    return (mgk_mixture){.scale = {1 / sqrt(view->dim)}};
-}
-
 /* Clusters see keys. */
 static mgk_attention_view group_view(const mgk_attention_view *view, const arrays *a)
 {
-    mgk_attention_view out = *view;
-    out.tokens = (int)a->groups.tokens;
-    out.lengths = a->lengths;
-    out.key_tokens = view->tokens;
-    out.key_lengths = view->lengths;
-    out.query = a->queries;
-    out.query_stride = a->groups.stride;
-    return out;
+    return mgk_other_queries(view, a->groups.tokens, a->lengths, a->queries);
 }
 
 /* Tokens at equal distances, one for each cluster: index [B, H, C]. */
@@ -114,7 +92,7 @@ static mgk_status choose(mgk_device *device, const mgk_attention_view *view,
     const mgk_dense_operations *dense = device->op->dense;
     const size_t bits = (size_t)layer->size.settings->hashes;
     const mgk_k_means means = {a->groups.tokens, UPDATES, true};
-    const mgk_head_tokens queries = tokens_of(view, view->query_stride);
+    const mgk_head_tokens queries = mgk_view_tokens(view, view->query_stride);
     mgk_head_tokens hashes = queries;
     hashes.dim = bits;
     hashes.stride = hashes.heads * bits;
@@ -140,7 +118,7 @@ static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
                           const mgk_attention_layer *layer)
 {
     const arrays a = arrays_of(device, view, layer);
-    const mgk_head_tokens queries = tokens_of(view, view->query_stride);
+    const mgk_head_tokens queries = mgk_view_tokens(view, view->query_stride);
     const int32_t clusters = (int32_t)a.groups.tokens;
     TRY(choose(device, view, layer, &a));
     for (int b = 0; b < view->samples; b++)
@@ -154,7 +132,7 @@ static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
 {
     const arrays a = arrays_of(device, view, layer);
     const mgk_attention_view own = group_view(view, &a);
-    const mgk_mixture mixture = softmax(view);
+    const mgk_mixture mixture = mgk_dot_products(view);
     TRY(device->op->mixture_attention(device, &own, &mixture, a.output, a.groups.stride,
                                       a.statistic));
     return device->op->dense->gather_tokens(device, &a.groups, (size_t)view->tokens, a.cluster,
@@ -169,8 +147,8 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
     const mgk_dense_operations *dense = device->op->dense;
     const arrays a = arrays_of(device, view, layer);
     const mgk_attention_view own = group_view(view, &a);
-    const mgk_mixture mixture = softmax(view);
-    const mgk_head_tokens queries = tokens_of(view, view->query_stride);
+    const mgk_mixture mixture = mgk_dot_products(view);
+    const mgk_head_tokens queries = mgk_view_tokens(view, view->query_stride);
     void *dgroups = layer->scratch, *dqueries = mgk_at(device, dgroups, a.few);
     const mgk_attention_gradient inner = {
         .query = dqueries, .key = gradient->view.key, .value = gradient->view.value};
@@ -192,7 +170,7 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
 {
     const arrays a = arrays_of(device, view, layer);
     const mgk_attention_view own = group_view(view, &a);
-    const mgk_mixture mixture = softmax(view);
+    const mgk_mixture mixture = mgk_dot_products(view);
     const size_t n = (size_t)view->tokens, clusters = a.groups.tokens;
     const mgk_head_tokens rows = {1, clusters, 1, n, n, NULL};
     int32_t *chosen;

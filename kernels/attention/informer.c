@@ -55,32 +55,10 @@ static arrays arrays_of(const mgk_device *device, const mgk_attention_view *view
     return out;
 }
 
-static mgk_head_tokens tokens_of(const mgk_attention_view *view, size_t stride)
-{
-    return (mgk_head_tokens){.samples = (size_t)view->samples,
-                             .tokens = (size_t)view->tokens,
-                             .heads = (size_t)view->heads,
-                             .dim = (size_t)view->dim,
-                             .stride = stride,
-                             .lengths = view->lengths};
-}
-
-static mgk_mixture softmax(const mgk_attention_view *view)
-{
-    return (mgk_mixture){.scale = {1 / sqrt(view->dim)}};
-}
-
 /* Chosen queries see keys. */
 static mgk_attention_view top_view(const mgk_attention_view *view, const arrays *a)
 {
-    mgk_attention_view out = *view;
-    out.tokens = (int)a->top.tokens;
-    out.lengths = a->lengths;
-    out.key_tokens = view->tokens;
-    out.key_lengths = view->lengths;
-    out.query = a->queries;
-    out.query_stride = a->top.stride;
-    return out;
+    return mgk_other_queries(view, a->top.tokens, a->lengths, a->queries);
 }
 
 /* Attention without a dot product, of which all rows are uniform. */
@@ -98,8 +76,8 @@ static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
 {
     const mgk_dense_operations *dense = device->op->dense;
     const arrays a = arrays_of(device, view, layer);
-    const mgk_head_tokens queries = tokens_of(view, view->query_stride);
-    const mgk_head_tokens keys = tokens_of(view, view->key_stride);
+    const mgk_head_tokens queries = mgk_view_tokens(view, view->query_stride);
+    const mgk_head_tokens keys = mgk_view_tokens(view, view->key_stride);
     const size_t u = a.top.tokens;
     const int32_t length = (int32_t)u;
     TRY(dense->query_sparsity(device, &queries, &keys, 0, NULL, view->query, view->key,
@@ -116,7 +94,7 @@ static mgk_status spread_mean(mgk_device *device, const mgk_attention_view *view
                               const void *x, size_t x_stride, void *statistics, void *y,
                               size_t y_stride)
 {
-    const mgk_head_tokens tokens = tokens_of(view, x_stride);
+    const mgk_head_tokens tokens = mgk_view_tokens(view, x_stride);
     const mgk_mixture mixture = {.scale = {1}};
     mgk_attention_view one = uniform_view(view); /* all see the mean alone */
     TRY(device->op->dense->segment_means(device, &tokens, 1, x, a->mean, a->one));
@@ -143,8 +121,8 @@ static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
 {
     const arrays a = arrays_of(device, view, layer);
     const mgk_attention_view top = top_view(view, &a);
-    const mgk_mixture mixture = softmax(view);
-    const mgk_head_tokens outputs = tokens_of(view, output_stride);
+    const mgk_mixture mixture = mgk_dot_products(view);
+    const mgk_head_tokens outputs = mgk_view_tokens(view, output_stride);
     void *room = mgk_at(device, layer->scratch, outputs.samples * outputs.heads * outputs.tokens);
     TRY(spread_mean(device, view, &a, view->value, view->value_stride, layer->scratch, output,
                     output_stride));
@@ -162,9 +140,9 @@ static mgk_status uniform_backward(mgk_device *device, const mgk_attention_view 
                                    void *dtop, void *room, void *statistics, void *dvalue)
 {
     const mgk_dense_operations *dense = device->op->dense;
-    const mgk_head_tokens outputs = tokens_of(view, output_stride);
-    const mgk_head_tokens values = tokens_of(view, view->value_stride);
-    const mgk_head_tokens packed = tokens_of(view, a->top.stride);
+    const mgk_head_tokens outputs = mgk_view_tokens(view, output_stride);
+    const mgk_head_tokens values = mgk_view_tokens(view, view->value_stride);
+    const mgk_head_tokens packed = mgk_view_tokens(view, a->top.stride);
     /* Each token is copied as the mean of itself. */
     TRY(dense->segment_means(device, &outputs, outputs.tokens, doutput, room, a->one));
     TRY(dense->add_scaled(device, a->few, 0, dtop, -1, dtop));
@@ -182,9 +160,9 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
     const mgk_dense_operations *dense = device->op->dense;
     const arrays a = arrays_of(device, view, layer);
     const mgk_attention_view top = top_view(view, &a);
-    const mgk_mixture mixture = softmax(view);
-    const mgk_head_tokens queries = tokens_of(view, view->query_stride);
-    const mgk_head_tokens outputs = tokens_of(view, output_stride);
+    const mgk_mixture mixture = mgk_dot_products(view);
+    const mgk_head_tokens queries = mgk_view_tokens(view, view->query_stride);
+    const mgk_head_tokens outputs = mgk_view_tokens(view, output_stride);
     const size_t u = a.top.tokens, rows = queries.samples * queries.tokens;
     void *dtop = mgk_at(device, layer->scratch, rows * queries.heads);
     void *dqueries = mgk_at(device, dtop, a.few), *room = mgk_at(device, dqueries, a.few);
@@ -207,7 +185,7 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
 {
     const arrays a = arrays_of(device, view, layer);
     const mgk_attention_view top = top_view(view, &a), uniform = uniform_view(view);
-    const mgk_mixture mixture = softmax(view);
+    const mgk_mixture mixture = mgk_dot_products(view);
     const size_t n = (size_t)view->tokens, u = a.top.tokens;
     const mgk_head_tokens tokens = {1, n, 1, n, n, NULL};
     void *rows = layer->scratch, *room = mgk_at(device, rows, (size_t)count * u * n);

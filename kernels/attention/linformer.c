@@ -44,21 +44,11 @@ static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool 
                              .scratch = own > maps ? own : maps};
 }
 
-static mgk_head_tokens tokens_of(const mgk_attention_view *view, size_t stride)
-{
-    return (mgk_head_tokens){.samples = (size_t)view->samples,
-                             .tokens = (size_t)view->tokens,
-                             .heads = (size_t)view->heads,
-                             .dim = (size_t)view->dim,
-                             .stride = stride,
-                             .lengths = view->lengths};
-}
-
 /* A copy [B, N, H, D] of tokens, with zeros for padding: each token is the mean of itself. */
 static mgk_status copy_tokens(mgk_device *device, const mgk_attention_view *view, const void *from,
                               size_t stride, void *to, int32_t *counts)
 {
-    const mgk_head_tokens tokens = tokens_of(view, stride);
+    const mgk_head_tokens tokens = mgk_view_tokens(view, stride);
     return device->op->dense->segment_means(device, &tokens, tokens.tokens, from, to, counts);
 }
 
@@ -127,17 +117,11 @@ static void *statistics(const mgk_device *device, const mgk_attention_view *view
     return mgk_at(device, layer->kept, 2 * s.mapped + s.lengths);
 }
 
-static mgk_mixture tile(const mgk_attention_view *view, const mgk_attention_layer *layer)
-{
-    (void)layer;
-    return (mgk_mixture){.scale = {1 / sqrt(view->dim)}};
-}
-
 static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
                           const mgk_attention_layer *layer, void *output, size_t output_stride)
 {
     const mgk_attention_view own = mapped(device, view, layer);
-    const mgk_mixture mixture = tile(view, layer);
+    const mgk_mixture mixture = mgk_dot_products(view);
     return device->op->mixture_attention(device, &own, &mixture, output, output_stride,
                                          statistics(device, view, layer));
 }
@@ -148,7 +132,7 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
                          const int32_t *heads, int count, void *out)
 {
     const mgk_attention_view own = mapped(device, view, layer);
-    const mgk_mixture mixture = tile(view, layer);
+    const mgk_mixture mixture = mgk_dot_products(view);
     const size_t rows = (size_t)own.key_tokens, tokens = (size_t)view->tokens;
     int32_t n;
     const mgk_batched_product product = {
@@ -181,7 +165,7 @@ static mgk_status map_backward(mgk_device *device, const mgk_attention_view *vie
 {
     const sizes s = sizes_of(&layer->size, view->samples);
     const size_t tokens = (size_t)view->tokens;
-    const mgk_head_tokens to = tokens_of(view, stride);
+    const mgk_head_tokens to = mgk_view_tokens(view, stride);
     /* `room` takes the counts of the copy, which nobody needs. */
     TRY(copy_tokens(device, view, x, stride, copied, room));
     for (size_t b = 0; b < (size_t)view->samples; b++)
@@ -201,7 +185,7 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
 {
     const sizes s = sizes_of(&layer->size, view->samples);
     const mgk_attention_view own = mapped(device, view, layer);
-    const mgk_mixture mixture = tile(view, layer);
+    const mgk_mixture mixture = mgk_dot_products(view);
     void *copied = layer->scratch, *room = mgk_at(device, copied, s.tokens);
     void *dkey = mgk_at(device, room, s.tokens), *dvalue = mgk_at(device, dkey, s.mapped);
     const mgk_attention_gradient inner = {

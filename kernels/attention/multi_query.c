@@ -84,7 +84,7 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
 static mgk_mixture tile(const mgk_attention_view *view, const mgk_attention_layer *layer)
 {
     (void)layer;
-    return (mgk_mixture){.scale = {1 / sqrt(view->dim)}};
+    return mgk_dot_products(view);
 }
 
 /* As softmax attention. */

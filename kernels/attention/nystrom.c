@@ -75,7 +75,7 @@ static factors factors_of(mgk_device *device, const mgk_attention_view *view,
                  .view = view,
                  .width = width,
                  .newton = layer->kind->defaults.kernel > 0,
-                 .scores = {.scale = {1 / sqrt((double)dim)}}};
+                 .scores = mgk_dot_products(view)};
     f.q_mean = take(device, &kept, means);
     f.k_mean = take(device, &kept, means);
     f.b_v = take(device, &kept, means);
@@ -87,26 +87,17 @@ static factors factors_of(mgk_device *device, const mgk_attention_view *view,
     const int32_t *counts = kept;
     f.landmarks = (mgk_head_tokens){samples, m, heads, dim, width, counts};
     f.middle = (mgk_head_maps){samples, heads, m, m, counts, counts, false};
-    f.left = f.right = *view;
-    f.left.key_tokens = f.right.tokens = (int)m;
-    f.left.key_lengths = f.right.lengths = counts;
+    f.right = mgk_other_queries(view, m, counts, f.q_mean);
+    f.left = *view;
+    f.left.key_tokens = (int)m;
+    f.left.key_lengths = counts;
     f.left.key = f.k_mean;
     f.left.value = f.z_b_v;
-    f.left.key_stride = f.left.value_stride = f.right.query_stride = width;
-    f.right.query = f.q_mean;
-    f.right.key_tokens = view->tokens;
-    f.right.key_lengths = view->lengths;
+    f.left.key_stride = f.left.value_stride = width;
     if (f.newton)
         f.convolution = (mgk_token_kernel){.taps = (size_t)size->settings->kernel,
                                            .weight = layer->parameters[0]};
     return f;
-}
-
-static mgk_head_tokens tokens_of(const mgk_attention_view *view, size_t stride)
-{
-    return (mgk_head_tokens){
-        (size_t)view->samples, (size_t)view->tokens, (size_t)view->heads, (size_t)view->dim, stride,
-        view->lengths};
 }
 
 /* y [B, m, H, D] = op(Z) x of every head, or alpha op(Z) x + y. */
@@ -155,8 +146,8 @@ static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
 {
     const factors f = factors_of(device, view, layer);
     const mgk_dense_operations *dense = device->op->dense;
-    const mgk_head_tokens query = tokens_of(view, view->query_stride);
-    const mgk_head_tokens key = tokens_of(view, view->key_stride);
+    const mgk_head_tokens query = mgk_view_tokens(view, view->query_stride);
+    const mgk_head_tokens key = mgk_view_tokens(view, view->key_stride);
     const size_t m = f.middle.rows, count = f.middle.samples * f.middle.heads;
     int32_t *counts = (int32_t *)(uintptr_t)f.landmarks.lengths;
     TRY(dense->segment_means(device, &query, m, view->query, f.q_mean, counts));
@@ -175,7 +166,7 @@ static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
                           const mgk_attention_layer *layer, void *output, size_t output_stride)
 {
     const factors f = factors_of(device, view, layer);
-    const mgk_head_tokens value = tokens_of(view, view->value_stride);
+    const mgk_head_tokens value = mgk_view_tokens(view, view->value_stride);
     TRY(device->op->mixture_attention(device, &f.left, &f.scores, output, output_stride,
                                       f.left_rows));
     if (!f.convolution.weight)
@@ -280,12 +271,12 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
 {
     const factors f = factors_of(device, view, layer);
     const mgk_dense_operations *dense = device->op->dense;
-    const mgk_head_tokens query = tokens_of(view, view->query_stride);
-    const mgk_head_tokens key = tokens_of(view, view->key_stride);
-    const mgk_head_tokens value = tokens_of(view, view->value_stride);
+    const mgk_head_tokens query = mgk_view_tokens(view, view->query_stride);
+    const mgk_head_tokens key = mgk_view_tokens(view, view->key_stride);
+    const mgk_head_tokens value = mgk_view_tokens(view, view->value_stride);
     const size_t means = few(&layer->size, view->samples), m = f.middle.rows;
     void *scratch = layer->scratch;
-    /* The output without the convolution, rows as those of doutput need not be. */
+    /* The output without the convolution. */
     void *attended = take(device, &scratch, (size_t)(view->samples * view->tokens) * f.width);
     void *dq_mean = take(device, &scratch, means), *dk_mean = take(device, &scratch, means);
     void *dz_b_v = take(device, &scratch, means), *db_v = take(device, &scratch, means);

@@ -46,6 +46,14 @@ mgk_status mgk_distance_fill(mgk_device *device, const mgk_attention_layer *laye
 mgk_status mgk_distance_backward(mgk_device *device, const mgk_attention_layer *layer,
                                  const void *dtable, void *const *parameters);
 
+/* The scores q·k / √D. */
+mgk_mixture mgk_dot_products(const mgk_attention_view *view);
+
+/* The keys and values of a view, seen by other queries without gaps: `count` of each sample, of
+ * which lengths [B] are valid. */
+mgk_attention_view mgk_other_queries(const mgk_attention_view *view, size_t count,
+                                     const int32_t *lengths, const void *queries);
+
 /* Sets the first `width` of every `stride` reals to 0, `rows` times. */
 mgk_status mgk_zero_rows(mgk_device *device, size_t rows, size_t width, size_t stride, void *reals);
 

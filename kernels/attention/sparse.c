@@ -171,19 +171,16 @@ const mgk_attention_kind mgk_attention_random = {
     SPARSE("random", "j = i or one of random - 1 keys drawn for i", random_keys),
     .defaults = {.random = 64},
     .pattern_of_head = true,
-    .pattern_of_layer = true,
 };
 
 const mgk_attention_kind mgk_attention_bigbird = {
     SPARSE("bigbird", "blocks are neighbours, first or last, or drawn", bigbird),
     .defaults = {.block = 64, .random = 3},
     .pattern_of_head = true,
-    .pattern_of_layer = true,
 };
 
 const mgk_attention_kind mgk_attention_multi_scale = {
     SPARSE("multi-scale", "|i - j| <= window 2^(h (l + 1) / L)", multi_scale),
     .defaults = {.window = 16},
     .pattern_of_head = true,
-    .pattern_of_layer = true,
 };

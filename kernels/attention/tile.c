@@ -3,6 +3,7 @@
  * The tile primitive: a softmax over the keys that a query sees. A kind gives the logits by its
  * function `tile`, and with `distance` a bias; `kept` ends with the statistic of each row.
  */
+#include <math.h>
 #include <string.h>
 
 #include "kernels/attention/primitives.h"
@@ -167,4 +168,22 @@ double mgk_tile_flops(const mgk_attention_kind *kind, const mgk_attention_size *
         pairs += mgk_pattern_pairs(&pattern, &shape, kind->pattern_of_head ? head : 0);
     mgk_pattern_release(&pattern);
     return pairs * (4.0 * size->dim + 5) + row;
+}
+
+mgk_mixture mgk_dot_products(const mgk_attention_view *view)
+{
+    return (mgk_mixture){.scale = {1 / sqrt(view->dim)}};
+}
+
+mgk_attention_view mgk_other_queries(const mgk_attention_view *view, size_t count,
+                                     const int32_t *lengths, const void *queries)
+{
+    mgk_attention_view out = *view;
+    out.tokens = (int)count;
+    out.lengths = lengths;
+    out.key_tokens = mgk_view_keys(view);
+    out.key_lengths = mgk_view_key_lengths(view);
+    out.query = queries;
+    out.query_stride = (size_t)(view->heads * view->dim);
+    return out;
 }

@@ -78,9 +78,10 @@ static bool add_local(cJSON *object, const mgk_config *config)
 
 static bool is_written(const mgk_config *config, const mgk_config_field *f)
 {
-    int integer;
-    memcpy(&integer, (const char *)config + f->offset, sizeof(integer));
-    return !f->sparse || integer != 0;
+    int integer = 1;
+    if (f->sparse)
+        memcpy(&integer, (const char *)config + f->offset, sizeof(integer));
+    return integer != 0;
 }
 
 /* "attention_window", because "window" is that of local layers; words keep their names. */

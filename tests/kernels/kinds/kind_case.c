@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kind_case.h"
 
+#include <math.h>
 #include <string.h>
 
 /* One layer on the device. */
@@ -265,4 +266,63 @@ void kind_case_gradients(const workspace *space, kind_case *problem, const doubl
     }
     release_layers(problem, on);
     workspace_release(&own);
+}
+
+double *kind_case_matrices(workspace *space, const kind_case *problem)
+{
+    const size_t depth = (size_t)problem->depth;
+    double *outputs = host_array(space, depth * problem->outputs);
+    double *found = host_array(space, depth * problem->matrices);
+    kind_case_run(space, problem, outputs, MGK_MATRIX_ATTENTION, found);
+    return found;
+}
+
+double kind_dot(int count, const double *x, const double *y)
+{
+    double sum = 0;
+    for (int d = 0; d < count; d++)
+        sum += x[d] * y[d];
+    return sum;
+}
+
+/* Rows longer than 1e-10 that are left when the longest is projected out of all, again and again.
+ */
+int kind_matrix_rank(int n, double *matrix)
+{
+    for (int rank = 0; rank < n; rank++) {
+        double *longest = matrix;
+        for (int i = 1; i < n; i++)
+            if (kind_dot(n, matrix + i * n, matrix + i * n) > kind_dot(n, longest, longest))
+                longest = matrix + i * n;
+        const double square = kind_dot(n, longest, longest);
+        if (!(sqrt(square) > 1e-10))
+            return rank;
+        for (int i = 0; i < n; i++) {
+            double *row = matrix + i * n;
+            const double share = kind_dot(n, row, longest) / square;
+            for (int j = 0; row != longest && j < n; j++)
+                row[j] -= share * longest[j];
+        }
+        memset(longest, 0, (size_t)n * sizeof *longest);
+    }
+    return n;
+}
+
+int kind_run_tests(size_t count, const struct CMUnitTest *tests)
+{
+    int failures = 0;
+    for (mgk_precision precision = MGK_SINGLE; precision <= MGK_DOUBLE; precision++) {
+        workspace space = {.tolerance = precision == MGK_DOUBLE ? 1e-12 : 1e-5};
+        struct CMUnitTest *own;
+        assert_ok(mgk_device_open("cpu", precision, 2, &space.device));
+        assert_ok(mgk_alloc(count, sizeof *own, &own));
+        for (size_t i = 0; i < count; i++) {
+            own[i] = tests[i];
+            own[i].initial_state = &space;
+        }
+        failures += _cmocka_run_group_tests(space.device->name, own, count, NULL, NULL);
+        mgk_free(own);
+        mgk_device_close(space.device);
+    }
+    return failures;
 }

@@ -61,6 +61,19 @@ mgk_attention_size kind_case_size(const kind_case *problem, int layer);
 void kind_case_run(const workspace *space, const kind_case *problem, double *outputs,
                    mgk_matrix_content content, double *matrices);
 
+/* The matrices of layer 0 of a case; the workspace keeps them. */
+double *kind_case_matrices(workspace *space, const kind_case *problem);
+
+/* x·y of vectors [count]. */
+double kind_dot(int count, const double *x, const double *y);
+
+/* The rank of a matrix [n, n], which is overwritten; entries below 1e-10 are 0. */
+int kind_matrix_rank(int n, double *matrix);
+
+/* Runs the tests, whose *state is a workspace, on the CPU in both precisions. Returns the number of
+ * failures. */
+int kind_run_tests(size_t count, const struct CMUnitTest *tests);
+
 /* Fills the gradients of all inputs, for the gradients of outputs [depth]. */
 void kind_case_gradients(const workspace *space, kind_case *problem, const double *doutputs);
 

@@ -273,14 +273,6 @@ static kind_case make_case(workspace *space, const char *kind)
     return kind_case_make(space, shape);
 }
 
-static double *found_matrices(workspace *space, const kind_case *problem)
-{
-    double *outputs = host_array(space, problem->outputs);
-    double *found = host_array(space, problem->matrices);
-    kind_case_run(space, problem, outputs, MGK_MATRIX_ATTENTION, found);
-    return found;
-}
-
 static void load_head(const kind_case *problem, int sample, int index, head *out)
 {
     const kind_layer *layer = &problem->layers[0];
@@ -309,40 +301,10 @@ static void matrices_are_those_of_formulas(void **state)
                     for (int j = 0; i < at.n && j < at.n; j++)
                         row[j] = filled[i][j];
             }
-        assert_rows_close(problem.matrices / TOKENS, TOKENS, found_matrices(space, &problem),
+        assert_rows_close(problem.matrices / TOKENS, TOKENS, kind_case_matrices(space, &problem),
                           expected, 100 * space->tolerance);
         workspace_release(space);
     }
-}
-
-/* Rows longer than 1e-10 that are left when the longest is projected out of all, again and again.
- */
-static int count_rank(double *rows)
-{
-    for (int rank = 0; rank < TOKENS; rank++) {
-        double squares = 0, *longest = rows;
-        for (double *row = rows; row < rows + TOKENS * TOKENS; row += TOKENS) {
-            double sum = 0;
-            for (int j = 0; j < TOKENS; j++)
-                sum += row[j] * row[j];
-            if (sum > squares) {
-                squares = sum;
-                longest = row;
-            }
-        }
-        if (!(sqrt(squares) > 1e-10))
-            return rank;
-        double pivot[TOKENS];
-        memcpy(pivot, longest, sizeof pivot);
-        for (double *row = rows; row < rows + TOKENS * TOKENS; row += TOKENS) {
-            double share = 0;
-            for (int j = 0; j < TOKENS; j++)
-                share += row[j] * pivot[j] / squares;
-            for (int j = 0; j < TOKENS; j++)
-                row[j] = row == longest ? 0 : row[j] - share * pivot[j];
-        }
-    }
-    return TOKENS;
 }
 
 static void ranks_are_bounded(void **state)
@@ -354,9 +316,9 @@ static void ranks_are_bounded(void **state)
         if (formulas[f].fill == nystrom)
             memset(problem.layers[0].input[KIND_PARAMETERS], 0,
                    problem.layers[0].count[KIND_PARAMETERS] * sizeof(double));
-        double *found = found_matrices(space, &problem);
+        double *found = kind_case_matrices(space, &problem);
         for (int h = 0; h < HEADS; h++) {
-            const int rank = count_rank(found + h * TOKENS * TOKENS);
+            const int rank = kind_matrix_rank(TOKENS, found + h * TOKENS * TOKENS);
             if (rank != formulas[f].rank)
                 fail_msg("%s: rank %d, expected %d", formulas[f].kind, rank, formulas[f].rank);
         }
@@ -364,24 +326,11 @@ static void ranks_are_bounded(void **state)
     }
 }
 
-static int run_on(workspace *space)
-{
-    const struct CMUnitTest tests[] = {
-        {"matrices_are_those_of_formulas", matrices_are_those_of_formulas, NULL, NULL, space},
-        {"ranks_are_bounded", ranks_are_bounded, NULL, NULL, space},
-    };
-    return _cmocka_run_group_tests(space->device->name, tests, sizeof tests / sizeof *tests, NULL,
-                                   NULL);
-}
-
 int main(void)
 {
-    int failures = 0;
-    for (mgk_precision precision = MGK_SINGLE; precision <= MGK_DOUBLE; precision++) {
-        workspace space = {.tolerance = precision == MGK_DOUBLE ? 1e-12 : 1e-5};
-        assert_ok(mgk_device_open("cpu", precision, 2, &space.device));
-        failures += run_on(&space);
-        mgk_device_close(space.device);
-    }
-    return failures;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(matrices_are_those_of_formulas),
+        cmocka_unit_test(ranks_are_bounded),
+    };
+    return kind_run_tests(sizeof tests / sizeof *tests, tests);
 }

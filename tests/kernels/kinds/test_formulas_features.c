@@ -21,14 +21,6 @@ typedef struct formula {
     bool is_signed;
 } formula;
 
-static double dot(int count, const double *a, const double *b)
-{
-    double sum = 0;
-    for (int i = 0; i < count; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
-
 static const double *omega_row(const kind_case *problem, int head, int r)
 {
     const size_t *shape = problem->parameters[0].shape;
@@ -41,7 +33,7 @@ static double scale_input(int dim, const double *x, double *out)
 {
     for (int d = 0; d < dim; d++)
         out[d] = x[d] / pow(dim, 0.25);
-    return dot(dim, out, out) / 2;
+    return kind_dot(dim, out, out) / 2;
 }
 
 static int positive(const kind_case *problem, int head, int position, const double *x, double *phi)
@@ -51,7 +43,7 @@ static int positive(const kind_case *problem, int head, int position, const doub
     double scaled[MOST_DIM];
     const double half = scale_input(dim, x, scaled);
     for (int r = 0; r < count; r++)
-        phi[r] = exp(dot(dim, omega_row(problem, head, r), scaled) - half) / sqrt(count);
+        phi[r] = exp(kind_dot(dim, omega_row(problem, head, r), scaled) - half) / sqrt(count);
     return count;
 }
 
@@ -63,7 +55,7 @@ static int trigonometric(const kind_case *problem, int head, int position, const
     double scaled[MOST_DIM];
     const double half = scale_input(dim, x, scaled);
     for (int r = 0; r < rows; r++) {
-        const double u = dot(dim, omega_row(problem, head, r), scaled);
+        const double u = kind_dot(dim, omega_row(problem, head, r), scaled);
         phi[r] = exp(half) * sin(u) / sqrt(rows);
         phi[rows + r] = exp(half) * cos(u) / sqrt(rows);
     }
@@ -101,7 +93,7 @@ static int generalized(const kind_case *problem, int head, int position, const d
     scale_input(dim, x, scaled);
     for (int r = 0; r < count; r++)
         phi[r] = 1e-3 + function_of(problem->shape.settings.feature_map,
-                                    dot(dim, omega_row(problem, head, r), scaled));
+                                    kind_dot(dim, omega_row(problem, head, r), scaled));
     return count;
 }
 
@@ -109,9 +101,9 @@ static int on_sphere(const kind_case *problem, int head, int position, const dou
 {
     (void)position;
     const int rows = problem->shape.settings.features / 2, dim = problem->shape.dim;
-    const double length = sqrt(dot(dim, x, x)) + 1e-3;
+    const double length = sqrt(kind_dot(dim, x, x)) + 1e-3;
     for (int r = 0; r < rows; r++) {
-        const double u = dot(dim, omega_row(problem, head, r), x) / length;
+        const double u = kind_dot(dim, omega_row(problem, head, r), x) / length;
         phi[r] = sin(u) / sqrt(rows);
         phi[rows + r] = cos(u) / sqrt(rows);
     }
@@ -194,7 +186,7 @@ static double expected_row(const kind_case *problem, const formula *f, int sampl
         f->features(problem, head, i, vector_of(problem, KIND_QUERY, sample, i, head), query);
     for (int j = 0; j < end; j++) {
         f->features(problem, head, j, vector_of(problem, KIND_KEY, sample, j, head), key);
-        sum += row[j] = dot(count, query, key);
+        sum += row[j] = kind_dot(count, query, key);
         for (int r = 0; r < count; r++)
             sizes += fabs(query[r] * key[r]);
     }
@@ -334,29 +326,6 @@ static void delta_is_the_recurrence(void **state)
     for_every_device(compare_delta);
 }
 
-/* Rows longer than 1e-10 that are left when the longest is projected out of all, again and again.
- */
-static int count_rank(int n, double *matrix)
-{
-    for (int rank = 0; rank < n; rank++) {
-        double *longest = matrix;
-        for (int i = 1; i < n; i++)
-            if (dot(n, matrix + i * n, matrix + i * n) > dot(n, longest, longest))
-                longest = matrix + i * n;
-        const double square = dot(n, longest, longest);
-        if (!(sqrt(square) > 1e-10))
-            return rank;
-        for (int i = 0; i < n; i++) {
-            double *row = matrix + i * n;
-            const double share = dot(n, row, longest) / square;
-            for (int j = 0; row != longest && j < n; j++)
-                row[j] -= share * longest[j];
-        }
-        memset(longest, 0, (size_t)n * sizeof *longest);
-    }
-    return n;
-}
-
 /* The rank of 60 tokens; `uniform`: rows of queries whose features are all 0 may add 1. */
 typedef struct bound {
     const char *kind;
@@ -387,7 +356,8 @@ static void ranks_are_bounded(void **state)
         const kind_case problem = kind_case_make(&space, shape);
         double *matrices = matrices_of(&space, &problem);
         for (int h = 0; h < KIND_SAMPLES * shape.heads; h++) {
-            const int rank = count_rank(shape.tokens, matrices + h * shape.tokens * shape.tokens);
+            const int rank =
+                kind_matrix_rank(shape.tokens, matrices + h * shape.tokens * shape.tokens);
             if (rank < bounds[k].rank || rank > bounds[k].rank + bounds[k].uniform)
                 fail_msg("%s: rank %d, expected %d", bounds[k].kind, rank, bounds[k].rank);
         }

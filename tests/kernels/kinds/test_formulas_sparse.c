@@ -72,14 +72,6 @@ static const double *vector(const kind_case *problem, kind_input input, int b, i
            (size_t)(((b * s->tokens + t) * s->heads + h) * s->dim);
 }
 
-static double dot(int count, const double *x, const double *y)
-{
-    double sum = 0;
-    for (int d = 0; d < count; d++)
-        sum += x[d] * y[d];
-    return sum;
-}
-
 static kind_shape shape_of(const char *kind, bool causal)
 {
     return (kind_shape){.kind = mgk_attention_find(kind),
@@ -88,14 +80,6 @@ static kind_shape shape_of(const char *kind, bool causal)
                         .dim = 3,
                         .causal = causal,
                         .shortened = 6};
-}
-
-static double *found_matrices(workspace *space, const kind_case *problem)
-{
-    double *outputs = host_array(space, problem->outputs);
-    double *found = host_array(space, problem->matrices);
-    kind_case_run(space, problem, outputs, MGK_MATRIX_ATTENTION, found);
-    return found;
 }
 
 static void compare(workspace *space, const struct formula *formula, bool causal)
@@ -110,14 +94,14 @@ static void compare(workspace *space, const struct formula *formula, bool causal
                 double sum = 0;
                 for (int j = 0; i < n && j < n; j++)
                     if (formula->sees(h, i, j) && !(causal && j > i))
-                        sum += row[j] = exp(dot(s->dim, vector(&problem, KIND_QUERY, b, i, h),
-                                                vector(&problem, KIND_KEY, b, j, h)) /
+                        sum += row[j] = exp(kind_dot(s->dim, vector(&problem, KIND_QUERY, b, i, h),
+                                                     vector(&problem, KIND_KEY, b, j, h)) /
                                             sqrt(s->dim));
                 for (int j = 0; j < n && sum > 0; j++)
                     row[j] /= sum;
             }
     assert_rows_close(problem.matrices / (size_t)s->tokens, (size_t)s->tokens,
-                      found_matrices(space, &problem), expected, 10 * space->tolerance);
+                      kind_case_matrices(space, &problem), expected, 10 * space->tolerance);
     workspace_release(space);
 }
 
@@ -148,8 +132,8 @@ static void random_keys_are_drawn(void **state)
     const size_t tokens = (size_t)problem.shape.tokens;
     const size_t head = tokens * tokens, sample = head * (size_t)problem.shape.heads;
     problem.lengths[1] = problem.lengths[0];
-    const double *found = found_matrices(space, &problem);
-    const double *again = found_matrices(space, &problem);
+    const double *found = kind_case_matrices(space, &problem);
+    const double *again = kind_case_matrices(space, &problem);
     bool heads_differ = false;
     int most = 0;
     for (size_t k = 0; k < sample; k++) {
@@ -172,7 +156,7 @@ static void bigbird_sees_blocks(void **state)
     workspace *space = *state;
     const kind_case problem = kind_case_make(space, shape_of("bigbird", false));
     const int tokens = problem.shape.tokens, last = (tokens + 2 - 1) / BLOCK;
-    const double *row = found_matrices(space, &problem);
+    const double *row = kind_case_matrices(space, &problem);
     int others = 0;
     for (int h = 0; h < problem.shape.heads; h++)
         for (int i = 0; i < tokens; i++, row += tokens)
@@ -188,25 +172,12 @@ static void bigbird_sees_blocks(void **state)
     workspace_release(space);
 }
 
-static int run_on(workspace *space)
-{
-    const struct CMUnitTest tests[] = {
-        {"patterns_are_conditions", patterns_are_conditions, NULL, NULL, space},
-        {"random_keys_are_drawn", random_keys_are_drawn, NULL, NULL, space},
-        {"bigbird_sees_blocks", bigbird_sees_blocks, NULL, NULL, space},
-    };
-    return _cmocka_run_group_tests(space->device->name, tests, sizeof tests / sizeof *tests, NULL,
-                                   NULL);
-}
-
 int main(void)
 {
-    int failures = 0;
-    for (mgk_precision precision = MGK_SINGLE; precision <= MGK_DOUBLE; precision++) {
-        workspace space = {.tolerance = precision == MGK_DOUBLE ? 1e-12 : 1e-5};
-        assert_ok(mgk_device_open("cpu", precision, 2, &space.device));
-        failures += run_on(&space);
-        mgk_device_close(space.device);
-    }
-    return failures;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(patterns_are_conditions),
+        cmocka_unit_test(random_keys_are_drawn),
+        cmocka_unit_test(bigbird_sees_blocks),
+    };
+    return kind_run_tests(sizeof tests / sizeof *tests, tests);
 }

@@ -24,21 +24,13 @@ static const double *token(const kind_case *problem, kind_input input, int b, in
            (size_t)(((b * s->tokens + t) * s->heads + h) * s->dim);
 }
 
-static double dot(int count, const double *x, const double *y)
-{
-    double sum = 0;
-    for (int d = 0; d < count; d++)
-        sum += x[d] * y[d];
-    return sum;
-}
-
 /* exp(q_i·k_j / √D) with the keys of a head. */
 static double product(const kind_case *problem, int b, int h, int key_head, int i, int j)
 {
     const int dim = problem->shape.dim;
-    return exp(
-        dot(dim, token(problem, KIND_QUERY, b, i, h), token(problem, KIND_KEY, b, j, key_head)) /
-        sqrt(dim));
+    return exp(kind_dot(dim, token(problem, KIND_QUERY, b, i, h),
+                        token(problem, KIND_KEY, b, j, key_head)) /
+               sqrt(dim));
 }
 
 static double average(const kind_case *problem, int b, int h, int i, int j)
@@ -66,8 +58,8 @@ static double synthesizer_factored(const kind_case *problem, int b, int h, int i
 {
     const int heads = problem->shape.heads, dim = problem->shape.settings.projection;
     (void)b;
-    return exp(dot(dim, parameter(problem, 0) + (i * heads + h) * dim,
-                   parameter(problem, 1) + (j * heads + h) * dim));
+    return exp(kind_dot(dim, parameter(problem, 0) + (i * heads + h) * dim,
+                        parameter(problem, 1) + (j * heads + h) * dim));
 }
 
 static double synthesizer_dense(const kind_case *problem, int b, int h, int i, int j)
@@ -220,27 +212,12 @@ static void positional_matrices_are_constant(void **state)
     for_formulas(*state, compare_samples);
 }
 
-static int run_on(workspace *space)
-{
-    const struct CMUnitTest tests[] = {
-        {"matrices_are_formulas", matrices_are_formulas, NULL, NULL, space},
-        {"shared_values_are_those_of_head_0", shared_values_are_those_of_head_0, NULL, NULL, space},
-        {"positional_matrices_are_constant", positional_matrices_are_constant, NULL, NULL, space},
-    };
-    return _cmocka_run_group_tests(space->device->name, tests, sizeof tests / sizeof *tests, NULL,
-                                   NULL);
-}
-
 int main(void)
 {
-    int failures = 0;
-    for (mgk_precision precision = MGK_SINGLE; precision <= MGK_DOUBLE; precision++) {
-        workspace space = {.tolerance = precision == MGK_DOUBLE ? 1e-12 : 1e-5};
-        mgk_device *device;
-        assert_ok(mgk_device_open("cpu", precision, 2, &device));
-        space.device = device;
-        failures += run_on(&space);
-        mgk_device_close(device);
-    }
-    return failures;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(matrices_are_formulas),
+        cmocka_unit_test(shared_values_are_those_of_head_0),
+        cmocka_unit_test(positional_matrices_are_constant),
+    };
+    return kind_run_tests(sizeof tests / sizeof *tests, tests);
 }
