@@ -321,6 +321,7 @@ typedef struct mgk_kind_description {
     const char *primitives; /* what computes it: "tile", "features", ... */
     const char *devices;    /* where it runs, with a blank between them: "cpu", "cpu cuda" */
     const char *rank_bound; /* the largest rank of a matrix: "N", "features" */
+    const char *causal;     /* "yes": with and without a causal mask; "no"; "only" with one */
     bool matrix;            /* there is an N x N matrix */
     const char *reason;     /* why there is none; "": there is one */
     size_t settings;        /* number of its settings */

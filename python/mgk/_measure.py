@@ -276,8 +276,8 @@ def measures() -> Table:
 
 
 def kinds() -> Table:
-    """The kinds of attention: a `Table` with name, formula, primitives, parameters, devices, matrix,
-    rank_bound and reason.
+    """The kinds of attention: a `Table` with name, formula, primitives, parameters, devices, causal,
+    matrix, rank_bound and reason.
 
     The cells of ``parameters`` are dicts of settings and their defaults; those of ``reason`` say why
     there is no N x N matrix where ``matrix`` is False.
@@ -289,8 +289,9 @@ def kinds() -> Table:
     True
     """
     description, rows = types["mgk_kind_description"](), []
-    texts = ("formula", "primitives", "devices", "rank_bound", "reason")
-    names = ("name", "formula", "primitives", "parameters", "devices", "matrix", "rank_bound")
+    texts = ("formula", "primitives", "devices", "causal", "rank_bound", "reason")
+    names = ("name", "formula", "primitives", "parameters", "devices", "causal", "matrix",
+             "rank_bound")
     for index in range(1 << 16):
         try:
             check("mgk_describe_kind", index, c.byref(description))

@@ -109,6 +109,13 @@ static mgk_status find_kind(size_t index, const void *out, const mgk_attention_k
     return *kind ? STATUS_OK : mgk_fail(STATUS_USAGE, "there is no kind %zu", index);
 }
 
+static const char *causal_form(const mgk_attention_kind *kind)
+{
+    if (kind->causal_only)
+        return "only";
+    return kind->not_causal ? "no" : "yes";
+}
+
 mgk_result mgk_describe_kind(size_t index, mgk_kind_description *out)
 {
     const mgk_attention_kind *kind;
@@ -120,6 +127,7 @@ mgk_result mgk_describe_kind(size_t index, mgk_kind_description *out)
                                   .primitives = kind->methods->primitives,
                                   .devices = kind->on_cuda ? "cpu cuda" : "cpu",
                                   .rank_bound = kind->rank_bound,
+                                  .causal = causal_form(kind),
                                   .matrix = !kind->no_matrix,
                                   .reason = kind->no_matrix ? kind->no_matrix : ""};
     while (setting_of(kind, out->settings))

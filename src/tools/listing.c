@@ -93,6 +93,8 @@ static void print_kind_json(size_t index, const mgk_kind_description *kind)
     print_member("primitives", kind->primitives);
     printf(", \"parameters\": {%s}, ", settings);
     print_member("devices", kind->devices);
+    fputs(", ", stdout);
+    print_member("causal", kind->causal);
     printf(", \"matrix\": %s, ", kind->matrix ? "true" : "false");
     print_member("rank_bound", kind->rank_bound);
     if (!kind->matrix) {
@@ -103,13 +105,14 @@ static void print_kind_json(size_t index, const mgk_kind_description *kind)
 }
 
 /* The columns of a kind's line, in front of its formula. */
-enum { NAME, PRIMITIVES, DEVICES, MATRIX, RANK, COLUMNS };
+enum { NAME, PRIMITIVES, DEVICES, CAUSAL, MATRIX, RANK, COLUMNS };
 
 static void take_texts(const mgk_kind_description *kind, const char *texts[COLUMNS])
 {
     texts[NAME] = kind->name;
     texts[PRIMITIVES] = kind->primitives;
     texts[DEVICES] = kind->devices;
+    texts[CAUSAL] = kind->causal;
     texts[MATRIX] = kind->matrix ? "yes" : "no";
     texts[RANK] = kind->matrix ? kind->rank_bound : "-";
 }
@@ -129,8 +132,8 @@ static void print_texts(const char *const texts[COLUMNS], const size_t widths[CO
 
 static void print_kinds(void)
 {
-    static const char *const titles[COLUMNS] = {"kind", "primitives", "devices", "matrix",
-                                                "rank up to"};
+    static const char *const titles[COLUMNS] = {"kind",   "primitives", "devices",
+                                                "causal", "matrix",     "rank up to"};
     size_t widths[COLUMNS] = {0};
     char settings[SETTINGS];
     const char *texts[COLUMNS];

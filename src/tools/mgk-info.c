@@ -15,15 +15,15 @@ static const mgk_arg_note notes[] = {
      "An empty text means no unit, common knowledge as the source, and attention alone "
      "as the need."},
     {"kinds",
-     "The columns are the name; what computes it; the devices; whether an N x N matrix exists; the "
-     "largest rank of a matrix; and then the formula of an entry before normalisation, the "
-     "settings "
-     "with their defaults, and why there is no matrix.\n"
+     "The columns are the name; what computes it; the devices; whether there is a causal form "
+     "(only: no other); whether an N x N matrix exists; the largest rank of a matrix; and then the "
+     "formula of an entry before normalisation, the settings with their defaults, and why there is "
+     "no matrix.\n"
      "With --json it prints an array of objects with the names `name`, `formula`, `primitives`, "
-     "`parameters`, `devices`, `matrix`, `rank_bound` and, where `matrix` is false, `reason`.\n"
+     "`parameters`, `devices`, `causal`, `matrix`, `rank_bound` and, where `matrix` is false, "
+     "`reason`.\n"
      "The value of `parameters` is an object: the name of each setting and its default, a number "
-     "or "
-     "a word. Settings are options of `mgk-train`(1)."},
+     "or a word. Settings are options of `mgk-train`(1)."},
     {NULL, NULL},
 };
 

@@ -40,15 +40,15 @@ grep -q 'needs tokens)$' found || complain "no measure needs tokens"
 "$info" --kinds --json >json || complain "--kinds --json: exit status $?"
 object="[{]\"name\": \"[a-z0-9-]+\", \"formula\": $texts, \"primitives\": $texts,"
 object="$object \"parameters\": [{]((, )?\"[a-z_]+\": ([0-9]+|\"[a-z]+\"))*[}],"
-object="$object \"devices\": \"cpu( cuda)?\", \"matrix\": (true|false), \"rank_bound\": $texts"
+object="$object \"devices\": \"cpu( cuda)?\", \"causal\": \"(yes|no|only)\", \"matrix\": (true|false), \"rank_bound\": $texts"
 object="$object(, \"reason\": \"[^\"]+\")?[}]"
 sed 's/^[[ ]//; s/[],]$//' json | grep -vxE -- "$object" && complain "no object of a kind"
 grep -c '"matrix": false' json >expected
 grep -c '"reason"' json | cmp - expected || complain "a reason where there is a matrix, or none"
-head -n 1 lines | grep -q '^kind  *primitives  *devices  *matrix  *rank up to  *formula; settings; ' ||
+head -n 1 lines | grep -q '^kind  *primitives  *devices  *causal  *matrix  *rank up to  *formula; settings; ' ||
     complain "titles: $(head -n 1 lines)"
-sed 's/^[[ ]*{"name": "\([^"]*\)".*"devices": "\([^"]*\)", "matrix": true.*/\1 \2 yes/
-    s/^[[ ]*{"name": "\([^"]*\)".*"devices": "\([^"]*\)", "matrix": false.*/\1 \2 no/' json >expected
+sed 's/^[[ ]*{"name": "\([^"]*\)".*"devices": "\([^"]*\)", "causal": "\([^"]*\)", "matrix": true.*/\1 \2 \3 yes/
+    s/^[[ ]*{"name": "\([^"]*\)".*"devices": "\([^"]*\)", "causal": "\([^"]*\)", "matrix": false.*/\1 \2 \3 no/' json >expected
 start=$(head -n 1 lines | awk '{ print index($0, "devices") }')
 end=$(head -n 1 lines | awk '{ print index($0, "rank up to") }')
 tail -n +2 lines | awk -v start="$start" -v end="$end" '{
@@ -58,7 +58,7 @@ tail -n +2 lines | awk -v start="$start" -v end="$end" '{
     print $1, place
 }' >found
 diff expected found || complain "lines and JSON of kinds differ"
-grep -q '^softmax cpu cuda yes$' found || complain "no softmax: $(cat found)"
+grep -q '^softmax cpu cuda yes yes$' found || complain "no softmax: $(cat found)"
 
 # A model is on one screen; --all and --json have everything.
 model=$3/hugging_face/bert

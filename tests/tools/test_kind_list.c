@@ -39,6 +39,7 @@ static void every_kind_is_described(void **state)
         assert_true(*d.formula && *d.primitives && *d.rank_bound);
         assert_true(!strcmp(d.devices, "cpu") || !strcmp(d.devices, "cpu cuda"));
         assert_true(d.matrix == !*d.reason);
+        assert_string_equal(d.causal, kind->causal_only ? "only" : kind->not_causal ? "no" : "yes");
         compare_settings(count, kind, d.settings);
     }
     assert_true(count >= 6);
