@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kinds that see a part of the keys by their structure (kernels/attention/{longformer}.c) against
+ * their formulas, evaluated entry by entry in double.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "kind_case.h"
+
+/* The small settings of kind_case.c. */
+enum { WINDOW = 3, GLOBAL = 2 };
+
+/* An entry before normalisation, of query i and key j of head h, sample b; 0: not seen. */
+typedef double score_fn(const kind_case *problem, int b, int h, int i, int j);
+
+/* The numbers of a token's head in an input [B, N, H, D]. */
+static const double *token(const kind_case *problem, kind_input input, int b, int t, int h)
+{
+    const kind_shape *s = &problem->shape;
+    return problem->layers[0].input[input] +
+           (size_t)(((b * s->tokens + t) * s->heads + h) * s->dim);
+}
+
+/* exp(q·k / √D) */
+static double weight(int dim, const double *query, const double *key)
+{
+    return exp(kind_dot(dim, query, key) / sqrt(dim));
+}
+
+static double product(const kind_case *problem, int b, int h, int i, int j)
+{
+    return weight(problem->shape.dim, token(problem, KIND_QUERY, b, i, h),
+                  token(problem, KIND_KEY, b, j, h));
+}
+
+/* Query 0, key 1 or value 2 of a token, of the maps of global tokens: extra [B, N, 3, H, D]. */
+static const double *global_token(const kind_case *problem, int which, int b, int t, int h)
+{
+    const kind_shape *s = &problem->shape;
+    return problem->layers[0].input[KIND_EXTRA] +
+           (size_t)((((b * s->tokens + t) * 3 + which) * s->heads + h) * s->dim);
+}
+
+static double longformer(const kind_case *problem, int b, int h, int i, int j)
+{
+    if (i < GLOBAL)
+        return weight(problem->shape.dim, global_token(problem, 0, b, i, h),
+                      global_token(problem, 1, b, j, h));
+    return j < GLOBAL || abs(i - j) <= WINDOW ? product(problem, b, h, i, j) : 0;
+}
+
+static const struct formula {
+    const char *name;
+    score_fn *score;
+} formulas[] = {{"longformer", longformer}};
+enum { FORMULAS = sizeof formulas / sizeof *formulas };
+
+/* The matrices [B, H, N, N] of a formula. */
+static double *matrices_of(workspace *space, const kind_case *problem, score_fn *score)
+{
+    const kind_shape *s = &problem->shape;
+    double *out = host_array(space, problem->matrices), *row = out;
+    for (int b = 0; b < KIND_SAMPLES; b++)
+        for (int h = 0; h < s->heads; h++)
+            for (int i = 0; i < s->tokens; i++, row += s->tokens) {
+                double sum = 0;
+                for (int j = 0; j < s->tokens; j++) {
+                    const bool seen = i < problem->lengths[b] && j < problem->lengths[b] &&
+                                      (!s->causal || j <= i);
+                    row[j] = seen ? score(problem, b, h, i, j) : 0;
+                    sum += row[j];
+                }
+                for (int j = 0; j < s->tokens && sum > 0; j++)
+                    row[j] /= sum;
+            }
+    return out;
+}
+
+/* Calls body for each formula, causal or not, with one sample shorter than the global tokens. */
+static void for_formulas(workspace *space, void (*body)(workspace *, const kind_case *, score_fn *))
+{
+    for (int f = 0; f < FORMULAS; f++)
+        for (int causal = 0; causal < 2; causal++)
+            for (int large = 0; large < 2; large++) {
+                const kind_shape shape = {.kind = mgk_attention_find(formulas[f].name),
+                                          .heads = large ? 3 : 2,
+                                          .tokens = large ? 70 : 19,
+                                          .dim = 5,
+                                          .causal = causal,
+                                          .shortened = large ? 23 : 18};
+                assert_non_null(shape.kind);
+                if (!kind_can(shape)) {
+                    assert_true(causal && shape.kind->not_causal);
+                    continue;
+                }
+                const kind_case problem = kind_case_make(space, shape);
+                body(space, &problem, formulas[f].score);
+                workspace_release(space);
+            }
+}
+
+static void compare_matrix(workspace *space, const kind_case *problem, score_fn *score)
+{
+    const size_t tokens = (size_t)problem->shape.tokens;
+    assert_rows_close(problem->matrices / tokens, tokens, kind_case_matrices(space, problem),
+                      matrices_of(space, problem, score), 10 * space->tolerance);
+}
+
+static void matrices_are_formulas(void **state)
+{
+    for_formulas(*state, compare_matrix);
+}
+
+/* Global tokens weigh other values, which the common test of outputs leaves out. */
+static void compare_values(workspace *space, const kind_case *problem, score_fn *score)
+{
+    const kind_shape *s = &problem->shape;
+    if (!s->kind->own_values)
+        return;
+    double *found = host_array(space, problem->outputs);
+    double *expected = host_array(space, problem->outputs);
+    const double *matrix = matrices_of(space, problem, score);
+    kind_case_run(space, problem, found, MGK_MATRIX_ATTENTION, NULL);
+    for (int b = 0; b < KIND_SAMPLES; b++)
+        for (int h = 0; h < s->heads; h++)
+            for (int i = 0; i < s->tokens; i++, matrix += s->tokens)
+                for (int j = 0; j < s->tokens; j++) {
+                    const double *value = i < GLOBAL ? global_token(problem, 2, b, j, h)
+                                                     : token(problem, KIND_VALUE, b, j, h);
+                    for (int d = 0; d < s->dim; d++)
+                        expected[((b * s->tokens + i) * s->heads + h) * s->dim + d] +=
+                            matrix[j] * value[d];
+                }
+    assert_rows_close(problem->outputs / (size_t)s->dim, (size_t)s->dim, found, expected,
+                      10 * space->tolerance);
+}
+
+static void global_tokens_weigh_their_values(void **state)
+{
+    for_formulas(*state, compare_values);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(matrices_are_formulas),
+        cmocka_unit_test(global_tokens_weigh_their_values),
+    };
+    return kind_run_tests(sizeof tests / sizeof *tests, tests);
+}
