@@ -22,6 +22,7 @@ static const mgk_attention_kind *const registry[] = {
     &mgk_attention_bigbird,
     &mgk_attention_multi_scale,
     &mgk_attention_longformer,
+    &mgk_attention_lowrank_band,
     &mgk_attention_performer,
     &mgk_attention_rfa,
     &mgk_attention_cosformer,

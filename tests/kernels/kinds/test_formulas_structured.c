@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kinds that see a part of the keys by their structure (kernels/attention/{longformer}.c) against
- * their formulas, evaluated entry by entry in double.
+ * Kinds that see a part of the keys by their structure
+ * (kernels/attention/{longformer,lowrank_band}.c) against their formulas, evaluated entry by entry
+ * in double.
  */
 #include <math.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "kind_case.h"
 
 /* The small settings of kind_case.c. */
-enum { WINDOW = 3, GLOBAL = 2 };
+enum { WINDOW = 3, GLOBAL = 2, PROJECTION = 2 };
 
 /* An entry before normalisation, of query i and key j of head h, sample b; 0: not seen. */
 typedef double score_fn(const kind_case *problem, int b, int h, int i, int j);
@@ -50,10 +51,18 @@ static double longformer(const kind_case *problem, int b, int h, int i, int j)
     return j < GLOBAL || abs(i - j) <= WINDOW ? product(problem, b, h, i, j) : 0;
 }
 
+static double lowrank_band(const kind_case *problem, int b, int h, int i, int j)
+{
+    if (h % 2 == 0)
+        return weight(PROJECTION, token(problem, KIND_QUERY, b, i, h),
+                      token(problem, KIND_KEY, b, j, h));
+    return abs(i - j) <= WINDOW ? product(problem, b, h, i, j) : 0;
+}
+
 static const struct formula {
     const char *name;
     score_fn *score;
-} formulas[] = {{"longformer", longformer}};
+} formulas[] = {{"longformer", longformer}, {"lowrank-band", lowrank_band}};
 enum { FORMULAS = sizeof formulas / sizeof *formulas };
 
 /* The matrices [B, H, N, N] of a formula. */
@@ -141,11 +150,48 @@ static void global_tokens_weigh_their_values(void **state)
     for_formulas(*state, compare_values);
 }
 
+static void logits_have_a_low_rank(void **state)
+{
+    enum { TOKENS = 19 };
+    workspace *space = *state;
+    const kind_case problem = kind_case_make(
+        space,
+        (kind_shape){
+            .kind = mgk_attention_find("lowrank-band"), .heads = 2, .tokens = TOKENS, .dim = 5});
+    double *outputs = host_array(space, problem.outputs);
+    double *scores = host_array(space, problem.matrices);
+    kind_case_run(space, &problem, outputs, MGK_MATRIX_SCORES, scores);
+    for (int k = 0; k < TOKENS * TOKENS; k++)
+        scores[k] = log(scores[k]);
+    if (space->device->precision == MGK_DOUBLE)
+        assert_int_equal(kind_matrix_rank(TOKENS, scores), PROJECTION);
+    workspace_release(space);
+}
+
+static kind_shape lowrank_shape(int heads, int dim, int projection)
+{
+    return (kind_shape){.kind = mgk_attention_find("lowrank-band"),
+                        .settings = {.projection = projection},
+                        .heads = heads,
+                        .tokens = 5,
+                        .dim = dim};
+}
+
+static void impossible_ranks_are_refused(void **state)
+{
+    (void)state;
+    assert_true(kind_can(lowrank_shape(2, 4, 4)));
+    assert_false(kind_can(lowrank_shape(2, 4, 5)));
+    assert_false(kind_can(lowrank_shape(1, 4, 4)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matrices_are_formulas),
         cmocka_unit_test(global_tokens_weigh_their_values),
+        cmocka_unit_test(logits_have_a_low_rank),
+        cmocka_unit_test(impossible_ranks_are_refused),
     };
     return kind_run_tests(sizeof tests / sizeof *tests, tests);
 }
