@@ -23,6 +23,7 @@ static const mgk_attention_kind *const registry[] = {
     &mgk_attention_multi_scale,
     &mgk_attention_longformer,
     &mgk_attention_lowrank_band,
+    &mgk_attention_etc,
     &mgk_attention_performer,
     &mgk_attention_rfa,
     &mgk_attention_cosformer,

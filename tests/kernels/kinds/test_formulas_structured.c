@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Kinds that see a part of the keys by their structure
- * (kernels/attention/{longformer,lowrank_band}.c) against their formulas, evaluated entry by entry
- * in double.
+ * (kernels/attention/{longformer,lowrank_band,etc}.c) against their formulas, evaluated entry by
+ * entry in double.
  */
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "kind_case.h"
 
 /* The small settings of kind_case.c. */
-enum { WINDOW = 3, GLOBAL = 2, PROJECTION = 2 };
+enum { GLOBAL = 2, PROJECTION = 2 };
 
 /* An entry before normalisation, of query i and key j of head h, sample b; 0: not seen. */
 typedef double score_fn(const kind_case *problem, int b, int h, int i, int j);
@@ -48,7 +48,8 @@ static double longformer(const kind_case *problem, int b, int h, int i, int j)
     if (i < GLOBAL)
         return weight(problem->shape.dim, global_token(problem, 0, b, i, h),
                       global_token(problem, 1, b, j, h));
-    return j < GLOBAL || abs(i - j) <= WINDOW ? product(problem, b, h, i, j) : 0;
+    return j < GLOBAL || abs(i - j) <= problem->shape.settings.window ? product(problem, b, h, i, j)
+                                                                      : 0;
 }
 
 static double lowrank_band(const kind_case *problem, int b, int h, int i, int j)
@@ -56,13 +57,32 @@ static double lowrank_band(const kind_case *problem, int b, int h, int i, int j)
     if (h % 2 == 0)
         return weight(PROJECTION, token(problem, KIND_QUERY, b, i, h),
                       token(problem, KIND_KEY, b, j, h));
-    return abs(i - j) <= WINDOW ? product(problem, b, h, i, j) : 0;
+    return abs(i - j) <= problem->shape.settings.window ? product(problem, b, h, i, j) : 0;
+}
+
+/* The vector of a pair's label: of labels [2, 26, H, D], the first half for other queries. */
+static const double *label_of(const kind_case *problem, int h, int i, int j)
+{
+    const kind_shape *s = &problem->shape;
+    const int distance = j - i < -12 ? -12 : j - i > 12 ? 12 : j - i;
+    const int label = (i < GLOBAL) != (j < GLOBAL) ? 25 : distance + 12;
+    return problem->layers[0].input[KIND_PARAMETERS] +
+           (size_t)((((i < GLOBAL) * 26 + label) * s->heads + h) * s->dim);
+}
+
+static double etc(const kind_case *problem, int b, int h, int i, int j)
+{
+    const bool seen = i < GLOBAL || j < GLOBAL || abs(i - j) <= problem->shape.settings.window;
+    const double *query = token(problem, KIND_QUERY, b, i, h);
+    return seen ? product(problem, b, h, i, j) *
+                      weight(problem->shape.dim, query, label_of(problem, h, i, j))
+                : 0;
 }
 
 static const struct formula {
     const char *name;
     score_fn *score;
-} formulas[] = {{"longformer", longformer}, {"lowrank-band", lowrank_band}};
+} formulas[] = {{"longformer", longformer}, {"lowrank-band", lowrank_band}, {"etc", etc}};
 enum { FORMULAS = sizeof formulas / sizeof *formulas };
 
 /* The matrices [B, H, N, N] of a formula. */
@@ -86,19 +106,22 @@ static double *matrices_of(workspace *space, const kind_case *problem, score_fn 
     return out;
 }
 
-/* Calls body for each formula, causal or not, with one sample shorter than the global tokens. */
+/* Calls body for each formula, causal or not, with a sample shorter than the global tokens, or with
+ * a window that is wider than ETC's farthest distance. */
 static void for_formulas(workspace *space, void (*body)(workspace *, const kind_case *, score_fn *))
 {
     for (int f = 0; f < FORMULAS; f++)
         for (int causal = 0; causal < 2; causal++)
             for (int large = 0; large < 2; large++) {
-                const kind_shape shape = {.kind = mgk_attention_find(formulas[f].name),
-                                          .heads = large ? 3 : 2,
-                                          .tokens = large ? 70 : 19,
-                                          .dim = 5,
-                                          .causal = causal,
-                                          .shortened = large ? 23 : 18};
+                kind_shape shape = {.kind = mgk_attention_find(formulas[f].name),
+                                    .heads = large ? 3 : 2,
+                                    .tokens = large ? 70 : 19,
+                                    .dim = 5,
+                                    .causal = causal,
+                                    .shortened = large ? 23 : 18};
                 assert_non_null(shape.kind);
+                if (large && shape.kind->defaults.window)
+                    shape.settings.window = 20;
                 if (!kind_can(shape)) {
                     assert_true(causal && shape.kind->not_causal);
                     continue;
