@@ -24,6 +24,7 @@ static const mgk_attention_kind *const registry[] = {
     &mgk_attention_longformer,
     &mgk_attention_lowrank_band,
     &mgk_attention_etc,
+    &mgk_attention_star,
     &mgk_attention_performer,
     &mgk_attention_rfa,
     &mgk_attention_cosformer,
