@@ -24,6 +24,7 @@ extern const mgk_attention_kind mgk_attention_longformer;
 extern const mgk_attention_kind mgk_attention_lowrank_band;
 extern const mgk_attention_kind mgk_attention_etc;
 extern const mgk_attention_kind mgk_attention_star;
+extern const mgk_attention_kind mgk_attention_bpt;
 extern const mgk_attention_kind mgk_attention_performer;
 extern const mgk_attention_kind mgk_attention_rfa;
 extern const mgk_attention_kind mgk_attention_cosformer;

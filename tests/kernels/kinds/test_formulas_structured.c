@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Kinds that see a part of the keys by their structure
- * (kernels/attention/{longformer,lowrank_band,etc}.c) against their formulas, evaluated entry by
- * entry in double.
+ * (kernels/attention/{longformer,lowrank_band,etc,bpt}.c) against their formulas, evaluated entry
+ * by entry in double.
  */
 #include <math.h>
 #include <string.h>
@@ -79,10 +79,50 @@ static double etc(const kind_case *problem, int b, int h, int i, int j)
                 : 0;
 }
 
+/* Tokens first … end − 1. */
+typedef struct span {
+    int first, end;
+} span;
+
+/*
+ * The span of BP-Transformer that has token j, as query i sees it: `window` spans of each length on
+ * each side, of which the first is half as long where a whole one would not begin (to the right) or
+ * end (to the left) at a multiple of the length.
+ */
+static span span_of(int window, int i, int j)
+{
+    int edge = j > i ? i + 1 : i;
+    for (int length = 1; j != i; length *= 2)
+        for (int k = 0; k < window; k++) {
+            const int own = k == 0 && edge % length != 0 ? length / 2 : length;
+            const int next = j > i ? edge + own : edge - own;
+            if (j > i ? j < next : j >= next)
+                return j > i ? (span){edge, next} : (span){next, edge};
+            edge = next;
+        }
+    return (span){j, j + 1};
+}
+
+static double bpt(const kind_case *problem, int b, int h, int i, int j)
+{
+    enum { MOST = 8 };
+    const int dim = problem->shape.dim;
+    span own = span_of(problem->shape.settings.window, i, j);
+    double mean[MOST] = {0};
+    assert_true(dim <= MOST && own.first >= 0);
+    if (own.end > problem->lengths[b])
+        own.end = problem->lengths[b];
+    for (int t = own.first; t < own.end; t++)
+        for (int d = 0; d < dim; d++)
+            mean[d] += token(problem, KIND_KEY, b, t, h)[d] / (own.end - own.first);
+    return weight(dim, token(problem, KIND_QUERY, b, i, h), mean) / (own.end - own.first);
+}
+
 static const struct formula {
     const char *name;
     score_fn *score;
-} formulas[] = {{"longformer", longformer}, {"lowrank-band", lowrank_band}, {"etc", etc}};
+} formulas[] = {
+    {"longformer", longformer}, {"lowrank-band", lowrank_band}, {"etc", etc}, {"bpt", bpt}};
 enum { FORMULAS = sizeof formulas / sizeof *formulas };
 
 /* The matrices [B, H, N, N] of a formula. */
@@ -107,7 +147,7 @@ static double *matrices_of(workspace *space, const kind_case *problem, score_fn 
 }
 
 /* Calls body for each formula, causal or not, with a sample shorter than the global tokens, or with
- * a window that is wider than ETC's farthest distance. */
+ * a window that is wider than ETC's farthest distance and of BP-Transformer's leaves half spans. */
 static void for_formulas(workspace *space, void (*body)(workspace *, const kind_case *, score_fn *))
 {
     for (int f = 0; f < FORMULAS; f++)
@@ -121,7 +161,7 @@ static void for_formulas(workspace *space, void (*body)(workspace *, const kind_
                                     .shortened = large ? 23 : 18};
                 assert_non_null(shape.kind);
                 if (large && shape.kind->defaults.window)
-                    shape.settings.window = 20;
+                    shape.settings.window = shape.kind->pattern_keys ? 5 : 20;
                 if (!kind_can(shape)) {
                     assert_true(causal && shape.kind->not_causal);
                     continue;
