@@ -35,8 +35,7 @@ static void add_span(const mgk_attention_size *size, int64_t index, int level, m
         mgk_pattern_add_key(row, (int)mgk_tree_place(levels_of(size), (size_t)first) + level);
 }
 
-/* Half of a span is covered if the first of them that is not is the second of two, to the right, or
- * the first of two, to the left. */
+/* `half`: what is covered ends within span `next`, of which only the far half is left. */
 static void add_right(const mgk_attention_size *size, int query, mgk_pattern_row *row)
 {
     int64_t next = query + 1;
