@@ -21,6 +21,11 @@ static const mgk_attention_kind *const registry[] = {
     &mgk_attention_global,
     &mgk_attention_bigbird,
     &mgk_attention_multi_scale,
+    &mgk_attention_longformer,
+    &mgk_attention_lowrank_band,
+    &mgk_attention_etc,
+    &mgk_attention_star,
+    &mgk_attention_bpt,
     &mgk_attention_performer,
     &mgk_attention_rfa,
     &mgk_attention_cosformer,
@@ -77,7 +82,8 @@ mgk_pattern_shape mgk_attention_pattern_shape(const mgk_attention_kind *kind,
 {
     return (mgk_pattern_shape){.heads = kind->pattern_of_head ? size->heads : 1,
                                .tokens = size->tokens,
-                               .causal = size->causal};
+                               .key_tokens = kind->pattern_keys ? kind->pattern_keys(size) : 0,
+                               .causal = size->causal && !kind->pattern_keys};
 }
 
 mgk_status mgk_attention_pattern(const mgk_attention_kind *kind, const mgk_attention_size *size,

@@ -89,7 +89,7 @@ typedef struct mgk_attention_layer {
                           Where layers share their memory, it is `kept`. */
 
     double scale;                      /* softmax: of q·k; 0: 1/√D */
-    mgk_score_terms terms;             /* softmax; `sides` have no gradients */
+    mgk_score_terms terms;             /* softmax; `key_side` has no gradient */
     double variance[MGK_MAX_MIXTURES]; /* σ_r² of Gaussian scores */
     double normalizer_epsilon;
     double fixed_normalizer; /* linear kinds; see mgk_linear. Such layers have no gradients */
@@ -186,6 +186,9 @@ struct mgk_attention_kind {
     /* Keys that a query sees, but for a causal mask and padding; NULL: all. */
     void (*pattern)(const mgk_attention_size *, int head, int query, mgk_pattern_row *);
     bool pattern_of_head; /* heads have different ones */
+    /* The keys of the pattern where `replaced` has other ones than tokens; a rule for these leaves
+     * out what a causal mask hides. NULL: N. */
+    int (*pattern_keys)(const mgk_attention_size *);
 
     /* Writes the kind's parameters and returns their number; NULL: it has none. */
     int (*parameters)(const mgk_attention_size *, mgk_kind_parameter out[MGK_KIND_PARAMETERS]);

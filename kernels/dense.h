@@ -244,6 +244,37 @@ typedef mgk_status mgk_group_means_backward_fn(mgk_device *, const mgk_head_toke
                                                const int32_t *group, const int32_t *sizes,
                                                const void *dy, void *dx);
 
+/* Levels of a tree over tokens: spans of 1, 2, 4, … tokens, less than all tokens but for 1. */
+static inline int mgk_tree_levels(size_t tokens)
+{
+    int levels = 1;
+    while ((size_t)1 << levels < tokens)
+        levels++;
+    return levels;
+}
+
+/*
+ * The spans of 2^l tokens from every multiple of 2^l on, l < levels, are ordered by their first
+ * token, short ones first. That of token t and length 2^l is at mgk_tree_place(levels, t) + l; so
+ * many spans also contain one of the first t tokens.
+ */
+static inline size_t mgk_tree_place(int levels, size_t t)
+{
+    size_t place = 0;
+    for (int l = 0; l < levels; l++)
+        place += (t + ((size_t)1 << l) - 1) >> l;
+    return place;
+}
+
+/*
+ * y [B, spans, H, D]: the means of the valid tokens of each span of the tree over N tokens,
+ * spans = mgk_tree_place(mgk_tree_levels(N), N); 0 for spans of padding.
+ */
+typedef mgk_status mgk_tree_means_fn(mgk_device *, const mgk_head_tokens *, const void *x, void *y);
+/* dx += Σ dy / size over the spans of a token, whose valid tokens are `size`. */
+typedef mgk_status mgk_tree_means_backward_fn(mgk_device *, const mgk_head_tokens *, const void *dy,
+                                              void *dx);
+
 /*
  * Buckets of angular hashing (Kitaev et al. 2020, Reformer): for every round of hashing, the
  * position of the largest number of [xR, −xR], the first of equal ones.
@@ -292,6 +323,8 @@ struct mgk_dense_operations {
     mgk_k_means_fn *k_means;
     mgk_group_means_fn *group_means;
     mgk_group_means_backward_fn *group_means_backward;
+    mgk_tree_means_fn *tree_means;
+    mgk_tree_means_backward_fn *tree_means_backward;
     mgk_lsh_buckets_fn *lsh_buckets;
     mgk_sinkhorn_fn *sinkhorn;
     mgk_sinkhorn_backward_fn *sinkhorn_backward;

@@ -199,9 +199,14 @@ static mgk_status allocate_matrices(mgk_model_source *s, const mgk_source_option
                               chosen * sizeof(*s->heads_there));
 }
 
-/* Of attention to another sequence there are the matrices alone. */
+/*
+ * Of attention to another sequence there are the matrices alone, and no values where matrices weigh
+ * others.
+ */
 static mgk_status allow_vectors(const mgk_source_options *options, mgk_model_source *s)
 {
+    if (mgk_kinds_own_values(s->run.model->config.attention))
+        s->kinds &= ~MGK_VECTORS_BIT(MGK_VALUES);
     if (!s->run.cross)
         return STATUS_OK;
     s->kinds = 0;

@@ -183,13 +183,15 @@ static mgk_status give_vectors(void *state, const mgk_group *group, mgk_vectors 
     return status;
 }
 
-/* The wanted vectors that the store contains. */
+/* The wanted vectors that the store contains; no values where its matrices weigh others. */
 static unsigned find_vectors(const mgk_store_description *d, unsigned wanted)
 {
     unsigned kinds = 0;
     for (int which = MGK_QUERIES; which <= MGK_VALUES; which++)
         if (d->objects & MGK_STORE_BIT(vector_objects[which]))
             kinds |= MGK_VECTORS_BIT(which);
+    if (mgk_kinds_own_values(d->attention))
+        kinds &= ~MGK_VECTORS_BIT(MGK_VALUES);
     return kinds & wanted;
 }
 

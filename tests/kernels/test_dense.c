@@ -110,6 +110,34 @@ static void segments(workspace *space, size_t tokens, size_t dim)
     }
 }
 
+/* Means of every span, found by its first token and length. */
+static void tree(workspace *space, size_t tokens, size_t dim)
+{
+    const size_t cols = HEADS * dim, spans = mgk_tree_place(mgk_tree_levels(tokens), tokens);
+    token_case shape = ragged_tokens(space, tokens, dim);
+    double *x = random_values(space, shape.count);
+    double *y = host_array(space, SAMPLES * spans * cols);
+    spoil_tokens(&shape.host, x);
+    void *y_ = upload(space, SAMPLES * spans * cols, random_values(space, SAMPLES * spans * cols));
+    assert_ok(
+        dense(space)->tree_means(space->device, &shape.device, upload(space, shape.count, x), y_));
+    for (size_t b = 0; b < SAMPLES; b++) {
+        size_t span = b * spans;
+        for (size_t first = 0; first < tokens; first++)
+            for (size_t length = 1; length == 1 || (length < tokens && first % length == 0);
+                 length *= 2, span++) {
+                size_t n = (size_t)shape.host.lengths[b];
+                size_t end = first + length < n ? first + length : n;
+                for (size_t t = first; t < end; t++)
+                    for (size_t e = 0; e < cols; e++)
+                        y[span * cols + e] +=
+                            x[(b * tokens + t) * shape.host.stride + e] / (double)(end - first);
+            }
+        assert_int_equal(span, (b + 1) * spans);
+    }
+    assert_device_close(space, SAMPLES * spans, cols, y_, y);
+}
+
 /* c [m, m] = a b. */
 static void multiply(size_t m, const double *a, const double *b, double *c)
 {
@@ -377,6 +405,7 @@ int main(void)
         {.name = "softmax", .run = softmax},
         {.name = "softmax_of_nan", .run = softmax_of_nan},
         {.name = "segments", .run = segments},
+        {.name = "tree", .run = tree},
         {.name = "newton", .run = newton},
         {.name = "shifted", .run = shifted},
         {.name = "pivoted", .run = pivoted},

@@ -318,6 +318,34 @@ static void group_means(workspace *space, size_t tokens, size_t dim)
     check_backward(space, &subject, SAMPLES * GROUPS * HEADS * dim);
 }
 
+static double tree_value(workspace *space, const layer *subject, const void *x)
+{
+    const dense_context *context = subject->context;
+    const mgk_head_tokens *shape = &context->tokens.device;
+    void *y = zeros(space, context->extra * HEADS * shape->dim);
+    assert_ok(dense(space)->tree_means(space->device, shape, x, y));
+    return weighted(space, subject, context->extra * HEADS * shape->dim, y);
+}
+
+static void tree_gradient(workspace *space, const layer *subject, const void *x, void *dx)
+{
+    const dense_context *context = subject->context;
+    (void)x;
+    assert_ok(dense(space)->tree_means_backward(space->device, &context->tokens.device,
+                                                subject->weights_, dx));
+}
+
+static void tree(workspace *space, size_t tokens, size_t dim)
+{
+    dense_context context = {.tokens = ragged_tokens(space, tokens, dim)};
+    context.extra = SAMPLES * mgk_tree_place(mgk_tree_levels(tokens), tokens);
+    layer subject = {.inputs = context.tokens.count,
+                     .context = &context,
+                     .value = tree_value,
+                     .gradient = tree_gradient};
+    check_backward(space, &subject, context.extra * HEADS * dim);
+}
+
 /* x with a gap behind each row, then m [HEADS, cols]. */
 static double expand_value(workspace *space, const layer *subject, const void *x)
 {
@@ -351,6 +379,7 @@ int main(void)
     check checks[] = {
         {.name = "softmax", .run = softmax},
         {.name = "segments", .run = segments},
+        {.name = "tree", .run = tree},
         {.name = "newton", .run = newton},
         {.name = "shifted", .run = shifted},
         {.name = "token_kernels", .run = token_kernels},

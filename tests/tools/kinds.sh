@@ -64,6 +64,18 @@ for input in damped.h5 "--model damped.safetensors --task listops --length 40"; 
     grep -q 'do not sum to 1 .*: this attention does not normalise them, and' err.txt || complain "$input: $(cat err.txt)"
 done
 
+# Outputs of heads are not computed from values that a kind's matrices do not weigh.
+trains shared --attention multi-query
+trains own --attention softmax,longformer,softmax
+"$programs/mgk-dump" own.safetensors --task listops --samples 2 --length 40 --quiet --save attention,values -o own.h5 ||
+    complain "mgk-dump of values"
+for input in own.h5 "--model own.safetensors --task listops --samples 2 --length 40" \
+    "--model shared.safetensors --task listops --samples 2 --length 40"; do
+    "$programs/mgk-diversity" $input -f -o d.csv >out.txt 2>err.txt || complain "$input: $(cat err.txt)"
+    grep -q 'without values no cka_output' err.txt || complain "$input: $(cat err.txt)"
+    ! grep -q cka_output d.csv || complain "$input: outputs of other values"
+done
+
 refuses 'attention "sofmax" is not a known kind; similar: softmax' --attention mgk,sofmax,mgk
 refuses 'attention names 2 kinds, expected one, or layers, 3' --attention mgk,softmax
 refuses 'attention is not a list' --attention mgk,,mgk

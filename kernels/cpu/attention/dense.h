@@ -32,6 +32,8 @@ mgk_top_rows_fn MGK_CPU(top_rows);
 mgk_k_means_fn MGK_CPU(k_means);
 mgk_group_means_fn MGK_CPU(group_means);
 mgk_group_means_backward_fn MGK_CPU(group_means_backward);
+mgk_tree_means_fn MGK_CPU(tree_means);
+mgk_tree_means_backward_fn MGK_CPU(tree_means_backward);
 mgk_lsh_buckets_fn MGK_CPU(lsh_buckets);
 mgk_sinkhorn_fn MGK_CPU(sinkhorn);
 mgk_sinkhorn_backward_fn MGK_CPU(sinkhorn_backward);

@@ -65,6 +65,16 @@ const mgk_attention_kind *mgk_kinds_first(const char *kinds)
     return mgk_attention_find(name);
 }
 
+bool mgk_kinds_own_values(const char *kinds)
+{
+    bool own = false;
+    for (const char *name = kinds; name; name = next_name(name)) {
+        const mgk_attention_kind *kind = mgk_kinds_first(name);
+        own |= kind && kind->own_values;
+    }
+    return own;
+}
+
 bool mgk_config_is_normalized(const mgk_config *config, int layer)
 {
     return config->row_normalized && config->normalizer_epsilon == 0 &&
