@@ -31,6 +31,7 @@ static const mgk_attention_kind *const registry[] = {
     &mgk_attention_synthesizer_random,
     &mgk_attention_gaussian,
     &mgk_attention_adaptive_span,
+    &mgk_attention_localness,
     &mgk_attention_linformer,
     &mgk_attention_nystrom,
     &mgk_attention_csalr,
