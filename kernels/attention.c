@@ -32,6 +32,7 @@ static const mgk_attention_kind *const registry[] = {
     &mgk_attention_gaussian,
     &mgk_attention_adaptive_span,
     &mgk_attention_localness,
+    &mgk_attention_camtl,
     &mgk_attention_linformer,
     &mgk_attention_nystrom,
     &mgk_attention_csalr,

@@ -112,6 +112,21 @@ static double localness(const kind_case *problem, int b, int h, int i, int j)
     return product(problem, b, h, h, i, j) * exp(-pow(j - centre, 2) / (2 * deviation * deviation));
 }
 
+/* The task's modulation of column c: (1 + gamma) and beta are shared by all positions. */
+static double camtl(const kind_case *problem, int b, int h, int i, int j)
+{
+    const int block = problem->shape.settings.block, c = j - i / block * block;
+    const int width = problem->shape.heads * problem->shape.dim;
+    const double *task = parameter(problem, 1), *weight = parameter(problem, 2);
+    if (c < 0 || c >= block)
+        return product(problem, b, h, h, i, j);
+    const double gamma = kind_dot(width, weight + c * width, task) + parameter(problem, 3)[c];
+    const double beta =
+        kind_dot(width, weight + (block + c) * width, task) + parameter(problem, 3)[block + c];
+    return product(problem, b, h, h, i, j) *
+           exp((1 + gamma) * parameter(problem, 0)[i * block + c] + beta);
+}
+
 static const struct formula {
     const char *name;
     score_fn *score;
@@ -123,7 +138,8 @@ static const struct formula {
                 {"gaussian", gaussian},
                 {"adaptive-span", adaptive_span},
                 {"multi-query", multi_query},
-                {"localness", localness}};
+                {"localness", localness},
+                {"camtl", camtl}};
 enum { FORMULAS = sizeof formulas / sizeof *formulas };
 
 /* The matrices [B, H, N, N] of a formula, normalised unless the kind is not. */
