@@ -23,6 +23,7 @@ static const mgk_attention_kind *const registry[] = {
     &mgk_attention_multi_scale,
     &mgk_attention_performer,
     &mgk_attention_rfa,
+    &mgk_attention_rfa_gate,
     &mgk_attention_cosformer,
     &mgk_attention_dpfp,
     &mgk_attention_delta,

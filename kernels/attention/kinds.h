@@ -22,6 +22,7 @@ extern const mgk_attention_kind mgk_attention_bigbird;
 extern const mgk_attention_kind mgk_attention_multi_scale;
 extern const mgk_attention_kind mgk_attention_performer;
 extern const mgk_attention_kind mgk_attention_rfa;
+extern const mgk_attention_kind mgk_attention_rfa_gate;
 extern const mgk_attention_kind mgk_attention_cosformer;
 extern const mgk_attention_kind mgk_attention_dpfp;
 extern const mgk_attention_kind mgk_attention_delta;

@@ -36,6 +36,18 @@ mgk_status mgk_tile_matrix_output(mgk_device *device, const mgk_attention_view *
                                   size_t output_stride);
 size_t mgk_tile_statistics(const mgk_attention_size *size, int samples);
 
+/* The methods of features, likewise. */
+mgk_status mgk_feature_forward(mgk_device *device, const mgk_attention_view *view,
+                               const mgk_attention_layer *layer, void *output,
+                               size_t output_stride);
+mgk_status mgk_feature_backward(mgk_device *device, const mgk_attention_view *view,
+                                const mgk_attention_layer *layer, const void *output,
+                                const void *doutput, size_t output_stride,
+                                const mgk_layer_gradient *gradient);
+mgk_status mgk_feature_matrix(mgk_device *device, const mgk_attention_view *view,
+                              const mgk_attention_layer *layer, mgk_matrix_content content,
+                              int sample, const int32_t *heads, int count, void *out);
+
 /*
  * The table [H, 2 N − 1] of a kind's `distance`, laid out as a bias of mgk_score_terms, computed on
  * the host in double: fills `table` on the device; adds the gradients of the kind's parameters for
