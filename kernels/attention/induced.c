@@ -108,24 +108,24 @@ static mgk_attention_view unpack_view(const mgk_attention_view *view,
     return out;
 }
 
-/* y = x W, or with `transpose` y = x Wᵀ, + beta y, for x [B m, H D]. */
+/* y = x W for x [B m, H D], with a parameter W. */
 static mgk_status map(mgk_device *device, const mgk_attention_layer *layer, int samples,
-                      bool transpose, int parameter, const void *x, double beta, void *y)
+                      int parameter, const void *x, void *y)
 {
     const size_t width = width_of(&layer->size);
-    return device->op->multiply(device, false, transpose, few(&layer->size, samples) / width, width,
-                                width, 1, x, width, layer->parameters[parameter], width, beta, y,
-                                width);
+    return mgk_map_vectors(device, few(&layer->size, samples) / width, width,
+                           layer->parameters[parameter], x, y);
 }
 
-/* dW += xᵀ dy. */
-static mgk_status map_gradient(mgk_device *device, const mgk_attention_layer *layer, int samples,
-                               const void *x, const void *dy, void *dweight)
+/* From dy: dx = dy Wᵀ + beta dx, and the gradient of W. */
+static mgk_status map_backward(mgk_device *device, const mgk_attention_layer *layer, int samples,
+                               int parameter, const void *x, const void *dy, double beta, void *dx,
+                               const mgk_layer_gradient *gradient)
 {
     const size_t width = width_of(&layer->size);
-    return device->op->multiply(device, true, false, width, width,
-                                few(&layer->size, samples) / width, 1, x, width, dy, width, 1,
-                                dweight, width);
+    return mgk_map_vectors_backward(device, few(&layer->size, samples) / width, width,
+                                    layer->parameters[parameter], x, dy, beta, dx,
+                                    gradient->parameters[parameter]);
 }
 
 /* Y of a set from P. */
@@ -136,7 +136,7 @@ static mgk_status mix(mgk_device *device, const mgk_attention_layer *layer, int 
     const mgk_dense_operations *dense = device->op->dense;
     TRY(dense->add_scaled(device, count, 1, a->inducing, 0, a->sum));
     TRY(dense->add_scaled(device, count, 1, a->packed, 1, a->sum));
-    TRY(map(device, layer, samples, false, SET_WEIGHT, a->sum, 0, a->hidden));
+    TRY(map(device, layer, samples, SET_WEIGHT, a->sum, a->hidden));
     TRY(device->op->bias_activation(device, MGK_ACTIVATION_RELU, count / width, width, NULL,
                                     a->hidden, a->mixed));
     return dense->add_scaled(device, count, 1, a->sum, 1, a->mixed);
@@ -158,8 +158,8 @@ static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
     TRY(device->op->mixture_attention(device, &pack, &mixture, a.packed, width, a.pack_statistic));
     if (is_set(layer))
         TRY(mix(device, layer, view->samples, &a));
-    TRY(map(device, layer, view->samples, false, KEY_WEIGHT, a.mixed, 0, a.key));
-    return map(device, layer, view->samples, false, VALUE_WEIGHT, a.mixed, 0, a.value);
+    TRY(map(device, layer, view->samples, KEY_WEIGHT, a.mixed, a.key));
+    return map(device, layer, view->samples, VALUE_WEIGHT, a.mixed, a.value);
 }
 
 static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
@@ -172,16 +172,16 @@ static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
                                          a.statistic);
 }
 
-/* dX, which is dP, from dY, which it overwrites; and dW += . */
+/* dX, which is dP, from dY; and the gradient of W. */
 static mgk_status mix_backward(mgk_device *device, const mgk_attention_layer *layer, int samples,
-                               const arrays *a, const arrays *d, void *dweight)
+                               const arrays *a, const arrays *d, const mgk_layer_gradient *gradient)
 {
     const size_t count = few(&layer->size, samples);
     TRY(device->op->activation_backward(device, MGK_ACTIVATION_RELU, count, a->hidden, d->mixed,
                                         d->hidden));
-    TRY(map_gradient(device, layer, samples, a->sum, d->hidden, dweight));
     TRY(device->op->dense->add_scaled(device, count, 1, d->mixed, 0, d->packed));
-    return map(device, layer, samples, true, SET_WEIGHT, d->hidden, 1, d->packed);
+    return map_backward(device, layer, samples, SET_WEIGHT, a->sum, d->hidden, 1, d->packed,
+                        gradient);
 }
 
 /* dinducing += of all samples. */
@@ -210,20 +210,18 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
         .query = gradient->view.query, .key = d.key, .value = d.value};
     const mgk_attention_gradient to_pack = {
         .query = d.inducing, .key = gradient->view.key, .value = gradient->view.value};
-    void *const *into = gradient->parameters;
+    void *dinducing = gradient->parameters[INDUCING];
     TRY(device->op->mixture_attention_backward(device, &unpack, &mixture, output, a.statistic,
                                                doutput, output_stride, &to_unpack));
-    TRY(map_gradient(device, layer, samples, a.mixed, d.key, into[KEY_WEIGHT]));
-    TRY(map_gradient(device, layer, samples, a.mixed, d.value, into[VALUE_WEIGHT]));
-    TRY(map(device, layer, samples, true, KEY_WEIGHT, d.key, 0, d.mixed));
-    TRY(map(device, layer, samples, true, VALUE_WEIGHT, d.value, 1, d.mixed));
+    TRY(map_backward(device, layer, samples, KEY_WEIGHT, a.mixed, d.key, 0, d.mixed, gradient));
+    TRY(map_backward(device, layer, samples, VALUE_WEIGHT, a.mixed, d.value, 1, d.mixed, gradient));
     if (is_set(layer)) {
-        TRY(mix_backward(device, layer, samples, &a, &d, into[SET_WEIGHT]));
-        TRY(add_samples(device, layer, samples, d.packed, into[INDUCING]));
+        TRY(mix_backward(device, layer, samples, &a, &d, gradient));
+        TRY(add_samples(device, layer, samples, d.packed, dinducing));
     }
     TRY(device->op->mixture_attention_backward(device, &pack, &mixture, a.packed, a.pack_statistic,
                                                d.packed, width_of(&layer->size), &to_pack));
-    return add_samples(device, layer, samples, d.inducing, into[INDUCING]);
+    return add_samples(device, layer, samples, d.inducing, dinducing);
 }
 
 static int luna_parameters(const mgk_attention_size *size,

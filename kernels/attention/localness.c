@@ -50,7 +50,7 @@ static mgk_head_tokens hidden_tokens(const mgk_attention_view *view)
     return mgk_view_tokens(view, (size_t)(view->heads * view->dim));
 }
 
-/* W q_i as products of each head's queries with its W; `dim` rows of D of the weights. */
+/* W q_i, a product for each head. */
 static mgk_batched_product map_queries(const mgk_attention_view *view)
 {
     const mgk_head_tokens query = mgk_view_tokens(view, view->query_stride);

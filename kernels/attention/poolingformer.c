@@ -57,7 +57,7 @@ static size_t vectors(const sizes *s)
     return 3 * s->all + 3 * s->pooled;
 }
 
-/* Scratch has the gradients of the vectors; without training a place for the counts of a copy. */
+/* Scratch has the gradients of the vectors. */
 static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool training)
 {
     const sizes s = sizes_of(size, samples);
@@ -153,24 +153,22 @@ static mgk_status group_tokens(mgk_device *device, const mgk_attention_view *vie
     return status;
 }
 
-/* y = x W, or with `transpose` y = x Wᵀ, + beta y, for x [count, H D]. */
-static mgk_status map(mgk_device *device, const mgk_attention_layer *layer, bool transpose,
-                      int parameter, size_t count, const void *x, double beta, void *y)
+/* y = x W for `count` numbers of vectors [H D], with a parameter W. */
+static mgk_status map(mgk_device *device, const mgk_attention_layer *layer, int parameter,
+                      size_t count, const void *x, void *y)
 {
     const size_t width = sizes_of(&layer->size, 1).width;
-    return device->op->multiply(device, false, transpose, count / width, width, width, 1, x, width,
-                                layer->parameters[parameter], width, beta, y, width);
+    return mgk_map_vectors(device, count / width, width, layer->parameters[parameter], x, y);
 }
 
-/* From dy, of y = x W: dW += xᵀ dy, dx = dy Wᵀ + beta dx. */
+/* From dy: dx = dy Wᵀ + beta dx, and the gradient of W. */
 static mgk_status map_backward(mgk_device *device, const mgk_attention_layer *layer, int parameter,
                                size_t count, const void *x, const void *dy, double beta, void *dx,
                                const mgk_layer_gradient *gradient)
 {
     const size_t width = sizes_of(&layer->size, 1).width;
-    TRY(device->op->multiply(device, true, false, width, width, count / width, 1, x, width, dy,
-                             width, 1, gradient->parameters[parameter], width));
-    return map(device, layer, true, parameter, count, dy, beta, dx);
+    return mgk_map_vectors_backward(device, count / width, width, layer->parameters[parameter], x,
+                                    dy, beta, dx, gradient->parameters[parameter]);
 }
 
 static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
@@ -184,9 +182,9 @@ static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
     TRY(group_tokens(device, view, &s, &a));
     TRY(device->op->mixture_attention(device, view, &window, a.y, s.width, a.statistic));
     TRY(device->op->dense->group_means(device, &tokens, s.means, a.group, a.counts, a.y, a.mean));
-    TRY(map(device, layer, false, QUERY_WEIGHT, s.all, a.y, 0, a.query));
-    TRY(map(device, layer, false, KEY_WEIGHT, s.pooled, a.mean, 0, a.key));
-    TRY(map(device, layer, false, VALUE_WEIGHT, s.pooled, a.mean, 0, a.value));
+    TRY(map(device, layer, QUERY_WEIGHT, s.all, a.y, a.query));
+    TRY(map(device, layer, KEY_WEIGHT, s.pooled, a.mean, a.key));
+    TRY(map(device, layer, VALUE_WEIGHT, s.pooled, a.mean, a.value));
     return device->op->mixture_attention(device, &second, &pooled, a.z, s.width,
                                          a.pooled_statistic);
 }

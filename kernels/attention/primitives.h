@@ -66,6 +66,14 @@ mgk_mixture mgk_dot_products(const mgk_attention_view *view);
 mgk_attention_view mgk_other_queries(const mgk_attention_view *view, size_t count,
                                      const int32_t *lengths, const void *queries);
 
+/* y = x W for vectors [rows, width] without gaps and W [width, width]. */
+mgk_status mgk_map_vectors(mgk_device *device, size_t rows, size_t width, const void *weight,
+                           const void *x, void *y);
+/* dx = dy Wᵀ + beta dx; dW += xᵀ dy. */
+mgk_status mgk_map_vectors_backward(mgk_device *device, size_t rows, size_t width,
+                                    const void *weight, const void *x, const void *dy, double beta,
+                                    void *dx, void *dweight);
+
 /* Sets the first `width` of every `stride` reals to 0, `rows` times. */
 mgk_status mgk_zero_rows(mgk_device *device, size_t rows, size_t width, size_t stride, void *reals);
 
