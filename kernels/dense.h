@@ -298,6 +298,23 @@ typedef mgk_status mgk_sinkhorn_fn(mgk_device *, const mgk_head_maps *, int iter
 typedef mgk_status mgk_sinkhorn_backward_fn(mgk_device *, const mgk_head_maps *, int iterations,
                                             const void *x, const void *dy, void *dx);
 
+/*
+ * Windows that queries place by themselves (Yang et al. 2018). With t = tanh x of a query's numbers
+ * x and the n keys that it sees, the logits of valid entries become
+ *     s_ij −= (j − p_i)² / (2 σ_i²),   p_i = n sigmoid(centre_h·t_i), 2 σ_i = n
+ * sigmoid(width_h·t_i). x [B, N, H, D] are tokens as `shape` has them, whose lengths are not used;
+ * centre and width [H, D]. STATUS_MEMORY.
+ */
+typedef mgk_status mgk_subtract_windows_fn(mgk_device *, const mgk_head_maps *,
+                                           const mgk_head_tokens *shape, const void *x,
+                                           const void *centre, const void *width, void *scores);
+/* dx, laid out like x, 0 for queries that see no key; dcentre and dwidth +=. */
+typedef mgk_status mgk_subtract_windows_backward_fn(mgk_device *, const mgk_head_maps *,
+                                                    const mgk_head_tokens *shape, const void *x,
+                                                    const void *centre, const void *width,
+                                                    const void *dscores, void *dx, void *dcentre,
+                                                    void *dwidth);
+
 /* See device->op->dense. */
 struct mgk_dense_operations {
     mgk_batched_multiply_fn *batched_multiply;
@@ -328,6 +345,8 @@ struct mgk_dense_operations {
     mgk_lsh_buckets_fn *lsh_buckets;
     mgk_sinkhorn_fn *sinkhorn;
     mgk_sinkhorn_backward_fn *sinkhorn_backward;
+    mgk_subtract_windows_fn *subtract_windows;
+    mgk_subtract_windows_backward_fn *subtract_windows_backward;
 };
 
 #endif

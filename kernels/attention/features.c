@@ -22,17 +22,17 @@ static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool 
     return (mgk_kind_memory){0};
 }
 
-static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
-                          const mgk_attention_layer *layer, void *output, size_t output_stride)
+mgk_status mgk_feature_forward(mgk_device *device, const mgk_attention_view *view,
+                               const mgk_attention_layer *layer, void *output, size_t output_stride)
 {
     const mgk_linear linear = layer->kind->features(view, layer);
     return device->op->linear_attention(device, view, &linear, output, output_stride);
 }
 
-static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
-                           const mgk_attention_layer *layer, const void *output,
-                           const void *doutput, size_t output_stride,
-                           const mgk_layer_gradient *gradient)
+mgk_status mgk_feature_backward(mgk_device *device, const mgk_attention_view *view,
+                                const mgk_attention_layer *layer, const void *output,
+                                const void *doutput, size_t output_stride,
+                                const mgk_layer_gradient *gradient)
 {
     const mgk_linear linear = layer->kind->features(view, layer);
     TRY(check_trainable(layer));
@@ -40,9 +40,9 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
                                                  output_stride, &gradient->view);
 }
 
-static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
-                         const mgk_attention_layer *layer, mgk_matrix_content content, int sample,
-                         const int32_t *heads, int count, void *out)
+mgk_status mgk_feature_matrix(mgk_device *device, const mgk_attention_view *view,
+                              const mgk_attention_layer *layer, mgk_matrix_content content,
+                              int sample, const int32_t *heads, int count, void *out)
 {
     const mgk_linear linear = layer->kind->features(view, layer);
     return device->op->linear_matrix(device, view, &linear, content, sample, heads, count, out);
@@ -80,9 +80,10 @@ double mgk_feature_flops(const mgk_attention_size *size, double features, double
     return (double)size->heads * size->tokens * (map + 4 * features * size->dim + 4 * features);
 }
 
-#define FEATURES                                                                          \
-    .primitives = "features", .memory = memory, .forward = forward, .backward = backward, \
-    .matrix = matrix, .factor_columns = factor_columns, .factors = factors
+#define FEATURES                                                                \
+    .primitives = "features", .memory = memory, .forward = mgk_feature_forward, \
+    .backward = mgk_feature_backward, .matrix = mgk_feature_matrix,             \
+    .factor_columns = factor_columns, .factors = factors
 
 const mgk_attention_methods mgk_feature_methods = {FEATURES};
 const mgk_attention_methods mgk_feature_mixture_methods = {FEATURES, .update_prior = update_prior};

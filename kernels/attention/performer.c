@@ -7,7 +7,7 @@
  *     trigonometric  φ = exp(‖x'‖²/2) [sin w_r·x', cos w_r·x'] / √(R/2), with the same mean;
  *     other maps f   φ_r = f(w_r·x') + 10⁻³ (generalised attention).
  *
- * Random feature attention (Peng et al. 2021), without its gate and with σ = 1:
+ * Random feature attention (Peng et al. 2021), without its gate (rfa_gate.c) and with σ = 1:
  *     φ = [sin w_r·u, cos w_r·u] / √(R/2), u = x / (‖x‖ + 10⁻³),
  * whose mean product is exp(−‖u_q − u_k‖²/2). Sums of rows, which may be small or negative, are at
  * least 200 / R: the authors' program has features of size 1/10, sums of at least 1, and the 10⁻³.
@@ -126,7 +126,7 @@ static int rfa_parameters(const mgk_attention_size *size,
 
 static mgk_status rfa_check(const mgk_attention_size *size)
 {
-    return check_even("attention \"rfa\" has pairs of them", size->settings->features);
+    return check_even("random features of rfa are pairs", size->settings->features);
 }
 
 static double rfa_flops(const mgk_attention_kind *kind, const mgk_attention_size *size)

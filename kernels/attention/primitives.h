@@ -36,6 +36,18 @@ mgk_status mgk_tile_matrix_output(mgk_device *device, const mgk_attention_view *
                                   size_t output_stride);
 size_t mgk_tile_statistics(const mgk_attention_size *size, int samples);
 
+/* The methods of features, likewise. */
+mgk_status mgk_feature_forward(mgk_device *device, const mgk_attention_view *view,
+                               const mgk_attention_layer *layer, void *output,
+                               size_t output_stride);
+mgk_status mgk_feature_backward(mgk_device *device, const mgk_attention_view *view,
+                                const mgk_attention_layer *layer, const void *output,
+                                const void *doutput, size_t output_stride,
+                                const mgk_layer_gradient *gradient);
+mgk_status mgk_feature_matrix(mgk_device *device, const mgk_attention_view *view,
+                              const mgk_attention_layer *layer, mgk_matrix_content content,
+                              int sample, const int32_t *heads, int count, void *out);
+
 /*
  * The table [H, 2 N − 1] of a kind's `distance`, laid out as a bias of mgk_score_terms, computed on
  * the host in double: fills `table` on the device; adds the gradients of the kind's parameters for
@@ -53,6 +65,14 @@ mgk_mixture mgk_dot_products(const mgk_attention_view *view);
  * which lengths [B] are valid. */
 mgk_attention_view mgk_other_queries(const mgk_attention_view *view, size_t count,
                                      const int32_t *lengths, const void *queries);
+
+/* y = x W for vectors [rows, width] without gaps and W [width, width]. */
+mgk_status mgk_map_vectors(mgk_device *device, size_t rows, size_t width, const void *weight,
+                           const void *x, void *y);
+/* dx = dy Wᵀ + beta dx; dW += xᵀ dy. */
+mgk_status mgk_map_vectors_backward(mgk_device *device, size_t rows, size_t width,
+                                    const void *weight, const void *x, const void *dy, double beta,
+                                    void *dx, void *dweight);
 
 /* Sets the first `width` of every `stride` reals to 0, `rows` times. */
 mgk_status mgk_zero_rows(mgk_device *device, size_t rows, size_t width, size_t stride, void *reals);

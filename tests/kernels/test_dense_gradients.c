@@ -374,6 +374,65 @@ static void expanded(workspace *space, size_t rows, size_t cols)
     check_backward(space, &subject, rows * HEADS * cols);
 }
 
+/* Logits, x, then the vectors of centres and of widths [HEADS, dim]. */
+typedef struct window_context {
+    map_case maps;
+    token_case tokens;
+} window_context;
+
+static double window_value(workspace *space, const layer *subject, const void *x)
+{
+    const window_context *context = subject->context;
+    const size_t scores = context->maps.count, tokens = scores + context->tokens.count;
+    const size_t dim = context->tokens.host.dim;
+    double *valid = host_array(space, scores);
+    void *y = copied(space, scores, x);
+    assert_ok(dense(space)->subtract_windows(
+        space->device, &context->maps.device, &context->tokens.device,
+        mgk_at(space->device, x, scores), mgk_at(space->device, x, tokens),
+        mgk_at(space->device, x, tokens + HEADS * dim), y));
+    const double *before = download(space, scores, x), *found = download(space, scores, y);
+    for (size_t e = 0; e < scores; e++) {
+        const bool is_valid = element_valid(&context->maps.host, e);
+        valid[e] = is_valid ? found[e] : 0;
+        if (!is_valid)
+            assert_true(found[e] == before[e]);
+    }
+    return weighted(space, subject, scores, upload(space, scores, valid));
+}
+
+static void window_gradient(workspace *space, const layer *subject, const void *x, void *dx)
+{
+    const window_context *context = subject->context;
+    const size_t scores = context->maps.count, tokens = scores + context->tokens.count;
+    const size_t widths = tokens + HEADS * context->tokens.host.dim;
+    mgk_device *device = space->device;
+    double *dscores = host_array(space, scores);
+    const double *weights = download(space, scores, subject->weights_);
+    for (size_t e = 0; e < scores; e++)
+        dscores[e] = element_valid(&context->maps.host, e) ? weights[e] : 0;
+    const void *dscores_ = upload(space, scores, dscores);
+    assert_ok(device->op->copy(device, dx, dscores_, scores * device->real_size));
+    assert_ok(dense(space)->subtract_windows_backward(
+        device, &context->maps.device, &context->tokens.device, mgk_at(device, x, scores),
+        mgk_at(device, x, tokens), mgk_at(device, x, widths), dscores_, mgk_at(device, dx, scores),
+        mgk_at(device, dx, tokens), mgk_at(device, dx, widths)));
+}
+
+static void windows(workspace *space, size_t rows, size_t cols)
+{
+    for (int causal = 0; causal < 2; causal++) {
+        window_context context = {.maps = ragged_maps(space, rows + 1, rows + 1, causal),
+                                  .tokens = ragged_tokens(space, rows + 1, cols)};
+        layer subject = {.inputs = context.maps.count + context.tokens.count + 2 * HEADS * cols,
+                         .context = &context,
+                         .value = window_value,
+                         .gradient = window_gradient};
+        check_backward(space, &subject, context.maps.count);
+        workspace_release(space);
+    }
+}
+
 int main(void)
 {
     check checks[] = {
@@ -387,6 +446,7 @@ int main(void)
         {.name = "sinkhorn", .run = sinkhorn},
         {.name = "group_means", .run = group_means},
         {.name = "expanded", .run = expanded},
+        {.name = "windows", .run = windows},
     };
     return run_checks(MGK_SINGLE, MGK_DOUBLE, sizeof checks / sizeof *checks, checks);
 }

@@ -95,6 +95,25 @@ static void chosen_layers_and_heads(void **state)
     compare_with_network(3);
 }
 
+/* In a model with layers that have no matrix the others are exported. */
+static void layers_without_matrices(void **state)
+{
+    (void)state;
+    const int layers[] = {0, 2};
+    mgk_config config = tiny_config(MGK_FAMILY_ENCODER, "softmax");
+    strcpy(config.attention, "softmax,set,camtl");
+    tiny_save(&config, case_model);
+    mgk_dump_options o = case_options(&case_text, 3);
+    unlink(case_store);
+    assert_int_not_equal(mgk_dump_attention(&o, NULL), MGK_OK);
+    assert_non_null(strstr(mgk_error(), "\"set\": no N x N matrix exists: a nonlinear map"));
+    assert_int_not_equal(access(case_store, F_OK), 0);
+    o.layers = layers;
+    o.layer_count = 2;
+    assert_done(mgk_dump_attention(&o, NULL));
+    compare_with_network(3);
+}
+
 /* Each document of a pair is a sample; an odd number of samples leaves one document out. */
 static void documents_of_pairs(void **state)
 {
@@ -401,6 +420,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_and_family),
         cmocka_unit_test(chosen_layers_and_heads),
+        cmocka_unit_test(layers_without_matrices),
         cmocka_unit_test(documents_of_pairs),
         cmocka_unit_test(tokens_for_pairs),
         cmocka_unit_test(a_short_text_decides_the_length),

@@ -31,4 +31,6 @@ const mgk_dense_operations MGK_CPU(dense_operations) = {
     .lsh_buckets = MGK_CPU(lsh_buckets),
     .sinkhorn = MGK_CPU(sinkhorn),
     .sinkhorn_backward = MGK_CPU(sinkhorn_backward),
+    .subtract_windows = MGK_CPU(subtract_windows),
+    .subtract_windows_backward = MGK_CPU(subtract_windows_backward),
 };

@@ -37,6 +37,8 @@ mgk_tree_means_backward_fn MGK_CPU(tree_means_backward);
 mgk_lsh_buckets_fn MGK_CPU(lsh_buckets);
 mgk_sinkhorn_fn MGK_CPU(sinkhorn);
 mgk_sinkhorn_backward_fn MGK_CPU(sinkhorn_backward);
+mgk_subtract_windows_fn MGK_CPU(subtract_windows);
+mgk_subtract_windows_backward_fn MGK_CPU(subtract_windows_backward);
 
 #if MGK_CPU_REAL == 64
 #define MGK_CPU_GEMM mgk_blas.dgemm

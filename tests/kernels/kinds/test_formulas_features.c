@@ -138,6 +138,9 @@ static int rolled(const kind_case *problem, int head, int position, const double
     return 2 * dim * rolls;
 }
 
+/* 1 − sigmoid(5). */
+#define LEAST_SHARE 0.006692850924284856
+
 #define GENERALIZED(map) "performer", {.feature_map = map}, generalized, 0
 
 static const formula formulas[] = {
@@ -154,6 +157,8 @@ static const formula formulas[] = {
     {GENERALIZED(MGK_CHOICE_IDENTITY), true},
     {"rfa", {.features = 0}, on_sphere, 200, true},
     {"rfa", {.features = 256}, on_sphere, 200, true},
+    {"rfa-gate", {.features = 0}, on_sphere, 200 * LEAST_SHARE, true},
+    {"rfa-gate", {.features = 256}, on_sphere, 200 * LEAST_SHARE, true},
     {"cosformer", {.features = 0}, turned, 0, false},
     {"dpfp", {.features = 1}, rolled, 0, false},
     {"dpfp", {.features = 3}, rolled, 0, false},
@@ -176,6 +181,26 @@ static size_t place_of(const kind_case *problem, int sample, int head, int query
            (size_t)s->tokens;
 }
 
+/* The decay of a token. */
+static double gate_of(const kind_case *problem, int sample, int head, int token)
+{
+    const kind_shape *s = &problem->shape;
+    const kind_layer *layer = &problem->layers[0];
+    return 1 / (1 + exp(-layer->input[KIND_EXTRA][(sample * s->tokens + token) * s->heads + head] -
+                        layer->input[KIND_PARAMETERS + 1][head]));
+}
+
+/* What gates leave of token j at token i. */
+static double gate_weight(const kind_case *problem, int sample, int head, int i, int j)
+{
+    if (strcmp(problem->shape.kind->name, "rfa-gate") != 0)
+        return 1;
+    double weight = 1 - gate_of(problem, sample, head, j);
+    for (int l = j + 1; l <= i; l++)
+        weight *= gate_of(problem, sample, head, l);
+    return weight;
+}
+
 /* Row i of A; returns Σ |φ_r(q_i) φ_r(k_j)| over the sum of the row, by which errors grow. */
 static double expected_row(const kind_case *problem, const formula *f, int sample, int head, int i,
                            double *row)
@@ -186,9 +211,10 @@ static double expected_row(const kind_case *problem, const formula *f, int sampl
         f->features(problem, head, i, vector_of(problem, KIND_QUERY, sample, i, head), query);
     for (int j = 0; j < end; j++) {
         f->features(problem, head, j, vector_of(problem, KIND_KEY, sample, j, head), key);
-        sum += row[j] = kind_dot(count, query, key);
+        const double weight = gate_weight(problem, sample, head, i, j);
+        sum += row[j] = weight * kind_dot(count, query, key);
         for (int r = 0; r < count; r++)
-            sizes += fabs(query[r] * key[r]);
+            sizes += weight * fabs(query[r] * key[r]);
     }
     if (f->least > 0)
         sum = fmax(sum, f->least / count);
@@ -209,6 +235,8 @@ static void compare_formula(workspace *space, const formula *f, kind_shape shape
 {
     shape.kind = mgk_attention_find(f->kind);
     shape.settings = f->settings;
+    if (!kind_can(shape))
+        return;
     const kind_case problem = kind_case_make(space, shape);
     const double *matrices = matrices_of(space, &problem);
     double *row = host_array(space, (size_t)shape.tokens);

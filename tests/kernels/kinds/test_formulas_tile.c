@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kinds of kernels/attention/{positional,biased,synthesizer,multi_query}.c against their formulas,
- * evaluated entry by entry in double.
+ * Kinds of kernels/attention/{positional,biased,synthesizer,multi_query,localness,camtl}.c against
+ * their formulas, evaluated entry by entry in double.
  */
 #include <math.h>
 #include <string.h>
@@ -92,6 +92,41 @@ static double multi_query(const kind_case *problem, int b, int h, int i, int j)
     return product(problem, b, h, 0, i, j);
 }
 
+/* u·tanh(W q_i), then its sigmoid. */
+static double window_share(const kind_case *problem, int b, int h, int i, int index)
+{
+    const int dim = problem->shape.dim;
+    double sum = 0;
+    for (int d = 0; d < dim; d++)
+        sum += parameter(problem, index)[h * dim + d] *
+               tanh(kind_dot(dim, parameter(problem, 0) + (h * dim + d) * dim,
+                             token(problem, KIND_QUERY, b, i, h)));
+    return 1 / (1 + exp(-sum));
+}
+
+static double localness(const kind_case *problem, int b, int h, int i, int j)
+{
+    const int keys = problem->shape.causal ? i + 1 : problem->lengths[b];
+    const double centre = keys * window_share(problem, b, h, i, 1);
+    const double deviation = keys * window_share(problem, b, h, i, 2) / 2;
+    return product(problem, b, h, h, i, j) * exp(-pow(j - centre, 2) / (2 * deviation * deviation));
+}
+
+/* The task's modulation of column c: (1 + gamma) and beta are shared by all positions. */
+static double camtl(const kind_case *problem, int b, int h, int i, int j)
+{
+    const int block = problem->shape.settings.block, c = j - i / block * block;
+    const int width = problem->shape.heads * problem->shape.dim;
+    const double *task = parameter(problem, 1), *weight = parameter(problem, 2);
+    if (c < 0 || c >= block)
+        return product(problem, b, h, h, i, j);
+    const double gamma = kind_dot(width, weight + c * width, task) + parameter(problem, 3)[c];
+    const double beta =
+        kind_dot(width, weight + (block + c) * width, task) + parameter(problem, 3)[block + c];
+    return product(problem, b, h, h, i, j) *
+           exp((1 + gamma) * parameter(problem, 0)[i * block + c] + beta);
+}
+
 static const struct formula {
     const char *name;
     score_fn *score;
@@ -102,7 +137,9 @@ static const struct formula {
                 {"synthesizer-dense", synthesizer_dense},
                 {"gaussian", gaussian},
                 {"adaptive-span", adaptive_span},
-                {"multi-query", multi_query}};
+                {"multi-query", multi_query},
+                {"localness", localness},
+                {"camtl", camtl}};
 enum { FORMULAS = sizeof formulas / sizeof *formulas };
 
 /* The matrices [B, H, N, N] of a formula, normalised unless the kind is not. */
