@@ -154,11 +154,13 @@ struct mgk_attention_kind {
     const char *no_matrix;           /* why there is none of N × N; NULL: there is one */
     mgk_attention_settings defaults; /* not 0: the kind has the setting */
     mgk_key_design keys;
-    bool mixture;        /* M may exceed 1; there are priors */
-    bool gaussian;       /* there are variances, and hard-E is possible */
-    bool terms;          /* scores may have a scale and mgk_score_terms */
-    bool not_causal;     /* there is no causal form */
-    bool causal_only;    /* there is no other form */
+    bool mixture;     /* M may exceed 1; there are priors */
+    bool gaussian;    /* there are variances, and hard-E is possible */
+    bool terms;       /* scores may have a scale and mgk_score_terms */
+    bool not_causal;  /* there is no causal form */
+    bool causal_only; /* there is no other form */
+    /* Later tokens have a say in which earlier keys a query of causal attention sees. */
+    bool choice_looks_ahead;
     bool unnormalized;   /* rows do not sum to 1 */
     bool may_be_blank;   /* a query may see no key at all; its row is 0 */
     bool signed_entries; /* entries may be negative */

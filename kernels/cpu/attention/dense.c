@@ -19,6 +19,8 @@ const mgk_dense_operations MGK_CPU(dense_operations) = {
     .convolve_maps_backward = MGK_CPU(convolve_maps_backward),
     .gather_tokens = MGK_CPU(gather_tokens),
     .scatter_add_tokens = MGK_CPU(scatter_add_tokens),
+    .unit_tokens = MGK_CPU(unit_tokens),
+    .unit_tokens_backward = MGK_CPU(unit_tokens_backward),
     .expand_heads = MGK_CPU(expand_heads),
     .expand_heads_backward = MGK_CPU(expand_heads_backward),
     .query_sparsity = MGK_CPU(query_sparsity),
@@ -27,6 +29,8 @@ const mgk_dense_operations MGK_CPU(dense_operations) = {
     .group_means = MGK_CPU(group_means),
     .group_means_backward = MGK_CPU(group_means_backward),
     .lsh_buckets = MGK_CPU(lsh_buckets),
+    .group_mask = MGK_CPU(group_mask),
+    .merge_parts = MGK_CPU(merge_parts),
     .sinkhorn = MGK_CPU(sinkhorn),
     .sinkhorn_backward = MGK_CPU(sinkhorn_backward),
 };

@@ -25,6 +25,8 @@ mgk_convolve_maps_fn MGK_CPU(convolve_maps);
 mgk_convolve_maps_backward_fn MGK_CPU(convolve_maps_backward);
 mgk_gather_tokens_fn MGK_CPU(gather_tokens);
 mgk_scatter_add_tokens_fn MGK_CPU(scatter_add_tokens);
+mgk_unit_tokens_fn MGK_CPU(unit_tokens);
+mgk_unit_tokens_backward_fn MGK_CPU(unit_tokens_backward);
 mgk_expand_heads_fn MGK_CPU(expand_heads);
 mgk_expand_heads_backward_fn MGK_CPU(expand_heads_backward);
 mgk_query_sparsity_fn MGK_CPU(query_sparsity);
@@ -33,6 +35,8 @@ mgk_k_means_fn MGK_CPU(k_means);
 mgk_group_means_fn MGK_CPU(group_means);
 mgk_group_means_backward_fn MGK_CPU(group_means_backward);
 mgk_lsh_buckets_fn MGK_CPU(lsh_buckets);
+mgk_group_mask_fn MGK_CPU(group_mask);
+mgk_merge_parts_fn MGK_CPU(merge_parts);
 mgk_sinkhorn_fn MGK_CPU(sinkhorn);
 mgk_sinkhorn_backward_fn MGK_CPU(sinkhorn_backward);
 

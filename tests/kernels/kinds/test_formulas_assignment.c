@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kinds that choose by content who sees whom, against their formulas: explicit matrices in double.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "kind_case.h"
+
+enum { TOKENS = 29, HEADS = 2, DIM = 4, MOST = 32 };
+
+/* Settings: of kind_case.c. */
+enum { CLUSTERS = 3 };
+
+typedef double vectors[MOST][DIM];
+typedef double matrix[MOST][MOST];
+
+/* One head of one sample. */
+typedef struct head {
+    const kind_case *problem;
+    int index, n;
+    bool causal;
+    vectors query, key;
+} head;
+
+typedef void formula_fn(const head *at, matrix out);
+
+static const double *parameter(const head *at)
+{
+    return at->problem->layers[0].input[KIND_PARAMETERS];
+}
+
+/* Every vector over the root of its mean square. */
+static void normalize(int n, const vectors x, vectors out)
+{
+    for (int t = 0; t < n; t++)
+        for (int d = 0; d < DIM; d++)
+            out[t][d] = x[t][d] / sqrt(kind_dot(DIM, x[t], x[t]) / DIM + 1e-6);
+}
+
+/* Whether vector i is among the w that go best with a centre. */
+static bool is_near(int n, int w, const vectors x, int i, const double *centre)
+{
+    int better = 0;
+    for (int j = 0; j < n; j++)
+        better += kind_dot(DIM, x[j], centre) > kind_dot(DIM, x[i], centre);
+    return better < w;
+}
+
+/* Every cluster that query i is in adds its softmax; the sum is divided by their number. */
+static void routing(const head *at, matrix out)
+{
+    const int n = at->n, w = (n + CLUSTERS - 1) / CLUSTERS;
+    vectors query, key;
+    normalize(n, at->query, query);
+    normalize(n, at->causal ? at->query : at->key, key);
+    memset(out, 0, sizeof(matrix));
+    for (int i = 0; i < n; i++) {
+        int member = 0;
+        for (int c = 0; c < CLUSTERS; c++) {
+            const double *centre = parameter(at) + (at->index * CLUSTERS + c) * DIM;
+            double weights[MOST] = {0}, sum = 0;
+            if (!is_near(n, w, query, i, centre))
+                continue;
+            member++;
+            for (int j = 0; j < (at->causal ? i + 1 : n); j++)
+                if (is_near(n, w, key, j, centre))
+                    sum += weights[j] = exp(kind_dot(DIM, query[i], key[j]) / sqrt(DIM));
+            for (int j = 0; j < n; j++)
+                out[i][j] += weights[j] / sum;
+        }
+        for (int j = 0; member > 0 && j < n; j++)
+            out[i][j] /= member;
+    }
+}
+
+static const struct formula {
+    const char *kind;
+    formula_fn *fill;
+    bool causal;
+} formulas[] = {
+    {"routing", routing, false},
+    {"routing", routing, true},
+};
+
+static kind_case make_case(workspace *space, const struct formula *formula)
+{
+    const kind_shape shape = {.kind = mgk_attention_find(formula->kind),
+                              .heads = HEADS,
+                              .tokens = TOKENS,
+                              .dim = DIM,
+                              .shortened = 10,
+                              .causal = formula->causal};
+    return kind_case_make(space, shape);
+}
+
+static void load_head(const kind_case *problem, int sample, int index, head *out)
+{
+    const kind_layer *layer = &problem->layers[0];
+    *out = (head){.problem = problem,
+                  .index = index,
+                  .n = problem->lengths[sample],
+                  .causal = problem->shape.causal};
+    for (int t = 0; t < out->n; t++)
+        for (int d = 0; d < DIM; d++) {
+            const int at = ((sample * TOKENS + t) * HEADS + index) * DIM + d;
+            out->query[t][d] = layer->input[KIND_QUERY][at];
+            out->key[t][d] = layer->input[KIND_KEY][at];
+        }
+}
+
+static void matrices_are_those_of_formulas(void **state)
+{
+    workspace *space = *state;
+    for (size_t f = 0; f < sizeof formulas / sizeof *formulas; f++) {
+        const kind_case problem = make_case(space, &formulas[f]);
+        double *expected = host_array(space, problem.matrices), *row = expected;
+        for (int b = 0; b < KIND_SAMPLES; b++)
+            for (int h = 0; h < HEADS; h++) {
+                head at;
+                matrix filled;
+                load_head(&problem, b, h, &at);
+                formulas[f].fill(&at, filled);
+                for (int i = 0; i < TOKENS; i++, row += TOKENS)
+                    for (int j = 0; i < at.n && j < at.n; j++)
+                        row[j] = filled[i][j];
+            }
+        assert_rows_close(problem.matrices / TOKENS, TOKENS, kind_case_matrices(space, &problem),
+                          expected, 100 * space->tolerance);
+        workspace_release(space);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(matrices_are_those_of_formulas),
+    };
+    return kind_run_tests(sizeof tests / sizeof *tests, tests);
+}
