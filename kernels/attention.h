@@ -154,13 +154,11 @@ struct mgk_attention_kind {
     const char *no_matrix;           /* why there is none of N × N; NULL: there is one */
     mgk_attention_settings defaults; /* not 0: the kind has the setting */
     mgk_key_design keys;
-    bool mixture;     /* M may exceed 1; there are priors */
-    bool gaussian;    /* there are variances, and hard-E is possible */
-    bool terms;       /* scores may have a scale and mgk_score_terms */
-    bool not_causal;  /* there is no causal form */
-    bool causal_only; /* there is no other form */
-    /* Later tokens have a say in which earlier keys a query of causal attention sees. */
-    bool choice_looks_ahead;
+    bool mixture;        /* M may exceed 1; there are priors */
+    bool gaussian;       /* there are variances, and hard-E is possible */
+    bool terms;          /* scores may have a scale and mgk_score_terms */
+    bool not_causal;     /* there is no causal form */
+    bool causal_only;    /* there is no other form */
     bool unnormalized;   /* rows do not sum to 1 */
     bool may_be_blank;   /* a query may see no key at all; its row is 0 */
     bool signed_entries; /* entries may be negative */
@@ -168,6 +166,8 @@ struct mgk_attention_kind {
     bool reads_below;    /* `below` of mgk_attention_layer */
     bool positional;     /* tiles without a dot product: queries and keys have no gradients */
     bool on_cuda;        /* the CUDA backend has its operations */
+    /* Later tokens have a say in which earlier keys a query of causal attention sees. */
+    bool choice_looks_ahead;
     const mgk_attention_methods *methods;
 
     /* What the methods of a primitive ask the kind for: the scores of tiles, the feature maps. If

@@ -10,7 +10,7 @@
 enum { TOKENS = 29, HEADS = 2, DIM = 4, MOST = 32 };
 
 /* Settings: of kind_case.c. */
-enum { CLUSTERS = 3 };
+enum { CLUSTERS = 4, BLOCK = 4, HASHES = 2 };
 
 typedef double vectors[MOST][DIM];
 typedef double matrix[MOST][MOST];
@@ -74,6 +74,62 @@ static void routing(const head *at, matrix out)
     }
 }
 
+/* The bucket of token t in a round: the largest of the rotated numbers and their negatives. */
+static int bucket(const head *at, int round, int t)
+{
+    int best = 0;
+    double largest = -INFINITY;
+    for (int c = 0; c < CLUSTERS; c++) {
+        double rotated = 0;
+        for (int d = 0; d < DIM; d++)
+            rotated += at->query[t][d] *
+                       parameter(at)[((at->index * DIM + d) * HASHES + round) * (CLUSTERS / 2) +
+                                     c % (CLUSTERS / 2)];
+        rotated *= c < CLUSTERS / 2 ? 1 : -1;
+        if (rotated > largest) {
+            largest = rotated;
+            best = c;
+        }
+    }
+    return best;
+}
+
+/* The chunk of token t among those of all rounds. */
+static int chunk(const head *at, int round, int t)
+{
+    int before = 0;
+    for (int j = 0; j < at->n; j++) {
+        const int other = bucket(at, round, j), own = bucket(at, round, t);
+        before += other < own || (other == own && j < t);
+    }
+    return round * ((at->n + BLOCK - 1) / BLOCK) + before / BLOCK;
+}
+
+/* One softmax, in which a key counts as often as a chunk, or the one after, has it. */
+static void reformer(const head *at, matrix out)
+{
+    const int all = HASHES * ((at->n + BLOCK - 1) / BLOCK);
+    vectors key;
+    normalize(at->n, at->query, key);
+    for (int i = 0; i < at->n; i++) {
+        double sum = 0;
+        for (int j = 0; j < at->n; j++) {
+            int seen = 0;
+            for (int r = 0; r < HASHES; r++)
+                for (int s = 0; s < HASHES && (!at->causal || j <= i); s++) {
+                    const int back = (chunk(at, r, i) - chunk(at, s, j) + all) % all;
+                    seen += back == 0 || back == 1;
+                }
+            out[i][j] = i == j ? 0 : seen * exp(kind_dot(DIM, at->query[i], key[j]) / sqrt(DIM));
+            sum += out[i][j];
+        }
+        if (sum == 0)
+            out[i][i] = sum = 1;
+        for (int j = 0; j < at->n; j++)
+            out[i][j] /= sum;
+    }
+}
+
 static const struct formula {
     const char *kind;
     formula_fn *fill;
@@ -81,6 +137,8 @@ static const struct formula {
 } formulas[] = {
     {"routing", routing, false},
     {"routing", routing, true},
+    {"reformer", reformer, false},
+    {"reformer", reformer, true},
 };
 
 static kind_case make_case(workspace *space, const struct formula *formula)
