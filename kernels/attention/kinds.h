@@ -37,6 +37,7 @@ extern const mgk_attention_kind mgk_attention_informer;
 extern const mgk_attention_kind mgk_attention_clustered;
 extern const mgk_attention_kind mgk_attention_routing;
 extern const mgk_attention_kind mgk_attention_reformer;
+extern const mgk_attention_kind mgk_attention_sinkhorn;
 extern const mgk_attention_kind mgk_attention_talking_heads;
 extern const mgk_attention_kind mgk_attention_realformer;
 extern const mgk_attention_kind mgk_attention_lazyformer;

@@ -130,15 +130,69 @@ static void reformer(const head *at, matrix out)
     }
 }
 
+/* Rows, then columns, of p [blocks, blocks] are divided by their sums, eight times. */
+static void balance(int blocks, matrix p)
+{
+    for (int step = 0; step < 16; step++)
+        for (int a = 0; a < blocks; a++) {
+            double sum = 0;
+            for (int b = 0; b < blocks; b++)
+                sum += step % 2 == 0 ? p[a][b] : p[b][a];
+            for (int b = 0; b < blocks; b++)
+                *(step % 2 == 0 ? &p[a][b] : &p[b][a]) /= sum;
+        }
+}
+
+/* P of the blocks of keys; the parameter has a column for each block of the model. */
+static void plan(const head *at, int blocks, matrix p)
+{
+    const int most = (TOKENS + 2 + BLOCK - 1) / BLOCK;
+    for (int b = 0; b < blocks; b++)
+        for (int l = 0; l < blocks; l++) {
+            double sum = 0;
+            int count = 0;
+            for (int t = b * BLOCK; t < (b + 1) * BLOCK && t < at->n; t++, count++)
+                for (int d = 0; d < DIM; d++)
+                    sum += at->key[t][d] * parameter(at)[(at->index * DIM + d) * most + l];
+            p[b][l] = exp(sum / count);
+        }
+    balance(blocks, p);
+}
+
+/* The weights of own and of mixed keys; the latter go to the tokens that they are made of. */
+static void sinkhorn(const head *at, matrix out)
+{
+    const int blocks = (at->n + BLOCK - 1) / BLOCK;
+    matrix p;
+    plan(at, blocks, p);
+    memset(out, 0, sizeof(matrix));
+    for (int i = 0; i < at->n; i++) {
+        const int b = i / BLOCK, left = at->n - b * BLOCK, seen = left < BLOCK ? left : BLOCK;
+        double own[BLOCK], mixed[BLOCK], sum = 0;
+        for (int t = 0; t < seen; t++) {
+            double key[DIM] = {0};
+            for (int j = t; j < at->n; j += BLOCK)
+                for (int d = 0; d < DIM; d++)
+                    key[d] += p[b][j / BLOCK] * at->key[j][d];
+            own[t] = exp(kind_dot(DIM, at->query[i], at->key[b * BLOCK + t]) / sqrt(DIM));
+            mixed[t] = exp(kind_dot(DIM, at->query[i], key) / sqrt(DIM));
+            sum += own[t] + mixed[t];
+        }
+        for (int t = 0; t < seen; t++) {
+            out[i][b * BLOCK + t] += own[t] / sum;
+            for (int j = t; j < at->n; j += BLOCK)
+                out[i][j] += mixed[t] / sum * p[b][j / BLOCK];
+        }
+    }
+}
+
 static const struct formula {
     const char *kind;
     formula_fn *fill;
     bool causal;
 } formulas[] = {
-    {"routing", routing, false},
-    {"routing", routing, true},
-    {"reformer", reformer, false},
-    {"reformer", reformer, true},
+    {"routing", routing, false},  {"routing", routing, true},    {"reformer", reformer, false},
+    {"reformer", reformer, true}, {"sinkhorn", sinkhorn, false},
 };
 
 static kind_case make_case(workspace *space, const struct formula *formula)
