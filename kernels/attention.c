@@ -36,6 +36,7 @@ static const mgk_attention_kind *const registry[] = {
     &mgk_attention_csalr,
     &mgk_attention_informer,
     &mgk_attention_clustered,
+    &mgk_attention_improved_clustered,
     &mgk_attention_routing,
     &mgk_attention_reformer,
     &mgk_attention_sinkhorn,

@@ -256,6 +256,19 @@ typedef mgk_status mgk_group_means_backward_fn(mgk_device *, const mgk_head_toke
                                                const void *dy, void *dx);
 
 /*
+ * y_t += w x_t with the weight w of the token's group, weight [B, H, groups]; y has its own stride.
+ * Tokens without a group [B, H, N] are left out; lengths are not used.
+ */
+typedef mgk_status mgk_weigh_groups_fn(mgk_device *, const mgk_head_tokens *, size_t groups,
+                                       const int32_t *group, const void *weight, const void *x,
+                                       void *y, size_t y_stride);
+/* dx += w dy, laid out like x, and dweight += Σ x·dy over the group. */
+typedef mgk_status mgk_weigh_groups_backward_fn(mgk_device *, const mgk_head_tokens *,
+                                                size_t groups, const int32_t *group,
+                                                const void *weight, const void *x, const void *dy,
+                                                size_t y_stride, void *dx, void *dweight);
+
+/*
  * Buckets of angular hashing (Kitaev et al. 2020, Reformer): for every round of hashing, the
  * position of the largest number of [xR, −xR], the first of equal ones.
  */
@@ -335,6 +348,8 @@ struct mgk_dense_operations {
     mgk_k_means_fn *k_means;
     mgk_group_means_fn *group_means;
     mgk_group_means_backward_fn *group_means_backward;
+    mgk_weigh_groups_fn *weigh_groups;
+    mgk_weigh_groups_backward_fn *weigh_groups_backward;
     mgk_lsh_buckets_fn *lsh_buckets;
     mgk_group_mask_fn *group_mask;
     mgk_merge_parts_fn *merge_parts;

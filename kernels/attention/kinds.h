@@ -35,6 +35,7 @@ extern const mgk_attention_kind mgk_attention_nystrom;
 extern const mgk_attention_kind mgk_attention_csalr;
 extern const mgk_attention_kind mgk_attention_informer;
 extern const mgk_attention_kind mgk_attention_clustered;
+extern const mgk_attention_kind mgk_attention_improved_clustered;
 extern const mgk_attention_kind mgk_attention_routing;
 extern const mgk_attention_kind mgk_attention_reformer;
 extern const mgk_attention_kind mgk_attention_sinkhorn;

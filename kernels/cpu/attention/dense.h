@@ -34,6 +34,8 @@ mgk_top_rows_fn MGK_CPU(top_rows);
 mgk_k_means_fn MGK_CPU(k_means);
 mgk_group_means_fn MGK_CPU(group_means);
 mgk_group_means_backward_fn MGK_CPU(group_means_backward);
+mgk_weigh_groups_fn MGK_CPU(weigh_groups);
+mgk_weigh_groups_backward_fn MGK_CPU(weigh_groups_backward);
 mgk_lsh_buckets_fn MGK_CPU(lsh_buckets);
 mgk_group_mask_fn MGK_CPU(group_mask);
 mgk_merge_parts_fn MGK_CPU(merge_parts);
