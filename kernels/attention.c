@@ -40,6 +40,7 @@ static const mgk_attention_kind *const registry[] = {
     &mgk_attention_routing,
     &mgk_attention_reformer,
     &mgk_attention_sinkhorn,
+    &mgk_attention_sac,
     &mgk_attention_talking_heads,
     &mgk_attention_realformer,
     &mgk_attention_lazyformer,

@@ -39,6 +39,7 @@ extern const mgk_attention_kind mgk_attention_improved_clustered;
 extern const mgk_attention_kind mgk_attention_routing;
 extern const mgk_attention_kind mgk_attention_reformer;
 extern const mgk_attention_kind mgk_attention_sinkhorn;
+extern const mgk_attention_kind mgk_attention_sac;
 extern const mgk_attention_kind mgk_attention_talking_heads;
 extern const mgk_attention_kind mgk_attention_realformer;
 extern const mgk_attention_kind mgk_attention_lazyformer;

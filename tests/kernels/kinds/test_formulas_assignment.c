@@ -260,6 +260,36 @@ static void improved_clustered(const head *at, matrix out)
     }
 }
 
+/* Whether a query has an edge to a key, other than itself. */
+static bool has_edge(int i, int j)
+{
+    return (7 * i + 3 * j) % 5 == 0;
+}
+
+static void sac(const head *at, matrix out)
+{
+    for (int i = 0; i < at->n; i++) {
+        double sum = 0;
+        for (int j = 0; j < at->n; j++) {
+            const bool seen = (i == j || has_edge(i, j)) && !(at->causal && j > i);
+            out[i][j] = seen ? exp(kind_dot(DIM, at->query[i], at->key[j]) / sqrt(DIM)) : 0;
+            sum += out[i][j];
+        }
+        for (int j = 0; j < at->n; j++)
+            out[i][j] /= sum;
+    }
+}
+
+/* The parameter of sac, as a user would put it there: rows of the model's length. */
+static void put_edges(kind_case *problem)
+{
+    const int length = TOKENS + 2;
+    for (int i = 0; i < length; i++)
+        for (int j = 0; j < length; j++)
+            problem->layers[0].input[KIND_PARAMETERS][i * length + j] =
+                i == j || has_edge(i, j) ? 0 : MGK_NO_EDGE;
+}
+
 static const struct formula {
     const char *kind;
     formula_fn *fill;
@@ -273,6 +303,8 @@ static const struct formula {
     {"sinkhorn", sinkhorn, false, 0},
     {"improved-clustered", improved_clustered, false, 0},
     {"improved-clustered", improved_clustered, false, 1}, /* more queries than a group has */
+    {"sac", sac, false, 0},
+    {"sac", sac, true, 0},
 };
 
 static kind_case make_case(workspace *space, const struct formula *formula)
@@ -306,7 +338,9 @@ static void matrices_are_those_of_formulas(void **state)
 {
     workspace *space = *state;
     for (size_t f = 0; f < sizeof formulas / sizeof *formulas; f++) {
-        const kind_case problem = make_case(space, &formulas[f]);
+        kind_case problem = make_case(space, &formulas[f]);
+        if (formulas[f].fill == sac)
+            put_edges(&problem);
         double *expected = host_array(space, problem.matrices), *row = expected;
         for (int b = 0; b < KIND_SAMPLES; b++)
             for (int h = 0; h < HEADS; h++) {
