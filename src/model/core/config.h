@@ -245,6 +245,9 @@ const mgk_attention_kind *mgk_config_kind(const mgk_config *config, int layer);
 /* The first kind of a list, as `attention` of a store is; NULL: it is not known. */
 const mgk_attention_kind *mgk_kinds_first(const char *kinds);
 
+/* Whether a query of a kind of the list may see no key; unknown kinds are left out. */
+bool mgk_kinds_may_be_blank(const char *kinds);
+
 /* Whether the rows of attention of layer `layer`, of a known kind, sum to 1. */
 bool mgk_config_is_normalized(const mgk_config *config, int layer);
 

@@ -65,6 +65,16 @@ const mgk_attention_kind *mgk_kinds_first(const char *kinds)
     return mgk_attention_find(name);
 }
 
+bool mgk_kinds_may_be_blank(const char *kinds)
+{
+    for (const char *at = kinds; at; at = next_name(at)) {
+        const mgk_attention_kind *kind = mgk_kinds_first(at);
+        if (kind && kind->may_be_blank)
+            return true;
+    }
+    return false;
+}
+
 bool mgk_config_is_normalized(const mgk_config *config, int layer)
 {
     return config->row_normalized && config->normalizer_epsilon == 0 &&
