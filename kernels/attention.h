@@ -55,8 +55,13 @@ typedef enum mgk_initial {
     MGK_INITIAL_CONSTANT, /* `value` */
     /* Rows of random features in groups of D orthogonal ones with the lengths of normal vectors,
      * anew in each head; or independent normal ones. */
-    MGK_INITIAL_ORTHOGONAL
+    MGK_INITIAL_ORTHOGONAL,
+    /* [n, n]: 0 for the diagonal and up to `value` other random numbers of each row, and
+     * MGK_NO_EDGE elsewhere. */
+    MGK_INITIAL_EDGES
 } mgk_initial;
+
+#define MGK_NO_EDGE (-1e9) /* finite, as weights in files are; its exponential is 0 */
 
 enum { MGK_KIND_PARAMETERS = 8, MGK_PARAMETER_AXES = 3 };
 
@@ -166,6 +171,8 @@ struct mgk_attention_kind {
     bool reads_below;    /* `below` of mgk_attention_layer */
     bool positional;     /* tiles without a dot product: queries and keys have no gradients */
     bool on_cuda;        /* the CUDA backend has its operations */
+    /* Later tokens have a say in which earlier keys a query of causal attention sees. */
+    bool choice_looks_ahead;
     const mgk_attention_methods *methods;
 
     /* What the methods of a primitive ask the kind for: the scores of tiles, the feature maps. If

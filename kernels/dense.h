@@ -179,6 +179,17 @@ typedef mgk_status mgk_scatter_add_tokens_fn(mgk_device *, const mgk_head_tokens
                                              void *x);
 
 /*
+ * y_t = x_t / √(mean of x_t² + epsilon) for every head of every valid token: tokens of length √D.
+ * y without gaps, 0 for padding.
+ */
+typedef mgk_status mgk_unit_tokens_fn(mgk_device *, const mgk_head_tokens *, double epsilon,
+                                      const void *x, void *y);
+/* dx +=, laid out like x, from dy without gaps. */
+typedef mgk_status mgk_unit_tokens_backward_fn(mgk_device *, const mgk_head_tokens *,
+                                               double epsilon, const void *x, const void *dy,
+                                               void *dx);
+
+/*
  * Heads that look at the same numbers in their own way (Cordonnier et al. 2020, collaborative
  * attention): y_h = x ∘ m_h, y [rows, H, D] without gaps, x [rows, D] x_stride apart, m [H, D].
  */
@@ -276,6 +287,19 @@ typedef mgk_status mgk_tree_means_backward_fn(mgk_device *, const mgk_head_token
                                               void *dx);
 
 /*
+ * y_t += w x_t with the weight w of the token's group, weight [B, H, groups]; y has its own stride.
+ * Tokens without a group [B, H, N] are left out; lengths are not used.
+ */
+typedef mgk_status mgk_weigh_groups_fn(mgk_device *, const mgk_head_tokens *, size_t groups,
+                                       const int32_t *group, const void *weight, const void *x,
+                                       void *y, size_t y_stride);
+/* dx += w dy, laid out like x, and dweight += Σ x·dy over the group. */
+typedef mgk_status mgk_weigh_groups_backward_fn(mgk_device *, const mgk_head_tokens *,
+                                                size_t groups, const int32_t *group,
+                                                const void *weight, const void *x, const void *dy,
+                                                size_t y_stride, void *dx, void *dweight);
+
+/*
  * Buckets of angular hashing (Kitaev et al. 2020, Reformer): for every round of hashing, the
  * position of the largest number of [xR, −xR], the first of equal ones.
  */
@@ -287,6 +311,36 @@ typedef struct mgk_lsh {
 /* bucket [B, H, hashes, N]; −1 for padding. */
 typedef mgk_status mgk_lsh_buckets_fn(mgk_device *, const mgk_head_tokens *, const mgk_lsh *,
                                       const void *x, int32_t *bucket);
+
+/*
+ * Which keys of its group a query sees, G groups of each sample: those of tokens that are not later
+ * if causal; itself only where it sees no other token in any group. query [B, H, G queries] and key
+ * [B, H, G keys] are tokens, −1: none.
+ */
+typedef struct mgk_group_mask {
+    size_t samples, heads, tokens;
+    size_t groups, queries, keys; /* of a sample; of a group */
+    bool causal;
+    const int32_t *query, *key;
+} mgk_group_mask;
+/* out [B G, H, queries, keys]: 0 where the query sees the key, −∞ elsewhere. */
+typedef mgk_status mgk_group_mask_fn(mgk_device *, const mgk_group_mask *, void *out);
+
+/*
+ * Softmaxes that were computed in parts. Row r of a group of sample b is for head h a part of
+ * token index [B, H, G rows], −1: of none: y [B, G rows, H, D] without gaps is its output and
+ * statistic [B G, H, rows] the logarithm of the sum of its exponentials. Over the parts of token t
+ *     s_t = log Σ exp statistic,   out_t = Σ exp(statistic − s_t) y,
+ * and the statistic of each part becomes s_t. out [B, N, H, D], out_stride apart, is 0 for tokens
+ * without parts.
+ */
+typedef struct mgk_parts {
+    size_t samples, heads, tokens, dim;
+    size_t groups, rows; /* of a sample; of a group */
+    const int32_t *index;
+} mgk_parts;
+typedef mgk_status mgk_merge_parts_fn(mgk_device *, const mgk_parts *, void *statistic,
+                                      const void *y, void *out, size_t out_stride);
 
 /*
  * Sinkhorn normalisation of exp x, in place: `iterations` times the rows are divided by their sums
@@ -333,6 +387,8 @@ struct mgk_dense_operations {
     mgk_convolve_maps_backward_fn *convolve_maps_backward;
     mgk_gather_tokens_fn *gather_tokens;
     mgk_scatter_add_tokens_fn *scatter_add_tokens;
+    mgk_unit_tokens_fn *unit_tokens;
+    mgk_unit_tokens_backward_fn *unit_tokens_backward;
     mgk_expand_heads_fn *expand_heads;
     mgk_expand_heads_backward_fn *expand_heads_backward;
     mgk_query_sparsity_fn *query_sparsity;
@@ -342,7 +398,11 @@ struct mgk_dense_operations {
     mgk_group_means_backward_fn *group_means_backward;
     mgk_tree_means_fn *tree_means;
     mgk_tree_means_backward_fn *tree_means_backward;
+    mgk_weigh_groups_fn *weigh_groups;
+    mgk_weigh_groups_backward_fn *weigh_groups_backward;
     mgk_lsh_buckets_fn *lsh_buckets;
+    mgk_group_mask_fn *group_mask;
+    mgk_merge_parts_fn *merge_parts;
     mgk_sinkhorn_fn *sinkhorn;
     mgk_sinkhorn_backward_fn *sinkhorn_backward;
     mgk_subtract_windows_fn *subtract_windows;

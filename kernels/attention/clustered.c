@@ -8,11 +8,10 @@
 #include <math.h>
 
 #include "base/memory.h"
+#include "kernels/attention/clusters.h"
 #include "kernels/attention/kinds.h"
 #include "kernels/attention/primitives.h"
 #include "kernels/dense.h"
-
-enum { UPDATES = 10 }; /* of k-means */
 
 /* What a layer keeps. */
 typedef struct arrays {
@@ -34,7 +33,7 @@ static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool 
     const size_t heads = (size_t)size->heads, rows = (size_t)samples * heads;
     const size_t clusters = (size_t)size->settings->clusters, tokens = (size_t)size->tokens;
     const size_t few = rows * clusters * (size_t)size->dim;
-    const size_t hashes = rows * (tokens + clusters) * (size_t)size->settings->hashes;
+    const size_t hashes = mgk_clusters_scratch(size, samples);
     const size_t maps = heads * clusters * tokens, own = training ? 2 * few : 0;
     const size_t most = hashes > maps ? hashes : maps;
     return (mgk_kind_memory){.kept = 2 * few + rows * (2 * clusters + tokens) + (size_t)samples,
@@ -63,68 +62,15 @@ static mgk_attention_view group_view(const mgk_attention_view *view, const array
     return mgk_other_queries(view, a->groups.tokens, a->lengths, a->queries);
 }
 
-/* Tokens at equal distances, one for each cluster: index [B, H, C]. */
-static mgk_status spread(mgk_device *device, const mgk_attention_view *view, const arrays *a,
-                         int32_t *index)
-{
-    const size_t clusters = a->groups.tokens, heads = a->groups.heads;
-    const size_t count = a->groups.samples * heads * clusters;
-    int32_t *lengths, *chosen;
-    TRY(mgk_device_indices(device, view->lengths, a->groups.samples, &lengths));
-    mgk_status status = mgk_alloc(count, sizeof(*chosen), &chosen);
-    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-        const size_t n = (size_t)lengths[i / (heads * clusters)];
-        chosen[i] = n > 0 ? (int32_t)(i % clusters * n / clusters) : -1;
-    }
-    mgk_free(lengths);
-    if (status != STATUS_OK)
-        return status;
-    status = device->op->upload(device, index, chosen, count * sizeof(*chosen));
-    mgk_free(chosen);
-    return status;
-}
-
-/* The clusters of the queries. k-means begins with the hashes of queries at equal distances: means
- * of many queries would have nearly the same signs, and all queries one cluster. */
-static mgk_status choose(mgk_device *device, const mgk_attention_view *view,
-                         const mgk_attention_layer *layer, const arrays *a)
-{
-    const mgk_dense_operations *dense = device->op->dense;
-    const size_t bits = (size_t)layer->size.settings->hashes;
-    const mgk_k_means means = {a->groups.tokens, UPDATES, true};
-    const mgk_head_tokens queries = mgk_view_tokens(view, view->query_stride);
-    mgk_head_tokens hashes = queries;
-    hashes.dim = bits;
-    hashes.stride = hashes.heads * bits;
-    void *codes = layer->scratch;
-    void *centroids = mgk_at(device, codes, hashes.samples * hashes.tokens * hashes.stride);
-    const mgk_batched_product project = {.samples = queries.samples,
-                                         .heads = queries.heads,
-                                         .m = queries.tokens,
-                                         .n = bits,
-                                         .k = queries.dim,
-                                         .alpha = 1,
-                                         .a = mgk_token_strides(&queries),
-                                         .b = {.row = bits},
-                                         .c = mgk_token_strides(&hashes)};
-    TRY(dense->batched_multiply(device, &project, view->query, layer->parameters[0], codes));
-    TRY(spread(device, view, a, a->sizes)); /* k_means overwrites them */
-    TRY(dense->gather_tokens(device, &hashes, means.clusters, a->sizes, codes, centroids,
-                             hashes.stride));
-    return dense->k_means(device, &hashes, &means, codes, centroids, a->cluster, a->sizes);
-}
-
 static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
                           const mgk_attention_layer *layer)
 {
     const arrays a = arrays_of(device, view, layer);
-    const mgk_head_tokens queries = mgk_view_tokens(view, view->query_stride);
-    const int32_t clusters = (int32_t)a.groups.tokens;
-    TRY(choose(device, view, layer, &a));
+    const mgk_clusters clusters = {a.groups, a.queries, a.cluster, a.sizes};
+    const int32_t count = (int32_t)a.groups.tokens;
     for (int b = 0; b < view->samples; b++)
-        TRY(device->op->upload(device, a.lengths + b, &clusters, sizeof(clusters)));
-    return device->op->dense->group_means(device, &queries, a.groups.tokens, a.cluster, a.sizes,
-                                          view->query, a.queries);
+        TRY(device->op->upload(device, a.lengths + b, &count, sizeof(count)));
+    return mgk_clusters_find(device, view, layer, &clusters);
 }
 
 static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
@@ -186,25 +132,13 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
     return status;
 }
 
-static int parameters(const mgk_attention_size *size, mgk_kind_parameter out[MGK_KIND_PARAMETERS])
-{
-    out[0] = (mgk_kind_parameter){.name = "planes",
-                                  .axes = 2,
-                                  .shape = {(size_t)size->dim, (size_t)size->settings->hashes},
-                                  .initial = MGK_INITIAL_NORMAL,
-                                  .value = 1,
-                                  .drawn = true};
-    return 1;
-}
-
 /* Hashes, distances to clusters, and attention of C queries. */
 static double flops(const mgk_attention_kind *kind, const mgk_attention_size *size)
 {
-    const double clusters = size->settings->clusters, bits = size->settings->hashes;
-    const double tokens = size->tokens, dim = size->dim;
+    const double clusters = size->settings->clusters, dim = size->dim;
     (void)kind;
-    return size->heads * tokens *
-           (2 * bits * dim + (UPDATES + 1) * clusters * 3 * bits + clusters * (4 * dim + 5) + dim);
+    return (double)size->heads * size->tokens *
+           (mgk_clusters_flops(size) + clusters * (4 * dim + 5) + dim);
 }
 
 static const mgk_attention_methods methods = {.primitives = "assignment, tile",
@@ -221,6 +155,6 @@ const mgk_attention_kind mgk_attention_clustered = {
     .defaults = {.clusters = 64, .hashes = 32},
     .not_causal = true,
     .methods = &methods,
-    .parameters = parameters,
+    .parameters = mgk_clusters_parameters,
     .flops = flops,
 };

@@ -398,7 +398,8 @@ static mgk_status measure_samples(measuring *m, size_t i)
     const mgk_diversity_run_options options = {.layout = &m->parts[i].layout,
                                                .threshold = o->threshold,
                                                .relative = o->relative,
-                                               .allow_zero_rows = o->allow_zero_rows,
+                                               .allow_zero_rows =
+                                                   o->allow_zero_rows || input->source.may_be_blank,
                                                .threads = o->job.threads,
                                                .memory = memory,
                                                .memory_is_most = true,

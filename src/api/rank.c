@@ -249,7 +249,8 @@ static mgk_status rank_input(ranking *r, mgk_source_input *input)
                                           .thresholds = o->thresholds,
                                           .relative = o->relative,
                                           .keep_spectra = o->spectrum,
-                                          .allow_zero_rows = o->allow_zero_rows,
+                                          .allow_zero_rows =
+                                              o->allow_zero_rows || input->source.may_be_blank,
                                           .count_only = is_method(o, "count"),
                                           .bisection = is_method(o, "bisection"),
                                           .threads = o->job.threads,

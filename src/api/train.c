@@ -256,6 +256,18 @@ static void tell_resumed(const mgk_train_options *o, const char *checkpoint)
                               "is not the state of this output; it is continued and left as it is");
 }
 
+/* Some kinds let later tokens choose among earlier keys. */
+static void tell_choice(const mgk_train_options *o, const mgk_config *config)
+{
+    bool ahead = false;
+    for (int layer = 0; layer < config->layers; layer++)
+        ahead |= mgk_config_kind(config, layer)->choice_looks_ahead;
+    if (ahead && config->family == MGK_FAMILY_LM)
+        mgk_job_report_remark(&o->job, o->output,
+                              "later tokens have a say in which earlier keys this attention sees: "
+                              "losses are not quite those of a model that does not know them");
+}
+
 /* The usual warmup would take too large a part of a short run. */
 static int64_t usual_warmup(int64_t steps)
 {
@@ -318,6 +330,7 @@ static mgk_status train(const mgk_train_options *o)
     CHECK(open_data(o, task, MGK_SPLIT_TRAIN, &data));
     mgk_dataset_shape shape = mgk_dataset_shape_of(data);
     CHECK(build_config(o, task, &shape, &config));
+    tell_choice(o, &config);
     if (o->held_out_count || (task == MGK_TASK_LISTOPS && !o->data_count))
         CHECK(open_data(o, task, MGK_SPLIT_EVAL, &held_out));
     CHECK(mgk_job_open_device(&o->job, o->double_precision, &device));

@@ -332,6 +332,7 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
                          .format = grids[d->storage],
                          .causal = d->causal || options->causal,
                          .unnormalized = *d->attention && !d->row_normalized,
+                         .may_be_blank = mgk_kinds_may_be_blank(d->attention),
                          .cross = d->cross,
                          .samples = d->sample_index,
                          .layers = s->numbers,

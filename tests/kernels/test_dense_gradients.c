@@ -433,6 +433,64 @@ static void windows(workspace *space, size_t rows, size_t cols)
     }
 }
 
+/* Lengths of tokens, with an epsilon that is not small beside them. */
+static double unit_value(workspace *space, const layer *subject, const void *x)
+{
+    const token_case *tokens = subject->context;
+    const size_t count = SAMPLES * tokens->host.tokens * HEADS * tokens->host.dim;
+    void *y = zeros(space, count);
+    assert_ok(dense(space)->unit_tokens(space->device, &tokens->device, 0.25, x, y));
+    return weighted(space, subject, count, y);
+}
+
+static void unit_gradient(workspace *space, const layer *subject, const void *x, void *dx)
+{
+    const token_case *tokens = subject->context;
+    assert_ok(dense(space)->unit_tokens_backward(space->device, &tokens->device, 0.25, x,
+                                                 subject->weights_, dx));
+}
+
+static void unit_tokens(workspace *space, size_t tokens, size_t dim)
+{
+    token_case shape = ragged_tokens(space, tokens, dim);
+    layer subject = {
+        .inputs = shape.count, .context = &shape, .value = unit_value, .gradient = unit_gradient};
+    check_backward(space, &subject, SAMPLES * tokens * HEADS * dim);
+}
+
+/* Tokens, then weights [B, H, GROUPS]. */
+static double weigh_value(workspace *space, const layer *subject, const void *x)
+{
+    const grouping *groups = subject->context;
+    const mgk_head_tokens *shape = &groups->tokens.device;
+    const size_t width = HEADS * shape->dim, count = SAMPLES * shape->tokens * width;
+    void *y = zeros(space, count);
+    assert_ok(dense(space)->weigh_groups(space->device, shape, GROUPS, groups->group,
+                                         mgk_at(space->device, x, groups->tokens.count), x, y,
+                                         width));
+    return weighted(space, subject, count, y);
+}
+
+static void weigh_gradient(workspace *space, const layer *subject, const void *x, void *dx)
+{
+    const grouping *groups = subject->context;
+    const mgk_head_tokens *shape = &groups->tokens.device;
+    assert_ok(dense(space)->weigh_groups_backward(space->device, shape, GROUPS, groups->group,
+                                                  mgk_at(space->device, x, groups->tokens.count), x,
+                                                  subject->weights_, HEADS * shape->dim, dx,
+                                                  mgk_at(space->device, dx, groups->tokens.count)));
+}
+
+static void weigh_groups(workspace *space, size_t tokens, size_t dim)
+{
+    grouping groups = group_tokens(space, tokens, dim);
+    layer subject = {.inputs = groups.tokens.count + SAMPLES * HEADS * GROUPS,
+                     .context = &groups,
+                     .value = weigh_value,
+                     .gradient = weigh_gradient};
+    check_backward(space, &subject, SAMPLES * tokens * HEADS * dim);
+}
+
 int main(void)
 {
     check checks[] = {
@@ -447,6 +505,8 @@ int main(void)
         {.name = "group_means", .run = group_means},
         {.name = "expanded", .run = expanded},
         {.name = "windows", .run = windows},
+        {.name = "unit_tokens", .run = unit_tokens},
+        {.name = "weigh_groups", .run = weigh_groups},
     };
     return run_checks(MGK_SINGLE, MGK_DOUBLE, sizeof checks / sizeof *checks, checks);
 }

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "model/core/config.h"
+#include "model/core/parameters.h"
 
 static mgk_status parse(const char *text, mgk_config *config)
 {
@@ -602,6 +603,50 @@ static mgk_config config_of(const mgk_attention_kind *kind)
     return config;
 }
 
+/* Each query has an edge to itself and to up to `random` other keys; none is a number that is kept.
+ */
+static void test_drawn_edges(void **state)
+{
+    (void)state;
+    mgk_config config = config_of(mgk_attention_find("sac"));
+    mgk_parameters parameters = {0};
+    double *weights, *other;
+    config.layers = 1;
+    config.length = 40;
+    config.settings.random = 7;
+    assert_ok(mgk_config_resolve(&config));
+    assert_ok(mgk_parameters_build(&config, &parameters));
+    assert_ok(mgk_alloc(parameters.total, sizeof *weights, &weights));
+    assert_ok(mgk_alloc(parameters.total, sizeof *other, &other));
+    mgk_parameters_draw(&parameters, 3, 0, weights);
+    mgk_parameters_draw(&parameters, 3, 1, other);
+    const mgk_offset first = parameters.layers[0].own[0];
+    int changed = 0;
+    for (size_t i = 0; i < 40; i++) {
+        int edges = 0;
+        for (size_t j = 0; j < 40; j++) {
+            const size_t at = first + i * 40 + j;
+            assert_true(weights[at] == 0 || weights[at] == MGK_NO_EDGE);
+            edges += weights[at] == 0;
+            changed += weights[at] != other[at];
+        }
+        assert_true(weights[first + i * 40 + i] == 0);
+        assert_in_range(edges, 2, 8);
+    }
+    assert_true(changed > 0);
+    mgk_free(weights);
+    mgk_free(other);
+    mgk_parameters_free(&parameters);
+}
+
+static void test_blank_kinds(void **state)
+{
+    (void)state;
+    assert_true(mgk_kinds_may_be_blank("softmax,routing"));
+    assert_false(mgk_kinds_may_be_blank("softmax,psychic"));
+    assert_false(mgk_kinds_may_be_blank(""));
+}
+
 /* Every kind takes its own settings, with their defaults, and no other ones. */
 static void test_settings_of_kinds(void **state)
 {
@@ -692,6 +737,8 @@ int main(void)
         cmocka_unit_test(test_long_lists_of_kinds),
         cmocka_unit_test(test_settings_round_trip),
         cmocka_unit_test(test_settings_of_kinds),
+        cmocka_unit_test(test_drawn_edges),
+        cmocka_unit_test(test_blank_kinds),
         cmocka_unit_test(test_masks_of_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

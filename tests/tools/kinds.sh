@@ -76,6 +76,15 @@ for input in own.h5 "--model own.safetensors --task listops --samples 2 --length
     ! grep -q cka_output d.csv || complain "$input: outputs of other values"
 done
 
+# Queries in no cluster have rows of zeros, which are told and not refused.
+trains routed --attention routing --clusters 8
+exports routed
+for input in routed.h5 "--model routed.safetensors --task listops --length 40"; do
+    "$programs/mgk-rank" $input --matrices 2 -f -o ranks.csv >out.txt 2>err.txt || complain "$input: $(cat err.txt)"
+    grep -q "rows of zeros: " out.txt err.txt || complain "$input: $(cat out.txt err.txt)"
+done
+refuses 'attention "reformer": --clusters is 7, expected an even number' --attention reformer --clusters 7
+
 refuses 'attention "sofmax" is not a known kind; similar: softmax' --attention mgk,sofmax,mgk
 refuses 'attention names 2 kinds, expected one, or layers, 3' --attention mgk,softmax
 refuses 'attention is not a list' --attention mgk,,mgk

@@ -248,6 +248,9 @@ const mgk_attention_kind *mgk_kinds_first(const char *kinds);
 /* Whether a kind of a list weighs other values than those that layers project for each head. */
 bool mgk_kinds_own_values(const char *kinds);
 
+/* Whether a query of a kind of the list may see no key; unknown kinds are left out. */
+bool mgk_kinds_may_be_blank(const char *kinds);
+
 /* Whether the rows of attention of layer `layer`, of a known kind, sum to 1. */
 bool mgk_config_is_normalized(const mgk_config *config, int layer);
 

@@ -65,14 +65,35 @@ const mgk_attention_kind *mgk_kinds_first(const char *kinds)
     return mgk_attention_find(name);
 }
 
-bool mgk_kinds_own_values(const char *kinds)
+/* Whether a kind of the list is so; unknown kinds are left out. */
+static bool any_kind(const char *kinds, bool (*is_so)(const mgk_attention_kind *))
 {
-    bool own = false;
+    bool any = false;
     for (const char *name = kinds; name; name = next_name(name)) {
         const mgk_attention_kind *kind = mgk_kinds_first(name);
-        own |= kind && kind->own_values;
+        any |= kind && is_so(kind);
     }
-    return own;
+    return any;
+}
+
+static bool has_own_values(const mgk_attention_kind *kind)
+{
+    return kind->own_values;
+}
+
+static bool may_be_blank(const mgk_attention_kind *kind)
+{
+    return kind->may_be_blank;
+}
+
+bool mgk_kinds_own_values(const char *kinds)
+{
+    return any_kind(kinds, has_own_values);
+}
+
+bool mgk_kinds_may_be_blank(const char *kinds)
+{
+    return any_kind(kinds, may_be_blank);
 }
 
 bool mgk_config_is_normalized(const mgk_config *config, int layer)

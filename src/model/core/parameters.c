@@ -514,10 +514,23 @@ static void draw_orthogonal(const mgk_parameter *p, uint64_t seed, uint64_t stre
             make_orthogonal(rows - first < dim ? rows - first : dim, dim, head + first * dim);
 }
 
+/* Edges may be drawn twice, and that to the query itself too. */
+static void draw_edges(const mgk_parameter *p, uint64_t seed, uint64_t stream, double *out)
+{
+    const size_t n = p->shape[1], edges = (size_t)p->value;
+    for (size_t k = 0; k < p->count; k++)
+        out[k] = k / n == k % n ? 0 : MGK_NO_EDGE;
+    for (size_t i = 0; i < p->shape[0]; i++)
+        for (size_t e = 0; e < edges; e++)
+            out[i * n + mgk_random_below(seed, stream, i * edges + e, n)] = 0;
+}
+
 static void fill(const mgk_parameter *p, uint64_t seed, uint64_t stream, double *out)
 {
     if (p->initial == MGK_INITIAL_ORTHOGONAL)
         draw_orthogonal(p, seed, stream, out);
+    else if (p->initial == MGK_INITIAL_EDGES)
+        draw_edges(p, seed, stream, out);
     else if (p->initial != MGK_INITIAL_CONSTANT)
         draw_normal(p, seed, stream, out);
     else

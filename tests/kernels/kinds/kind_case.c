@@ -23,7 +23,7 @@ static mgk_attention_settings small_settings(const kind_shape *shape)
                                                  .features = 6,
                                                  .landmarks = 4,
                                                  .projection = 2,
-                                                 .clusters = 3,
+                                                 .clusters = 4,
                                                  .hashes = 2,
                                                  .kernel = 3};
     mgk_attention_settings out = shape->settings;

@@ -8,7 +8,7 @@
 
 #include "kind_case.h"
 
-/* Settings: of kind_case.c, but for hashes. */
+/* Settings: of kind_case.c, but for clusters and hashes. */
 enum { LANDMARKS = 4, KERNEL = 3, CLUSTERS = 3, HASHES = 8 };
 
 enum { TOKENS = 29, HEADS = 2, DIM = 4, MOST = 32 };
@@ -269,7 +269,7 @@ static kind_case make_case(workspace *space, const char *kind)
                               .tokens = TOKENS,
                               .dim = DIM,
                               .shortened = TOKENS - 2,
-                              .settings = {.hashes = HASHES}};
+                              .settings = {.clusters = CLUSTERS, .hashes = HASHES}};
     return kind_case_make(space, shape);
 }
 

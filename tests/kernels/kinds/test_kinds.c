@@ -88,7 +88,10 @@ static void compare_output(workspace *space, kind_shape shape)
     }
 }
 
-/* Later tokens of causal kinds, and the other sample of all kinds, change nothing. */
+/*
+ * Later tokens of causal kinds, and the other sample of all kinds, change nothing. Where later
+ * tokens have a say in the choice of keys, only their values do.
+ */
 static void compare_changed(workspace *space, kind_shape shape)
 {
     kind_case problem = kind_case_make(space, shape);
@@ -100,7 +103,9 @@ static void compare_changed(workspace *space, kind_shape shape)
     for (int l = 0; l < problem.depth; l++)
         for (int i = 0; i < KIND_PARAMETERS; i++) {
             const size_t count = problem.layers[l].count[i];
-            const size_t first = count * kept / problem.outputs; /* the same share of every array */
+            const bool chooses = shape.kind->choice_looks_ahead && i != KIND_VALUE;
+            const size_t same = chooses ? sample : kept;
+            const size_t first = count * same / problem.outputs; /* the same share of every array */
             for (size_t k = first; k < count; k++)
                 problem.layers[l].input[i][k] += 1;
         }

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernels/attention/groups.h"
+
+#include "base/memory.h"
+
+mgk_groups mgk_groups_head(const mgk_groups *groups, size_t sample, size_t head)
+{
+    mgk_groups out = *groups;
+    const size_t matrix = sample * groups->heads + head;
+    out.samples = out.heads = 1;
+    out.query += matrix * groups->groups * groups->queries;
+    out.key += matrix * groups->groups * groups->keys;
+    out.query_lengths += sample * groups->groups;
+    out.key_lengths += sample * groups->groups;
+    return out;
+}
+
+mgk_packed mgk_packed_head(const mgk_device *device, const mgk_groups *groups,
+                           const mgk_packed *packed, size_t sample, size_t head)
+{
+    mgk_packed out = *packed;
+    const size_t first = head * packed->dim, group = sample * groups->groups * packed->stride;
+    out.query = mgk_at(device, packed->query, group * groups->queries + first);
+    out.key = mgk_at(device, packed->key, group * groups->keys + first);
+    return out;
+}
+
+mgk_attention_view mgk_groups_view(const mgk_groups *groups, const mgk_packed *packed,
+                                   const void *value, size_t value_dim)
+{
+    return (mgk_attention_view){.samples = (int)(groups->samples * groups->groups),
+                                .heads = (int)groups->heads,
+                                .tokens = (int)groups->queries,
+                                .dim = (int)packed->dim,
+                                .mixtures = 1,
+                                .key_tokens = (int)groups->keys,
+                                .value_dim = (int)value_dim,
+                                .causal = packed->causal,
+                                .lengths = groups->query_lengths,
+                                .key_lengths = groups->key_lengths,
+                                .query = packed->query,
+                                .key = packed->key,
+                                .value = value,
+                                .query_stride = packed->stride,
+                                .key_stride = packed->stride,
+                                .value_stride = groups->heads * value_dim};
+}
+
+static mgk_head_tokens tokens_of(const mgk_groups *g, size_t dim, size_t stride)
+{
+    return (mgk_head_tokens){g->samples, g->tokens, g->heads, dim, stride, NULL};
+}
+
+mgk_status mgk_groups_pack(mgk_device *device, const mgk_groups *groups, bool keys, size_t dim,
+                           const void *x, size_t x_stride, void *packed)
+{
+    const mgk_head_tokens tokens = tokens_of(groups, dim, x_stride);
+    return device->op->dense->gather_tokens(
+        device, &tokens, groups->groups * (keys ? groups->keys : groups->queries),
+        keys ? groups->key : groups->query, x, packed, groups->heads * dim);
+}
+
+mgk_status mgk_groups_unpack(mgk_device *device, const mgk_groups *groups, bool keys, size_t dim,
+                             const void *packed, void *x, size_t x_stride)
+{
+    const mgk_head_tokens tokens = tokens_of(groups, dim, x_stride);
+    return device->op->dense->scatter_add_tokens(
+        device, &tokens, groups->groups * (keys ? groups->keys : groups->queries),
+        keys ? groups->key : groups->query, packed, groups->heads * dim, x);
+}
+
+mgk_status mgk_copy_rows(mgk_device *device, size_t rows, size_t width, const void *from,
+                         size_t from_stride, void *to, size_t to_stride)
+{
+    if (from_stride == width && to_stride == width)
+        return device->op->copy(device, to, from, rows * width * device->real_size);
+    for (size_t row = 0; row < rows; row++)
+        TRY(device->op->copy(device, mgk_at(device, to, row * to_stride),
+                             mgk_at(device, from, row * from_stride), width * device->real_size));
+    return STATUS_OK;
+}
+
+/* Columns first … first + width − 1 of the identity [n, n]. */
+static mgk_status fill_identity(mgk_device *device, size_t n, size_t first, size_t width, void *out)
+{
+    double *values;
+    TRY(mgk_alloc(n * width, sizeof(*values), &values));
+    for (size_t i = 0; i < n * width; i++)
+        values[i] = i / width == first + i % width;
+    const mgk_status status = mgk_device_upload(device, values, n * width, out);
+    mgk_free(values);
+    return status;
+}
+
+mgk_status mgk_matrix_by_columns(mgk_device *device, const mgk_attention_view *view,
+                                 const mgk_attention_layer *layer, mgk_weigh_fn *weigh, int sample,
+                                 const int32_t *heads, int count, void *matrix)
+{
+    const size_t n = (size_t)view->tokens;
+    int32_t *chosen;
+    TRY(mgk_device_indices(device, heads, (size_t)count, &chosen));
+    mgk_status status = STATUS_OK;
+    for (size_t first = 0; first < n; first += MGK_MOST_COLUMNS) {
+        const size_t width = n - first < MGK_MOST_COLUMNS ? n - first : MGK_MOST_COLUMNS;
+        if (status == STATUS_OK)
+            status = fill_identity(device, n, first, width, layer->scratch);
+        for (size_t c = 0; status == STATUS_OK && c < (size_t)count; c++) {
+            const mgk_columns columns = {.sample = (size_t)sample,
+                                         .head = (size_t)chosen[c],
+                                         .value = layer->scratch,
+                                         .width = width,
+                                         .out = mgk_at(device, matrix, c * n * n + first),
+                                         .out_stride = n,
+                                         .room =
+                                             mgk_at(device, layer->scratch, n * MGK_MOST_COLUMNS)};
+            status = weigh(device, view, layer, &columns);
+        }
+    }
+    mgk_free(chosen);
+    return status;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Attention within groups of tokens, for kinds that choose by content who sees whom. A group has
+ * some queries and some keys, which an index names; they are packed so that each group is a sample
+ * of its own for the tile primitive.
+ */
+#ifndef MGK_KERNELS_ATTENTION_GROUPS_H
+#define MGK_KERNELS_ATTENTION_GROUPS_H
+
+#include "kernels/attention.h"
+#include "kernels/dense.h"
+
+/* G groups of each sample, each with so many queries and keys. */
+typedef struct mgk_groups {
+    size_t samples, heads, tokens;              /* B, H, N */
+    size_t groups, queries, keys;               /* G; of a group */
+    const int32_t *query, *key;                 /* [B, H, G queries], [B, H, G keys]; −1: none */
+    const int32_t *query_lengths, *key_lengths; /* [B G] */
+} mgk_groups;
+
+/* Packed queries [B, G queries, H, D] and keys; head and sample strides may have gaps. */
+typedef struct mgk_packed {
+    size_t dim, stride;
+    const void *query, *key;
+    bool causal; /* within groups */
+} mgk_packed;
+
+/* Numbers of packed queries or keys, and of statistics. */
+static inline size_t mgk_groups_queries(const mgk_groups *g)
+{
+    return g->samples * g->groups * g->queries * g->heads;
+}
+
+static inline size_t mgk_groups_keys(const mgk_groups *g)
+{
+    return g->samples * g->groups * g->keys * g->heads;
+}
+
+/* One head of one sample of both. */
+mgk_groups mgk_groups_head(const mgk_groups *groups, size_t sample, size_t head);
+mgk_packed mgk_packed_head(const mgk_device *device, const mgk_groups *groups,
+                           const mgk_packed *packed, size_t sample, size_t head);
+
+/* The view of packed queries, keys and values, whose heads have value_dim numbers without gaps. */
+mgk_attention_view mgk_groups_view(const mgk_groups *groups, const mgk_packed *packed,
+                                   const void *value, size_t value_dim);
+
+/* Packs queries or keys of x, without gaps. */
+mgk_status mgk_groups_pack(mgk_device *device, const mgk_groups *groups, bool keys, size_t dim,
+                           const void *x, size_t x_stride, void *packed);
+/* x, laid out as above, += what is packed. */
+mgk_status mgk_groups_unpack(mgk_device *device, const mgk_groups *groups, bool keys, size_t dim,
+                             const void *packed, void *x, size_t x_stride);
+
+/* Copies the first `width` of every row. */
+mgk_status mgk_copy_rows(mgk_device *device, size_t rows, size_t width, const void *from,
+                         size_t from_stride, void *to, size_t to_stride);
+
+/* Columns of a matrix as a kind's output for other values: one head of one sample. */
+typedef struct mgk_columns {
+    size_t sample, head;
+    const void *value; /* [N, width] without gaps */
+    size_t width;
+    void *out; /* [N, width], rows out_stride apart */
+    size_t out_stride;
+    void *room; /* the rest of the layer's scratch */
+} mgk_columns;
+typedef mgk_status mgk_weigh_fn(mgk_device *, const mgk_attention_view *,
+                                const mgk_attention_layer *, const mgk_columns *);
+
+enum { MGK_MOST_COLUMNS = 64 }; /* of one call of mgk_weigh_fn */
+
+/*
+ * The method `matrix` of kinds whose output is linear in the values: `weigh` is called with columns
+ * of the identity, which take MGK_MOST_COLUMNS N reals at the begin of the layer's scratch.
+ */
+mgk_status mgk_matrix_by_columns(mgk_device *device, const mgk_attention_view *view,
+                                 const mgk_attention_layer *layer, mgk_weigh_fn *weigh, int sample,
+                                 const int32_t *heads, int count, void *matrix);
+
+#endif

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Improved clustered attention (Vyas et al. 2020): a query has the row of its cluster,
+ *     c = softmax(mean of the cluster's queries · K / √D),
+ * but for the k keys T that are largest in it. Their share m = Σ_T c_j stays, and each query has
+ * its own softmax of it:
+ *     a_ij = c_j for j not in T,   a_ij = m softmax_T(q_i·k_j / √D) for j in T.
+ * Time and memory are O(N (C + k)). The choice of clusters and keys has no gradient.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "kernels/attention/clusters.h"
+#include "kernels/attention/groups.h"
+#include "kernels/attention/kinds.h"
+#include "kernels/attention/primitives.h"
+
+enum { GROUP_QUERIES = 32 }; /* queries of one cluster that are computed together, at most */
+
+/* The sizes of a layer. */
+typedef struct sizes {
+    size_t samples, heads, tokens, dim, clusters, top; /* C, k */
+    size_t groups;                  /* ⌈N / 32⌉ + C: enough for any clusters */
+    size_t few, all, queries, keys; /* numbers of means, of tokens, of packed ones */
+    size_t maps, chosen, rows;      /* of c, of T, and B H C */
+} sizes;
+
+/* What a layer keeps. */
+typedef struct arrays {
+    sizes s;
+    mgk_clusters clusters;
+    void *map, *rest, *mass; /* c, and c but for T, [B, H, C, N]; m [B, H, C] */
+    void *query, *key;       /* packed */
+    void *own;               /* output of each query's softmax over T, [B, N, H, D] */
+    void *statistic;
+    int32_t *top; /* T, [B, H, C, k] */
+    int32_t *query_index, *key_index, *query_lengths, *key_lengths;
+    mgk_groups groups;
+} arrays;
+
+static sizes sizes_of(const mgk_attention_size *size, int samples)
+{
+    sizes s = {.samples = (size_t)samples,
+               .heads = (size_t)size->heads,
+               .tokens = (size_t)size->tokens,
+               .dim = (size_t)size->dim,
+               .clusters = (size_t)size->settings->clusters,
+               .top = (size_t)size->settings->landmarks};
+    const size_t matrices = s.samples * s.heads;
+    s.groups = (s.tokens + GROUP_QUERIES - 1) / GROUP_QUERIES + s.clusters;
+    s.rows = matrices * s.clusters;
+    s.few = s.rows * s.dim;
+    s.all = matrices * s.tokens * s.dim;
+    s.queries = matrices * s.groups * GROUP_QUERIES * s.dim;
+    s.keys = matrices * s.groups * s.top * s.dim;
+    s.maps = s.rows * s.tokens;
+    s.chosen = s.rows * s.top;
+    return s;
+}
+
+/*
+ * Scratch: hashes of queries and of clusters; or weights of chosen keys; or outputs of clusters,
+ * packed values and outputs, and gradients; or columns of a matrix. Integers take the place of
+ * reals.
+ */
+static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool training)
+{
+    const sizes s = sizes_of(size, samples);
+    const size_t places = s.groups * GROUP_QUERIES, hashes = mgk_clusters_scratch(size, samples);
+    const size_t pass =
+        training ? 2 * s.few + s.maps + s.chosen + 2 * s.rows + s.all + 3 * s.queries + 3 * s.keys
+                 : s.few + s.keys + s.queries;
+    const size_t columns =
+        (2 * s.tokens + s.clusters + s.groups * (s.top + GROUP_QUERIES)) * MGK_MOST_COLUMNS +
+        places;
+    size_t most = hashes > pass ? hashes : pass;
+    most = most > s.chosen + s.rows ? most : s.chosen + s.rows;
+    return (mgk_kind_memory){.kept = s.few + s.samples * s.heads * s.tokens + s.rows + 2 * s.maps +
+                                     s.rows + s.queries + s.keys + s.all + s.chosen +
+                                     s.samples * s.heads * (2 * places + s.groups * s.top) +
+                                     2 * s.samples * s.groups,
+                             .scratch = most > columns ? most : columns};
+}
+
+static arrays arrays_of(const mgk_device *device, const mgk_attention_view *view,
+                        const mgk_attention_layer *layer)
+{
+    arrays out = {.s = sizes_of(&layer->size, view->samples)};
+    const sizes *s = &out.s;
+    const size_t matrices = s->samples * s->heads;
+    out.clusters.groups =
+        (mgk_head_tokens){s->samples, s->clusters, s->heads, s->dim, s->heads * s->dim, NULL};
+    out.clusters.queries = layer->kept;
+    out.clusters.cluster = mgk_at(device, out.clusters.queries, s->few);
+    out.clusters.sizes = mgk_at(device, out.clusters.cluster, matrices * s->tokens);
+    out.map = mgk_at(device, out.clusters.sizes, s->rows);
+    out.rest = mgk_at(device, out.map, s->maps);
+    out.mass = mgk_at(device, out.rest, s->maps);
+    out.query = mgk_at(device, out.mass, s->rows);
+    out.key = mgk_at(device, out.query, s->queries);
+    out.own = mgk_at(device, out.key, s->keys);
+    out.statistic = mgk_at(device, out.own, s->all);
+    out.query_index = mgk_at(device, out.statistic, matrices * s->groups * GROUP_QUERIES);
+    out.key_index = mgk_at(device, out.query_index, matrices * s->groups * GROUP_QUERIES);
+    out.top = mgk_at(device, out.key_index, matrices * s->groups * s->top);
+    out.query_lengths = mgk_at(device, out.top, s->chosen);
+    out.key_lengths = mgk_at(device, out.query_lengths, s->samples * s->groups);
+    out.groups = (mgk_groups){.samples = s->samples,
+                              .heads = s->heads,
+                              .tokens = s->tokens,
+                              .groups = s->groups,
+                              .queries = GROUP_QUERIES,
+                              .keys = s->top,
+                              .query = out.query_index,
+                              .key = out.key_index,
+                              .query_lengths = out.query_lengths,
+                              .key_lengths = out.key_lengths};
+    return out;
+}
+
+/* One head of one sample with n tokens: the queries of each cluster, 32 at a time, and its keys. */
+static void fill_head(const sizes *s, size_t n, const int32_t *cluster, const int32_t *top,
+                      int32_t *query, int32_t *key)
+{
+    size_t group = 0;
+    for (size_t i = 0; i < s->groups * GROUP_QUERIES; i++)
+        query[i] = -1;
+    for (size_t i = 0; i < s->groups * s->top; i++)
+        key[i] = -1;
+    for (size_t c = 0; c < s->clusters; c++) {
+        size_t count = 0;
+        for (size_t t = 0; t < n; t++)
+            if (cluster[t] == (int32_t)c) {
+                const size_t own = group + count / GROUP_QUERIES;
+                if (count % GROUP_QUERIES == 0)
+                    memcpy(key + own * s->top, top + c * s->top, s->top * sizeof *key);
+                query[own * GROUP_QUERIES + count++ % GROUP_QUERIES] = (int32_t)t;
+            }
+        group += (count + GROUP_QUERIES - 1) / GROUP_QUERIES;
+    }
+}
+
+/* Groups of samples with tokens have all queries, some of which are of no token, and all keys. */
+static void fill_lengths(const sizes *s, const int32_t *lengths, int32_t *queries, int32_t *keys)
+{
+    for (size_t i = 0; i < s->samples * s->groups; i++) {
+        const size_t n = (size_t)lengths[i / s->groups];
+        queries[i] = n > 0 ? GROUP_QUERIES : 0;
+        keys[i] = (int32_t)(n < s->top ? n : s->top);
+    }
+}
+
+static mgk_status fill_groups(mgk_device *device, const arrays *a, const int32_t *view_lengths)
+{
+    const sizes *s = &a->s;
+    const size_t matrices = s->samples * s->heads, groups = s->samples * s->groups;
+    const size_t queries = s->groups * GROUP_QUERIES, keys = s->groups * s->top;
+    int32_t *lengths = NULL, *cluster = NULL, *top = NULL, *index = NULL;
+    mgk_status status;
+    CHECK(mgk_device_indices(device, view_lengths, s->samples, &lengths));
+    CHECK(mgk_device_indices(device, a->clusters.cluster, matrices * s->tokens, &cluster));
+    CHECK(mgk_device_indices(device, a->top, s->chosen, &top));
+    CHECK(mgk_alloc(matrices * (queries + keys) + 2 * groups, sizeof *index, &index));
+    int32_t *key = index + matrices * queries, *few = key + matrices * keys;
+    for (size_t m = 0; m < matrices; m++)
+        fill_head(s, (size_t)lengths[m / s->heads], cluster + m * s->tokens,
+                  top + m * s->clusters * s->top, index + m * queries, key + m * keys);
+    fill_lengths(s, lengths, few, few + groups);
+    CHECK(device->op->upload(device, a->query_index, index, matrices * queries * sizeof *index));
+    CHECK(device->op->upload(device, a->key_index, key, matrices * keys * sizeof *key));
+    CHECK(device->op->upload(device, a->query_lengths, few, groups * sizeof *few));
+    CHECK(device->op->upload(device, a->key_lengths, few + groups, groups * sizeof *few));
+out:
+    mgk_free(lengths);
+    mgk_free(cluster);
+    mgk_free(top);
+    mgk_free(index);
+    return status;
+}
+
+/* Rows of maps as samples with a number for each token: gathers and scatters entries. */
+static mgk_head_tokens entries(const sizes *s)
+{
+    return (mgk_head_tokens){s->rows, s->tokens, 1, 1, 1, NULL};
+}
+
+/* The entries at T as samples of k numbers. */
+static mgk_head_tokens chosen_entries(const sizes *s)
+{
+    return (mgk_head_tokens){s->rows, s->top, 1, 1, 1, NULL};
+}
+
+/* centroids · K / √D, [B, H, C, N]. */
+static mgk_batched_product logits_product(const mgk_attention_view *view, const sizes *s)
+{
+    const size_t width = s->heads * s->dim;
+    return (mgk_batched_product){
+        .samples = s->samples,
+        .heads = s->heads,
+        .m = s->clusters,
+        .n = s->tokens,
+        .k = s->dim,
+        .transpose_b = true,
+        .alpha = 1 / sqrt((double)s->dim),
+        .a = {s->clusters * width, s->dim, width},
+        .b = {s->tokens * view->key_stride, s->dim, view->key_stride},
+        .c = {s->heads * s->clusters * s->tokens, s->clusters * s->tokens, s->tokens}};
+}
+
+static mgk_head_maps cluster_maps(const mgk_attention_view *view, const sizes *s)
+{
+    return (mgk_head_maps){s->samples, s->heads,      s->clusters, s->tokens,
+                           NULL,       view->lengths, false};
+}
+
+/* c and T; c without T; and m = k times the mean of c at T, which is 0 where there is no key. */
+static mgk_status fill_maps(mgk_device *device, const mgk_attention_view *view, const arrays *a,
+                            void *scratch)
+{
+    const mgk_dense_operations *dense = device->op->dense;
+    const sizes *s = &a->s;
+    const mgk_head_maps maps = cluster_maps(view, s);
+    const mgk_batched_product product = logits_product(view, s);
+    const mgk_head_tokens all = entries(s), few = chosen_entries(s);
+    int32_t *counts = mgk_at(device, scratch, s->chosen);
+    TRY(dense->batched_multiply(device, &product, a->clusters.queries, view->key, a->map));
+    TRY(dense->softmax_rows(device, &maps, a->map));
+    TRY(dense->top_rows(device, s->samples, s->heads * s->clusters, s->tokens, view->lengths,
+                        s->top, a->map, a->top));
+    TRY(dense->gather_tokens(device, &all, s->top, a->top, a->map, scratch, 1));
+    TRY(dense->segment_means(device, &few, 1, scratch, a->mass, counts));
+    TRY(dense->add_scaled(device, s->rows, 0, a->mass, (double)s->top, a->mass));
+    TRY(dense->add_scaled(device, s->maps, 1, a->map, 0, a->rest));
+    TRY(dense->add_scaled(device, s->chosen, 0, scratch, -1, scratch));
+    return dense->scatter_add_tokens(device, &all, s->top, a->top, scratch, 1, a->rest);
+}
+
+static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
+                          const mgk_attention_layer *layer)
+{
+    const arrays a = arrays_of(device, view, layer);
+    TRY(mgk_clusters_find(device, view, layer, &a.clusters));
+    TRY(fill_maps(device, view, &a, layer->scratch));
+    TRY(fill_groups(device, &a, view->lengths));
+    TRY(mgk_groups_pack(device, &a.groups, false, a.s.dim, view->query, view->query_stride,
+                        a.query));
+    return mgk_groups_pack(device, &a.groups, true, a.s.dim, view->key, view->key_stride, a.key);
+}
+
+/* What a head of a sample, or all of them, has for values of any width. */
+typedef struct part {
+    mgk_groups groups;
+    mgk_packed packed;
+    size_t clusters;
+    const int32_t *cluster;
+    const void *rest, *mass;
+    void *statistic;
+} part;
+
+static part whole(const arrays *a)
+{
+    const mgk_packed packed = {a->s.dim, a->s.heads * a->s.dim, a->query, a->key, false};
+    return (part){a->groups, packed,  a->s.clusters, a->clusters.cluster,
+                  a->rest,   a->mass, a->statistic};
+}
+
+/* The outputs of clusters without T: rest V, with heads of `dim` numbers. */
+static mgk_batched_product rest_product(const part *p, size_t dim, size_t value_stride)
+{
+    const mgk_groups *g = &p->groups;
+    const size_t map = p->clusters * g->tokens, width = g->heads * dim;
+    return (mgk_batched_product){.samples = g->samples,
+                                 .heads = g->heads,
+                                 .m = p->clusters,
+                                 .n = dim,
+                                 .k = g->tokens,
+                                 .alpha = 1,
+                                 .a = {g->heads * map, map, g->tokens},
+                                 .b = {g->tokens * value_stride, dim, value_stride},
+                                 .c = {p->clusters * width, dim, width}};
+}
+
+static mgk_head_tokens tokens_of(const mgk_groups *g, size_t tokens, size_t dim)
+{
+    return (mgk_head_tokens){g->samples, tokens, g->heads, dim, g->heads * dim, NULL};
+}
+
+/* Output of values with heads of `dim` numbers: that of T, to `own`, times m, and the rest. */
+static mgk_status attend(mgk_device *device, const part *p, size_t dim, const void *value,
+                         size_t value_stride, void *room, void *own, void *output,
+                         size_t output_stride)
+{
+    const mgk_dense_operations *dense = device->op->dense;
+    const mgk_groups *g = &p->groups;
+    const mgk_mixture mixture = {.scale = {1 / sqrt((double)p->packed.dim)}};
+    const mgk_batched_product product = rest_product(p, dim, value_stride);
+    const mgk_head_tokens few = tokens_of(g, p->clusters, dim), all = tokens_of(g, g->tokens, dim);
+    const size_t width = g->heads * dim, rows = g->samples * g->tokens;
+    void *rest = room, *values = mgk_at(device, rest, g->samples * p->clusters * width);
+    void *packed = mgk_at(device, values, mgk_groups_keys(g) * dim);
+    const mgk_attention_view view = mgk_groups_view(g, &p->packed, values, dim);
+    TRY(dense->batched_multiply(device, &product, p->rest, value, rest));
+    TRY(dense->gather_tokens(device, &few, g->tokens, p->cluster, rest, output, output_stride));
+    TRY(mgk_groups_pack(device, g, true, dim, value, value_stride, values));
+    TRY(device->op->mixture_attention(device, &view, &mixture, packed, width, p->statistic));
+    TRY(device->op->zero(device, own, rows * width * device->real_size));
+    TRY(mgk_groups_unpack(device, g, false, dim, packed, own, width));
+    return dense->weigh_groups(device, &all, p->clusters, p->cluster, p->mass, own, output,
+                               output_stride);
+}
+
+static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
+                          const mgk_attention_layer *layer, void *output, size_t output_stride)
+{
+    const arrays a = arrays_of(device, view, layer);
+    const part p = whole(&a);
+    return attend(device, &p, a.s.dim, view->value, view->value_stride, layer->scratch, a.own,
+                  output, output_stride);
+}
+
+/* Memory of the backward pass. */
+typedef struct gradients {
+    void *rest, *means;                                 /* of clusters' outputs and mean queries */
+    void *map, *chosen;                                 /* of c, and at T */
+    void *mass, *scaled;                                /* of m, and k times that */
+    void *own;                                          /* [B, N, H, D] */
+    void *values, *out, *dout, *dquery, *dkey, *dvalue; /* packed */
+} gradients;
+
+static gradients gradients_of(const mgk_device *device, const arrays *a, void *scratch)
+{
+    const sizes *s = &a->s;
+    gradients d = {.rest = scratch};
+    d.means = mgk_at(device, d.rest, s->few);
+    d.map = mgk_at(device, d.means, s->few);
+    d.chosen = mgk_at(device, d.map, s->maps);
+    d.mass = mgk_at(device, d.chosen, s->chosen);
+    d.scaled = mgk_at(device, d.mass, s->rows);
+    d.own = mgk_at(device, d.scaled, s->rows);
+    d.values = mgk_at(device, d.own, s->all);
+    d.dkey = mgk_at(device, d.values, s->keys);
+    d.dvalue = mgk_at(device, d.dkey, s->keys);
+    d.out = mgk_at(device, d.dvalue, s->keys);
+    d.dout = mgk_at(device, d.out, s->queries);
+    d.dquery = mgk_at(device, d.dout, s->queries);
+    return d;
+}
+
+/* Through each query's softmax over T: += of queries, keys and values. */
+static mgk_status top_backward(mgk_device *device, const mgk_attention_view *view, const arrays *a,
+                               const gradients *d, const mgk_attention_gradient *out)
+{
+    const part p = whole(a);
+    const mgk_groups *g = &a->groups;
+    const mgk_mixture mixture = mgk_dot_products(view);
+    const size_t dim = a->s.dim, width = a->s.heads * dim;
+    const mgk_attention_view own = mgk_groups_view(g, &p.packed, d->values, dim);
+    const mgk_attention_gradient inner = {.query = d->dquery, .key = d->dkey, .value = d->dvalue};
+    TRY(mgk_groups_pack(device, g, true, dim, view->value, view->value_stride, d->values));
+    TRY(mgk_groups_pack(device, g, false, dim, a->own, width, d->out));
+    TRY(mgk_groups_pack(device, g, false, dim, d->own, width, d->dout));
+    TRY(device->op->mixture_attention_backward(device, &own, &mixture, d->out, a->statistic,
+                                               d->dout, width, &inner));
+    TRY(mgk_groups_unpack(device, g, false, dim, d->dquery, out->query, view->query_stride));
+    TRY(mgk_groups_unpack(device, g, true, dim, d->dkey, out->key, view->key_stride));
+    return mgk_groups_unpack(device, g, true, dim, d->dvalue, out->value, view->value_stride);
+}
+
+/* dc = drest · V but at T, where it is dm; then through the softmax, to d->map. */
+static mgk_status map_backward(mgk_device *device, const mgk_attention_view *view, const arrays *a,
+                               const gradients *d)
+{
+    const mgk_dense_operations *dense = device->op->dense;
+    const sizes *s = &a->s;
+    const part p = whole(a);
+    const mgk_head_maps maps = cluster_maps(view, s);
+    const mgk_head_tokens all = entries(s), few = chosen_entries(s);
+    const mgk_batched_product forth = rest_product(&p, s->dim, view->value_stride);
+    mgk_batched_product product = forth;
+    product.n = s->tokens;
+    product.k = s->dim;
+    product.transpose_b = true;
+    product.a = forth.c;
+    product.c = forth.a;
+    TRY(dense->batched_multiply(device, &product, d->rest, view->value, d->map));
+    TRY(dense->gather_tokens(device, &all, s->top, a->top, d->map, d->chosen, 1));
+    TRY(dense->add_scaled(device, s->chosen, 0, d->chosen, -1, d->chosen));
+    TRY(dense->add_scaled(device, s->rows, (double)s->top, d->mass, 0, d->scaled));
+    TRY(dense->segment_means_backward(device, &few, 1, d->scaled, d->chosen));
+    TRY(dense->scatter_add_tokens(device, &all, s->top, a->top, d->chosen, 1, d->map));
+    return dense->softmax_rows_backward(device, &maps, a->map, d->map, d->map);
+}
+
+/* Of keys and queries through the logits of clusters, and of values through their rows: +=. */
+static mgk_status cluster_backward(mgk_device *device, const mgk_attention_view *view,
+                                   const arrays *a, const gradients *d,
+                                   const mgk_attention_gradient *out)
+{
+    const mgk_dense_operations *dense = device->op->dense;
+    const sizes *s = &a->s;
+    const part p = whole(a);
+    const mgk_head_tokens queries = mgk_view_tokens(view, view->query_stride);
+    const mgk_batched_product forth = logits_product(view, s);
+    mgk_batched_product to_means = forth, to_keys = forth;
+    mgk_batched_product to_values = rest_product(&p, s->dim, view->value_stride);
+    const mgk_head_strides value = to_values.b;
+    to_means.transpose_b = false;
+    to_means.n = s->dim;
+    to_means.k = s->tokens;
+    to_means.a = forth.c;
+    to_means.c = forth.a;
+    to_keys.transpose_a = true;
+    to_keys.transpose_b = false;
+    to_keys.m = s->tokens;
+    to_keys.n = s->dim;
+    to_keys.k = s->clusters;
+    to_keys.a = forth.c;
+    to_keys.b = forth.a;
+    to_keys.c = forth.b;
+    to_values.transpose_a = true;
+    to_values.m = s->tokens;
+    to_values.k = s->clusters;
+    to_values.b = to_values.c;
+    to_values.c = value;
+    to_keys.beta = to_values.beta = 1;
+    TRY(dense->batched_multiply(device, &to_values, a->rest, d->rest, out->value));
+    TRY(dense->batched_multiply(device, &to_keys, d->map, a->clusters.queries, out->key));
+    TRY(dense->batched_multiply(device, &to_means, d->map, view->key, d->means));
+    return dense->group_means_backward(device, &queries, s->clusters, a->clusters.cluster,
+                                       a->clusters.sizes, d->means, out->query);
+}
+
+static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
+                           const mgk_attention_layer *layer, const void *output,
+                           const void *doutput, size_t output_stride,
+                           const mgk_layer_gradient *gradient)
+{
+    const mgk_dense_operations *dense = device->op->dense;
+    const arrays a = arrays_of(device, view, layer);
+    const sizes *s = &a.s;
+    const gradients d = gradients_of(device, &a, layer->scratch);
+    const mgk_head_tokens few = a.clusters.groups, all = tokens_of(&a.groups, s->tokens, s->dim);
+    const mgk_attention_gradient *out = &gradient->view;
+    const size_t rows = s->samples * s->tokens, width = s->heads * s->dim;
+    (void)output;
+    TRY(mgk_zero_rows(device, rows, width, view->query_stride, out->query));
+    TRY(mgk_zero_rows(device, rows, width, view->key_stride, out->key));
+    TRY(mgk_zero_rows(device, rows, width, view->value_stride, out->value));
+    TRY(device->op->zero(device, d.rest, s->few * device->real_size));
+    TRY(device->op->zero(device, d.own, s->all * device->real_size));
+    TRY(device->op->zero(device, d.mass, s->rows * device->real_size));
+    TRY(dense->scatter_add_tokens(device, &few, s->tokens, a.clusters.cluster, doutput,
+                                  output_stride, d.rest));
+    TRY(dense->weigh_groups_backward(device, &all, s->clusters, a.clusters.cluster, a.mass, a.own,
+                                     doutput, output_stride, d.own, d.mass));
+    TRY(top_backward(device, view, &a, &d, out));
+    TRY(map_backward(device, view, &a, &d));
+    return cluster_backward(device, view, &a, &d, out);
+}
+
+static mgk_status weigh(mgk_device *device, const mgk_attention_view *view,
+                        const mgk_attention_layer *layer, const mgk_columns *columns)
+{
+    const arrays a = arrays_of(device, view, layer);
+    const sizes *s = &a.s;
+    const size_t matrix = columns->sample * s->heads + columns->head;
+    part p = whole(&a);
+    p.groups = mgk_groups_head(&a.groups, columns->sample, columns->head);
+    p.packed = mgk_packed_head(device, &a.groups, &p.packed, columns->sample, columns->head);
+    p.cluster += matrix * s->tokens;
+    p.rest = mgk_at(device, a.rest, matrix * s->clusters * s->tokens);
+    p.mass = mgk_at(device, a.mass, matrix * s->clusters);
+    p.statistic = columns->room;
+    void *own = mgk_at(device, p.statistic, s->groups * GROUP_QUERIES);
+    return attend(device, &p, columns->width, columns->value, columns->width,
+                  mgk_at(device, own, s->tokens * columns->width), own, columns->out,
+                  columns->out_stride);
+}
+
+/* The two parts of a row have no common scores before normalisation: scores are A. */
+static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
+                         const mgk_attention_layer *layer, mgk_matrix_content content, int sample,
+                         const int32_t *heads, int count, void *out)
+{
+    (void)content;
+    return mgk_matrix_by_columns(device, view, layer, weigh, sample, heads, count, out);
+}
+
+/* Rows of C clusters, and of all queries over k keys. */
+static double flops(const mgk_attention_kind *kind, const mgk_attention_size *size)
+{
+    const double clusters = size->settings->clusters, top = size->settings->landmarks;
+    const double dim = size->dim;
+    (void)kind;
+    return (double)size->heads * size->tokens *
+           (mgk_clusters_flops(size) + (clusters + top) * (4 * dim + 5) + 3 * dim);
+}
+
+static const mgk_attention_methods methods = {.primitives = "assignment, factors, tile",
+                                              .memory = memory,
+                                              .prepare = prepare,
+                                              .forward = forward,
+                                              .backward = backward,
+                                              .matrix = matrix};
+
+const mgk_attention_kind mgk_attention_improved_clustered = {
+    .name = "improved-clustered",
+    .score = "as clustered, but m softmax(q_i.k_j / sqrt(D)) on its top keys",
+    .rank_bound = "N",
+    .defaults = {.landmarks = 32, .clusters = 64, .hashes = 32},
+    .not_causal = true,
+    .methods = &methods,
+    .parameters = mgk_clusters_parameters,
+    .flops = flops,
+};
