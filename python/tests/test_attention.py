@@ -263,7 +263,7 @@ class Dump(unittest.TestCase):
         self.assertIn("output_error", str(mgk.describe("performer.h5")))
         table = mgk.ranks(BERT, ids, seed=3, **run)
         np.testing.assert_array_equal(mgk.ranks("performer.h5")["rank"], table["rank"])
-        self.assertEqual(table.settings["run_as"]["features"], 8)
+        self.assertEqual(table.settings["run"]["run_as"]["features"], 8)
         self.assertLess(mgk.diversity("performer.h5")["value"].size, 10**6)
         with self.assertRaisesRegex(ValueError, "settings: 'feature' is not one of"):
             mgk.ranks(BERT, ids, run_as="performer", settings={"feature": 8})
