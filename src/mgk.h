@@ -262,6 +262,13 @@ typedef struct mgk_train_options {
                            only the best one */
     mgk_kind_settings settings; /* of the architecture's kinds */
     int64_t redraw; /* random features are drawn anew every so many steps; 0 (default): never */
+    /*
+     * Terms that are added to the loss, "position,output=0.5", with factors, 1 if none is given:
+     * "subspace", "position" and "output" let the heads of a layer differ (Li et al. 2018),
+     * "pattern" makes half of them attend to the previous, the next and the first token (Deshpande
+     * and Narasimhan 2020). NULL (default): none. MGK_UNSUPPORTED: the attention has no such term.
+     */
+    const char *regularise;
 } mgk_train_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

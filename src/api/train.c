@@ -313,6 +313,7 @@ static mgk_status train(const mgk_train_options *o)
     CHECK(mgk_alloc(length, 1, &checkpoint));
     snprintf(checkpoint, length, "%s.checkpoint", o->output);
     mgk_train_settings s = settings_of(o, checkpoint);
+    CHECK(mgk_regularisation_parse(o->regularise, &s.regularise));
     CHECK(claim_files(o, &s, &claims));
     tell_resumed(o, checkpoint);
     CHECK(open_data(o, task, MGK_SPLIT_TRAIN, &data));

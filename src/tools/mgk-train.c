@@ -116,6 +116,10 @@ int main(int argc, char **argv)
          "Steps between evaluations; 0: only at the end.", NULL},
         {MGK_ARG_INT64, 0, "eval-samples", &o.evaluate_samples, "N",
          "Held-out samples of an evaluation; 0, the default: all.", NULL},
+        {MGK_ARG_TEXT, 0, "regularise", &o.regularise, "TERM[=FACTOR],...",
+         "Add to the loss that heads are alike in their values (subspace), attention (position) or "
+         "outputs (output), or that they do not follow fixed patterns (pattern).",
+         NULL},
         {MGK_ARG_INT64, 0, "redraw", &o.redraw, "K",
          "Steps after which random features are drawn anew; 0, the default: never.", NULL},
         {MGK_ARG_FLAG, 0, "double", &o.double_precision, NULL, "Compute in float64.", NULL},
@@ -150,7 +154,7 @@ int main(int argc, char **argv)
         .count = sizeof(args) / sizeof(args[0]),
         .screen = "task data attention heads layers length steps batch output log",
         .notes = {notes, mgk_tool_settings_notes, mgk_tool_notes, mgk_tool_output_notes},
-        .offered = {{"attention", kinds}},
+        .offered = {{"attention", kinds}, {"regularise", "subspace,position,output,pattern"}},
     };
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
