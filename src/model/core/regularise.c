@@ -91,31 +91,16 @@ void mgk_regulariser_free(mgk_regulariser *r, mgk_device *device)
     mgk_free(r);
 }
 
-/* Whether the kind puts other values in the place of those of the heads. */
-static bool replaces_values(const mgk_pass *pass, int index)
-{
-    const mgk_attention_kind *kind = mgk_model_kind(pass->model, index);
-    if (!kind->replaced)
-        return false;
-    const mgk_attention_view view = mgk_pass_view(pass, index);
-    const mgk_attention_layer layer = mgk_pass_attention(pass, index);
-    return kind->replaced(pass->model->device, &view, &layer).value != view.value;
-}
-
+/* The output of such a kind is not the heads' matrices times their values. */
 static mgk_status check_layer(const mgk_pass *pass, int index, const mgk_regularisation *what)
 {
     const mgk_attention_kind *kind = mgk_model_kind(pass->model, index);
     if (needs_maps(what))
         TRY(mgk_attention_check_matrix(kind));
-    if (needs_maps(what) && kind->own_values)
+    if (kind->own_values && (needs_maps(what) || what->weight[MGK_TERM_SUBSPACE] != 0))
         return mgk_fail(STATUS_UNSUPPORTED,
-                        "`regularise`: the output of attention \"%s\" is not its matrix times the "
-                        "values: expected no position and no pattern",
-                        kind->name);
-    if (what->weight[MGK_TERM_SUBSPACE] != 0 && replaces_values(pass, index))
-        return mgk_fail(STATUS_UNSUPPORTED,
-                        "`regularise`: the heads of attention \"%s\" share their values: expected "
-                        "no subspace",
+                        "`regularise`: attention \"%s\" has other values than those of its heads: "
+                        "expected output alone",
                         kind->name);
     return STATUS_OK;
 }
@@ -196,14 +181,14 @@ out:
  */
 
 /*
- * With unit vectors u_h and their sum s, Σ_gh u_g·u_h = ‖s‖², whose derivative by x_h is
- * 2 (s − (s·u_h) u_h) / ‖x_h‖. A vector of zeros has no direction: it counts as cosines of 0.
- * x [H, D]; dx +=, times `factor`. Returns ‖s‖². sum: room for D numbers.
+ * With unit vectors u_h and their sum s, Σ u_g·u_h over g ≠ h is ‖s‖² − H, whose derivative by x_h
+ * is 2 (s − (s·u_h) u_h) / ‖x_h‖. A vector of zeros has no direction: it counts as cosines of 0. x
+ * [H, D]; dx +=, times `factor`. Returns that sum. sum: room for D numbers.
  */
 static double add_cosines(size_t heads, size_t dim, const double *x, double factor, double *sum,
                           double *dx)
 {
-    double square = 0;
+    double square = 0, units = 0;
     memset(sum, 0, dim * sizeof(*sum));
     for (size_t h = 0; h < heads; h++) {
         double norm = 0;
@@ -211,6 +196,7 @@ static double add_cosines(size_t heads, size_t dim, const double *x, double fact
             norm += x[h * dim + d] * x[h * dim + d];
         for (size_t d = 0; d < dim && norm > DBL_MIN; d++)
             sum[d] += x[h * dim + d] / sqrt(norm);
+        units += norm > DBL_MIN ? 1 : 0;
     }
     for (size_t d = 0; d < dim; d++)
         square += sum[d] * sum[d];
@@ -223,7 +209,7 @@ static double add_cosines(size_t heads, size_t dim, const double *x, double fact
         for (size_t d = 0; d < dim && norm > DBL_MIN; d++)
             dx[h * dim + d] += 2 * factor * (sum[d] - dot / norm * x[h * dim + d]) / sqrt(norm);
     }
-    return square;
+    return square - units;
 }
 
 /*
@@ -260,15 +246,19 @@ static mgk_status vector_term(mgk_pass *pass, mgk_term term, const void *x, size
 /* ---- matrices ----------------------------------------------------------------------------------
  */
 
-/* |A| of all heads at (i, j), maps [H, N, N], `size` = N² apart. */
+/* Σ |a_g a_h| over g ≠ h is (Σ |a_h|)² − Σ a_h². Matrices are `size` = N² apart. */
 static double position_entry(size_t heads, size_t size, const double *a, double factor, double *da)
 {
-    double sum = 0;
-    for (size_t h = 0; h < heads; h++)
+    double sum = 0, squares = 0;
+    for (size_t h = 0; h < heads; h++) {
         sum += fabs(a[h * size]);
-    for (size_t h = 0; h < heads; h++)
-        da[h * size] += 2 * factor * sum * (a[h * size] > 0 ? 1 : a[h * size] < 0 ? -1 : 0);
-    return sum * sum;
+        squares += a[h * size] * a[h * size];
+    }
+    for (size_t h = 0; h < heads; h++) {
+        const double value = a[h * size], sign = value > 0 ? 1 : value < 0 ? -1 : 0;
+        da[h * size] += 2 * factor * sign * (sum - fabs(value));
+    }
+    return sum * sum - squares;
 }
 
 static double position_term(const mgk_pass *pass, size_t n, double factor, const double *a,

@@ -3,11 +3,13 @@
  * Terms that a training pass adds to the loss so that heads differ, or do as they are told. Of a
  * sequence of n valid tokens and a layer with H heads, attention matrices A^h, values v^h and
  * outputs o^h = A^h v^h:
- *     subspace  1/n Σ_t 1/H² Σ_gh cos(v_t^g, v_t^h)
- *     position  1/H² Σ_gh Σ_ij |A_ij^g A_ij^h|
- *     output    1/n Σ_t 1/H² Σ_gh cos(o_t^g, o_t^h)
+ *     subspace  1/n Σ_t 1/H² Σ_(g ≠ h) cos(v_t^g, v_t^h)
+ *     position  1/H² Σ_(g ≠ h) Σ_ij |A_ij^g A_ij^h|
+ *     output    1/n Σ_t 1/H² Σ_(g ≠ h) cos(o_t^g, o_t^h)
  * are the disagreement of Li et al. 2018 (Eqn. 5 to 7) with its sign changed, for vectors of tokens
- * where the paper writes matrices; pairs g = h count, as there. And
+ * where the paper writes matrices. The paper's sums have the pairs g = h, too: constants in
+ * subspace and output, but in position the squares of a head's own weights, which make it attend to
+ * all keys alike, whatever the others do. And
  *     pattern   Σ_p 1/|H_p| Σ_{h in H_p} 1/n² Σ_ij (A_ij^h − P_ij)²
  * guides attention (Deshpande and Narasimhan 2020): the first ⌈H/2⌉ heads take the patterns P in
  * turn, the previous token, the next one (not if causal) and the first one. Rows that have no such
@@ -46,7 +48,7 @@ bool mgk_regularises(const mgk_regularisation *what); /* whether a weight is not
  * gradient through a matrix A is that of the kind's output for values that are the columns of the
  * identity, D at a time, so that every kind with a matrix and gradients has it; the matrices of the
  * batch and their gradients are kept on the host, 16 B H N² bytes. STATUS_UNSUPPORTED: a kind has
- * no matrix of its output, or heads have no values of their own; or the device is not the CPU.
+ * no matrix, or other values than those of its heads; or the device is not the CPU.
  */
 mgk_status mgk_pass_regularise(mgk_pass *pass, const mgk_regularisation *what, double scale);
 
