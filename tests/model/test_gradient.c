@@ -271,6 +271,98 @@ static void test_terms_of_other_kinds(void **state)
     }
 }
 
+/* The terms of a batch, written out; an observer of its forward pass. */
+typedef struct written {
+    const pass_case *c;
+    double terms[MGK_TERMS];
+} written;
+
+enum { MAP = CASE_TOKENS * CASE_TOKENS, HEADS = 2, DIM = 3 };
+
+static double cosine(const double *x, const double *y)
+{
+    double dot = 0, xx = 0, yy = 0;
+    for (int d = 0; d < DIM; d++) {
+        dot += x[d] * y[d];
+        xx += x[d] * x[d];
+        yy += y[d] * y[d];
+    }
+    return dot / sqrt(xx * yy);
+}
+
+static double squared_distance(const double *a, int n, int shift)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            sum += pow(a[i * CASE_TOKENS + j] - (j == i + shift ? 1 : 0), 2);
+    return sum / (n * n);
+}
+
+/* Two heads: the pairs are (0, 1) and (1, 0), and the first head is guided to the token before. */
+static void write_sample(written *w, const mgk_attention_view *view, int b, const double *a)
+{
+    const int n = w->c->lengths[b];
+    const double *values =
+        (const double *)view->value + (size_t)(b * CASE_TOKENS) * view->value_stride;
+    const double pairs = 2.0 / (HEADS * HEADS) / CASE_SEQUENCES;
+    for (int i = 0; i < n; i++) {
+        double output[HEADS][DIM] = {{0}};
+        const double *value = values + (size_t)i * view->value_stride;
+        for (int j = 0; j < n; j++) {
+            const double *key = values + (size_t)j * view->value_stride;
+            w->terms[MGK_TERM_POSITION] +=
+                pairs * fabs(a[i * CASE_TOKENS + j] * a[MAP + i * CASE_TOKENS + j]);
+            for (int h = 0; h < HEADS; h++)
+                for (int d = 0; d < DIM; d++)
+                    output[h][d] += a[h * MAP + i * CASE_TOKENS + j] * key[h * DIM + d];
+        }
+        w->terms[MGK_TERM_SUBSPACE] += pairs / n * cosine(value, value + DIM);
+        w->terms[MGK_TERM_OUTPUT] += pairs / n * cosine(output[0], output[1]);
+    }
+    w->terms[MGK_TERM_PATTERN] += squared_distance(a, n, -1) / CASE_SEQUENCES;
+}
+
+static mgk_status write_layer(void *context, mgk_observed *layer)
+{
+    written *w = context;
+    const int32_t heads[HEADS] = {0, 1};
+    for (int b = 0; b < CASE_SEQUENCES; b++) {
+        double a[HEADS * MAP];
+        TRY(layer->attention.kind->methods->matrix(layer->device, &layer->view, &layer->attention,
+                                                   MGK_MATRIX_ATTENTION, b, heads, HEADS, a));
+        write_sample(w, &layer->view, b, a);
+    }
+    return STATUS_OK;
+}
+
+static void test_values_of_terms(void **state)
+{
+    (void)state;
+    static const char *const some[] = {"softmax", "mgk", "performer"};
+    for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
+        pass_case c;
+        mgk_pass *pass;
+        double terms[MGK_TERMS];
+        const mgk_config config =
+            case_config(MGK_FAMILY_LM, some[i], strcmp(some[i], "mgk") ? 1 : 2);
+        written w = {.c = &c};
+        const mgk_observer observer = {.layer = write_layer, .context = &w};
+        case_open(&c, &config);
+        assert_ok(mgk_pass_create(c.model, CASE_SEQUENCES, CASE_TOKENS, 0, true, &pass));
+        assert_ok(mgk_pass_regularise(pass, &all_terms, 1));
+        assert_ok(mgk_pass_load(pass, &c.batch, c.targets, 3, 5));
+        assert_ok(mgk_pass_forward(pass, &observer));
+        assert_ok(mgk_pass_terms(pass, terms));
+        for (int term = 0; term < MGK_TERMS; term++) {
+            assert_close(terms[term], w.terms[term], 1e-13, 1e-12);
+            assert_true(fabs(terms[term]) > 1e-3);
+        }
+        mgk_pass_free(pass);
+        case_close(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +376,7 @@ int main(void)
         cmocka_unit_test(test_variants),
         cmocka_unit_test(test_terms),
         cmocka_unit_test(test_terms_of_other_kinds),
+        cmocka_unit_test(test_values_of_terms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
