@@ -184,6 +184,18 @@ out:
     return status;
 }
 
+/* Two matrices on the device, and in double on the host; outputs and statistics of the batch. */
+mgk_status mgk_approximation_bytes(const mgk_model *model, int sequences, int tokens, size_t *bytes)
+{
+    const size_t n = (size_t)tokens, real = model->device->real_size;
+    const size_t width = (size_t)model->config.heads * (size_t)model->config.head_dim;
+    size_t outputs;
+    TRY(mgk_multiply(n * n, 2 * (real + sizeof(double)), bytes));
+    TRY(mgk_multiply((size_t)sequences * n, 3 * width * real, &outputs));
+    *bytes += outputs;
+    return STATUS_OK;
+}
+
 /* The mean and the largest of the measured errors; false: there are none. */
 static bool summarize(const mgk_approximation *errors, const double *values, double *mean,
                       double *largest)

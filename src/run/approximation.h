@@ -28,6 +28,10 @@ void mgk_approximation_free(mgk_approximation *errors); /* NULL is accepted */
 mgk_status mgk_approximation_measure(mgk_approximation *errors, const mgk_attention_kind *own,
                                      const mgk_observed *layer, size_t first, size_t count);
 
+/* The bytes that this takes for a while, of a batch of so many sequences of the model. */
+mgk_status mgk_approximation_bytes(const mgk_model *model, int sequences, int tokens,
+                                   size_t *bytes);
+
 /* Writes "run as performer: ..." with means and largest errors; false: nothing was measured. */
 bool mgk_approximation_text(const mgk_approximation *errors, const char *kinds, char *text,
                             size_t size);

@@ -37,11 +37,13 @@ static int memory_tokens(const mgk_model_run *run)
 
 mgk_status mgk_model_run_bytes(const mgk_model_run *run, int sequences, size_t *bytes)
 {
-    size_t before = 0;
+    size_t before = 0, errors = 0;
     if (run->memory)
         TRY(mgk_model_run_bytes(run->memory, sequences, &before));
     TRY(mgk_pass_bytes(run->model, sequences, run->tokens, memory_tokens(run), false, bytes));
-    *bytes += before;
+    if (run->model->own_kind)
+        TRY(mgk_approximation_bytes(run->model, sequences, run->tokens, &errors));
+    *bytes += before + errors;
     return STATUS_OK;
 }
 

@@ -264,6 +264,30 @@ static void wrong_kinds_are_refused(void **state)
     refuses(&encoder, "performer,softmax", NULL, "names 2 kinds");
 }
 
+/* A model in memory runs as another kind, too. */
+static void networks_run_as_another_kind(void **state)
+{
+    (void)state;
+    const mgk_kind_settings settings = {.features = FEATURES};
+    const mgk_config config = tiny_config(MGK_FAMILY_LM, "softmax");
+    const int32_t ids[N] = {7, 1, 200, 30, 30, 5, 7, 99, 2};
+    double matrices[2][N * N], difference = 0;
+    tiny_save(&config, case_model);
+    for (int run = 0; run < 2; run++) {
+        mgk_job job = case_options(&case_text, 1).job;
+        mgk_network *network;
+        job.run_as = run ? "performer" : NULL;
+        job.settings = run ? &settings : NULL;
+        assert_done(mgk_network_open(case_model, &job, true, &network));
+        assert_string_equal(mgk_network_shape_of(network).attention, run ? "performer" : "softmax");
+        assert_done(mgk_network_attention(network, ids, N, 0, 1, matrices[run]));
+        mgk_network_close(network);
+    }
+    for (int i = 0; i < N * N; i++)
+        difference = fmax(difference, fabs(matrices[0][i] - matrices[1][i]));
+    assert_true(difference > 1e-3);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -279,6 +303,7 @@ int main(void)
         cmocka_unit_test(performer_of_a_language_model),
         cmocka_unit_test(layers_read_the_other_attention),
         cmocka_unit_test(equal_kinds_have_no_error),
+        cmocka_unit_test(networks_run_as_another_kind),
         cmocka_unit_test(wrong_kinds_are_refused),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
