@@ -127,7 +127,7 @@ static inline size_t mgk_pass_classes(const mgk_pass *pass)
  */
 mgk_status mgk_regularise_outputs(mgk_pass *pass, int index);
 mgk_status mgk_regularise_layer(mgk_pass *pass, int index, const mgk_layer_gradient *gradient);
-void mgk_regulariser_free(mgk_regulariser *regulariser, mgk_device *device); /* NULL is accepted */
+void mgk_regulariser_free(mgk_regulariser *regulariser); /* NULL is accepted */
 
 /* Releases the patterns of all layers, which are built anew for the next batch. */
 void mgk_pass_release_patterns(mgk_pass *pass);

@@ -14,6 +14,7 @@
 const char *const mgk_term_names[MGK_TERMS] = {"subspace", "position", "output", "pattern"};
 
 struct mgk_regulariser {
+    mgk_device *device;
     mgk_regularisation what;
     double scale;
     double sums[MGK_TERMS]; /* of backward passes */
@@ -74,7 +75,7 @@ static bool needs_maps(const mgk_regularisation *what)
     return what->weight[MGK_TERM_POSITION] != 0 || what->weight[MGK_TERM_PATTERN] != 0;
 }
 
-void mgk_regulariser_free(mgk_regulariser *r, mgk_device *device)
+void mgk_regulariser_free(mgk_regulariser *r)
 {
     if (!r)
         return;
@@ -82,7 +83,7 @@ void mgk_regulariser_free(mgk_regulariser *r, mgk_device *device)
                             r->columns, r->dcolumns, r->dqkv,     r->dkeys};
     for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
         if (arrays[i])
-            device->op->release(device, arrays[i]);
+            r->device->op->release(r->device, arrays[i]);
     mgk_free(r->lengths);
     mgk_free(r->rows);
     mgk_free(r->drows);
@@ -161,6 +162,7 @@ mgk_status mgk_pass_regularise(mgk_pass *pass, const mgk_regularisation *what, d
     for (int l = 0; l < model->config.layers; l++)
         TRY(check_layer(pass, l, what));
     CHECK(mgk_alloc(1, sizeof(*r), &r));
+    r->device = model->device;
     r->what = *what;
     r->scale = scale;
     CHECK(mgk_alloc(pass->capacity_sequences, sizeof(*r->lengths), &r->lengths));
@@ -169,11 +171,11 @@ mgk_status mgk_pass_regularise(mgk_pass *pass, const mgk_regularisation *what, d
     CHECK(mgk_alloc(numbers, sizeof(*r->drows), &r->drows));
     if (needs_maps(what))
         CHECK(open_maps(pass, r));
-    mgk_regulariser_free(pass->regulariser, model->device);
+    mgk_regulariser_free(pass->regulariser);
     pass->regulariser = r;
     r = NULL;
 out:
-    mgk_regulariser_free(r, model->device);
+    mgk_regulariser_free(r);
     return status;
 }
 
