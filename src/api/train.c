@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "api/api.h"
-#include "api/settings.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "run/arguments.h"
 #include "run/files.h"
 #include "run/job.h"
+#include "run/kind_settings.h"
 #include "train/kept.h"
 
 void mgk_train_options_init(mgk_train_options *options, size_t size)
@@ -325,6 +325,7 @@ static mgk_status train(const mgk_train_options *o)
     CHECK(mgk_alloc(length, 1, &checkpoint));
     snprintf(checkpoint, length, "%s.checkpoint", o->output);
     mgk_train_settings s = settings_of(o, checkpoint);
+    CHECK(mgk_regularisation_parse(o->regularise, &s.regularise));
     CHECK(claim_files(o, &s, &claims));
     tell_resumed(o, checkpoint);
     CHECK(open_data(o, task, MGK_SPLIT_TRAIN, &data));

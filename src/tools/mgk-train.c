@@ -7,6 +7,19 @@
 
 /* Notes for the man page, after the help of each option. */
 static const mgk_arg_note notes[] = {
+    {"regularise",
+     "The factor is 1 if none is given; a term is a mean over sequences, summed over layers.\n"
+     "`subspace` and `output` are cosines of the heads' values, or outputs, of a token, over pairs "
+     "of different heads and divided by their number squared; `position` is the sum of |A_ij B_ij| "
+     "over the matrices of such pairs (Li et al. 2018, without the pairs of a head with itself, "
+     "which make heads attend to all keys alike).\n"
+     "`pattern` is the mean squared difference of matrices and patterns (Deshpande and Narasimhan "
+     "2020): the first half of the heads in turn attend to the previous token, the next one, "
+     "unless the model is causal, and the first one.\n"
+     "`position` and `pattern` keep the matrices of the batch, and take a backward pass of "
+     "attention for every {D} tokens.\n"
+     "Every kind with a matrix has these terms, on the CPU. The log has a column for each, without "
+     "its factor."},
     {"task", "`lm` predicts the next byte of a text; `listops` computes the value of nested lists; "
              "`retrieval` decides whether two passages come from one article; `text` decides "
              "whether a review is positive or negative."},
@@ -116,6 +129,10 @@ int main(int argc, char **argv)
          "Steps between evaluations; 0: only at the end.", NULL},
         {MGK_ARG_INT64, 0, "eval-samples", &o.evaluate_samples, "N",
          "Held-out samples of an evaluation; 0, the default: all.", NULL},
+        {MGK_ARG_TEXT, 0, "regularise", &o.regularise, "TERM[=FACTOR],...",
+         "Add to the loss that heads are alike in their values (subspace), attention (position) or "
+         "outputs (output), or that they do not follow fixed patterns (pattern).",
+         NULL},
         {MGK_ARG_INT64, 0, "redraw", &o.redraw, "K",
          "Steps after which random features are drawn anew; 0, the default: never.", NULL},
         {MGK_ARG_FLAG, 0, "double", &o.double_precision, NULL, "Compute in float64.", NULL},
@@ -150,7 +167,7 @@ int main(int argc, char **argv)
         .count = sizeof(args) / sizeof(args[0]),
         .screen = "task data attention heads layers length steps batch output log",
         .notes = {notes, mgk_tool_settings_notes, mgk_tool_notes, mgk_tool_output_notes},
-        .offered = {"attention", kinds},
+        .offered = {{"attention", kinds}, {"regularise", "subspace,position,output,pattern"}},
     };
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))

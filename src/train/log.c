@@ -73,9 +73,23 @@ static mgk_status open_own(const mgk_log_mark *mark, mgk_train_log *out)
     return STATUS_OK;
 }
 
-mgk_status mgk_log_open(const char *path, bool force, const mgk_log_mark *mark, mgk_train_log *out)
+/* The first line, with its end. */
+static void write_header(const mgk_regularisation *what, char *text, size_t size)
 {
-    *out = (mgk_train_log){.path = path, .mark = {0, MGK_HASH_START}};
+    size_t used = (size_t)snprintf(text, size, "%s", MGK_LOG_HEADER);
+    for (int term = 0; term < MGK_TERMS; term++)
+        if (what->weight[term] != 0)
+            used += (size_t)snprintf(text + used, size - used, ",%s", mgk_term_names[term]);
+    snprintf(text + used, size - used, "\n");
+}
+
+mgk_status mgk_log_open(const char *path, bool force, const mgk_log_mark *mark,
+                        const mgk_regularisation *what, mgk_train_log *out)
+{
+    char header[sizeof(MGK_LOG_HEADER) + 80];
+    write_header(what, header, sizeof(header));
+    *out = (mgk_train_log){
+        .path = path, .mark = {0, MGK_HASH_START}, .what = what, .header = (int64_t)strlen(header)};
     if (!path)
         return STATUS_OK;
     if (mark && mark->size > 0)
@@ -90,7 +104,7 @@ mgk_status mgk_log_open(const char *path, bool force, const mgk_log_mark *mark, 
     out->file = fopen(path, "r+");
     if (!out->file)
         return fail_log(path);
-    return put(out, MGK_LOG_HEADER "\n");
+    return put(out, header);
 }
 
 void mgk_log_close(mgk_train_log *log, bool failed)
@@ -99,7 +113,7 @@ void mgk_log_close(mgk_train_log *log, bool failed)
         return;
     fclose(log->file);
     log->file = NULL;
-    if (failed && log->mark.size <= (int64_t)sizeof(MGK_LOG_HEADER)) /* only the header */
+    if (failed && log->mark.size <= log->header) /* only the header */
         unlink(log->path);
 }
 
@@ -129,7 +143,7 @@ static void cell(row *r, double value)
 
 mgk_status mgk_log_row(mgk_train_log *rows, int64_t step, int64_t tokens, double rate,
                        double train_loss, double gradient_norm, bool language_model,
-                       const mgk_evaluation *evaluation)
+                       const mgk_evaluation *evaluation, const double terms[MGK_TERMS])
 {
     mgk_plain_locale scope;
     row r = {.used = 0};
@@ -144,6 +158,9 @@ mgk_status mgk_log_row(mgk_train_log *rows, int64_t step, int64_t tokens, double
     cell(&r, evaluation ? evaluation->accuracy : NAN);
     cell(&r, evaluation && language_model ? evaluation->loss / log(2) : NAN);
     cell(&r, evaluation && language_model ? exp(evaluation->loss) : NAN);
+    for (int term = 0; term < MGK_TERMS; term++)
+        if (rows->what->weight[term] != 0)
+            cell(&r, terms[term]);
     append(&r, "\n");
     mgk_plain_locale_end(&scope);
     return put(rows, r.text);

@@ -11,16 +11,19 @@
 
 enum { MOST_BYTES = 1 << 28 }; /* of a log: three million rows */
 
-/* Nine cells, of which an empty one is NaN. False for any other line. */
-static bool parse_row(const char *line, double cells[MGK_LOG_COLUMNS])
+/* `columns` cells, of which an empty one is NaN, and those after the ninth are not kept. False for
+ * any other line. */
+static bool parse_row(const char *line, int columns, double cells[MGK_LOG_COLUMNS])
 {
+    double further;
     const char *end = line;
-    for (int i = 0; i < MGK_LOG_COLUMNS; i++, line = end + 1) {
+    for (int i = 0; i < columns; i++, line = end + 1) {
+        double *cell = i < MGK_LOG_COLUMNS ? &cells[i] : &further;
         end = line;
-        cells[i] = NAN;
-        if (*line != ',' && *line != '\0' && !mgk_read_real(line, &end, &cells[i]))
+        *cell = NAN;
+        if (*line != ',' && *line != '\0' && !mgk_read_real(line, &end, cell))
             return false;
-        if (*end != (i + 1 < MGK_LOG_COLUMNS ? ',' : '\0'))
+        if (*end != (i + 1 < columns ? ',' : '\0'))
             return false;
     }
     return !isnan(cells[MGK_LOG_STEP]);
@@ -40,18 +43,31 @@ static size_t take_line(const mgk_mapping *file, size_t start, char *out, size_t
     return end + 1;
 }
 
+/* Columns that a first line names, those of terms after the others; 0: it is not that of a log. */
+static int count_columns(const char *line)
+{
+    const size_t usual = sizeof(MGK_LOG_HEADER) - 1;
+    int columns = MGK_LOG_COLUMNS;
+    if (strncmp(line, MGK_LOG_HEADER, usual) != 0 || (line[usual] != '\0' && line[usual] != ','))
+        return 0;
+    for (const char *at = line + usual; *at; at++)
+        columns += *at == ',';
+    return columns;
+}
+
 static mgk_status parse(const char *path, const mgk_mapping *file, mgk_log_take take, void *context)
 {
     char line[512];
     size_t at = take_line(file, 0, line, sizeof(line));
-    if (strcmp(line, MGK_LOG_HEADER) != 0)
+    const int columns = count_columns(line);
+    if (columns == 0)
         return mgk_fail(STATUS_FORMAT, "%s: not a training log of this toolkit", path);
     for (size_t number = 2; at < file->size; number++) {
         double cells[MGK_LOG_COLUMNS];
         at = take_line(file, at, line, sizeof(line));
-        if (!parse_row(line, cells))
+        if (!parse_row(line, columns, cells))
             return mgk_fail(STATUS_FORMAT, "%s: line %zu: expected %d numbers or empty cells", path,
-                            number, MGK_LOG_COLUMNS);
+                            number, columns);
         TRY(take(context, cells));
     }
     return STATUS_OK;

@@ -52,6 +52,16 @@ static const char *precision_of(const mgk_device *device)
     return device->tf32 ? "tf32" : "single";
 }
 
+/* States of runs without terms are older than these. */
+static void describe_terms(const mgk_regularisation *what, char *text, size_t size)
+{
+    size_t used = 0;
+    for (int term = 0; term < MGK_TERMS; term++)
+        if (what->weight[term] != 0)
+            used += (size_t)snprintf(text + used, size - used, " %s %.17g", mgk_term_names[term],
+                                     what->weight[term]);
+}
+
 /*
  * The names and values of all settings that must be equal for a resumed run to equal an
  * uninterrupted one.
@@ -60,18 +70,20 @@ static void describe_settings(const mgk_train_run *run, const mgk_train_settings
                               size_t size)
 {
     const mgk_device *device = run->model->device;
-    char redraw[40] = ""; /* states of runs without it are older than the setting */
+    char redraw[40] = "",
+         terms[160] = ""; /* states of runs without it are older than the setting */
     if (s->redraw_every > 0)
         snprintf(redraw, sizeof(redraw), " redraw %lld", (long long)s->redraw_every);
+    describe_terms(&s->regularise, terms, sizeof(terms));
     snprintf(text, size,
              "precision %s threads %d steps %lld batch %d accumulation %d rate %.17g warmup %lld "
              "decay %d weight_decay %.17g clip %.17g beta1 %.17g beta2 %.17g epsilon %.17g "
-             "seed %llu log_every %lld evaluate_every %lld evaluate_samples %llu%s data %016llx "
+             "seed %llu log_every %lld evaluate_every %lld evaluate_samples %llu%s%s data %016llx "
              "held_out %016llx",
              precision_of(device), device->threads, (long long)s->steps, s->batch, s->accumulation,
              s->rate, (long long)s->warmup, (int)s->decay, s->weight_decay, s->clip, s->beta1,
              s->beta2, s->epsilon, (unsigned long long)s->seed, (long long)s->log_every,
-             (long long)s->evaluate_every, (unsigned long long)s->evaluate_samples, redraw,
+             (long long)s->evaluate_every, (unsigned long long)s->evaluate_samples, redraw, terms,
              (unsigned long long)run->data_hash, (unsigned long long)run->held_out_hash);
 }
 

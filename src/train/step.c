@@ -71,6 +71,8 @@ mgk_status mgk_step_create(mgk_train_run *run, const mgk_dataset *data,
     const mgk_dataset_shape *shape = &step->feed.shape;
     CHECK(mgk_pass_create(model, settings->batch * (int)shape->sequences, (int)shape->length, 0,
                           true, &step->pass));
+    if (mgk_regularises(&settings->regularise))
+        CHECK(mgk_pass_regularise(step->pass, &settings->regularise, 1.0 / settings->accumulation));
     bool lm = model->config.family == MGK_FAMILY_LM;
     double targets = (double)settings->batch * (lm ? (double)shape->length : 1);
     step->loss_scale = 1.0 / (targets * (double)settings->accumulation);
@@ -131,6 +133,9 @@ mgk_status mgk_step_take(mgk_step *step, mgk_step_result *result)
     *result = (mgk_step_result){.loss = numbers.loss,
                                 .gradient_norm = sqrt(numbers.adamw.squares),
                                 .rate = numbers.adamw.rate};
+    mgk_pass_take_terms(step->pass, result->terms);
+    for (int term = 0; term < MGK_TERMS; term++)
+        result->terms[term] /= s->accumulation;
     if (!isfinite(result->gradient_norm) || !isfinite(numbers.loss.sum))
         return mgk_fail(STATUS_NUMERIC,
                         "training diverged: at step %lld the %s is no finite number; a smaller "

@@ -12,8 +12,9 @@
 typedef struct mgk_step mgk_step;
 
 typedef struct mgk_step_result {
-    mgk_loss loss;        /* of all micro-batches */
-    double gradient_norm; /* before clipping */
+    mgk_loss loss;           /* of all micro-batches */
+    double gradient_norm;    /* before clipping */
+    double terms[MGK_TERMS]; /* of the regularisation, without their factors, mean of batches */
     double rate;
 } mgk_step_result;
 

@@ -187,7 +187,7 @@ static mgk_status log_step(loop *t, const mgk_evaluation *evaluation)
     if (due)
         *since = (mgk_loss){0};
     return mgk_log_row(&t->log, t->run.step, t->run.step * t->tokens, t->result.rate, loss,
-                       t->result.gradient_norm, is_language_model(t), evaluation);
+                       t->result.gradient_norm, is_language_model(t), evaluation, t->result.terms);
 }
 
 /* Draws random features anew before the step that follows every so many; draw 0 is that of the new
@@ -272,8 +272,8 @@ mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_datase
     if (settings->resume)
         CHECK(mgk_train_run_load(&t.run, settings));
     CHECK(mgk_outputs_check(&t.run, settings));
-    CHECK(
-        mgk_log_open(settings->log, settings->force, settings->resume ? &t.run.log : NULL, &t.log));
+    CHECK(mgk_log_open(settings->log, settings->force, settings->resume ? &t.run.log : NULL,
+                       &settings->regularise, &t.log));
     if (t.run.has_best)
         CHECK(save_best(&t));
     CHECK(run_loop(&t));

@@ -8,6 +8,7 @@
 
 #include "data/datasets/dataset.h"
 #include "model/core/model.h"
+#include "model/core/regularise.h"
 #include "train/schedule.h"
 
 typedef struct mgk_train_settings {
@@ -21,17 +22,18 @@ typedef struct mgk_train_settings {
     double clip; /* largest gradient norm; 0: no clipping */
     double beta1, beta2, epsilon;
     uint64_t seed;
-    int64_t evaluate_every;    /* steps; 0: only after the last */
-    uint64_t evaluate_samples; /* the most held-out samples; 0: all */
-    int64_t log_every;         /* steps */
-    int64_t checkpoint_every;  /* steps; 0: only when interrupted */
-    int64_t keep_every;        /* steps between kept models, see train/kept.h; 0: none */
-    int64_t redraw_every;      /* steps between new random features; 0: never */
-    const char *output;        /* best model */
-    bool force;                /* overwrite outputs of other runs */
-    const char *log;           /* path of the CSV log; NULL: none */
-    const char *checkpoint;    /* path of the resumable state */
-    const char *resume;        /* path of a state to resume; NULL: new run */
+    int64_t evaluate_every;        /* steps; 0: only after the last */
+    uint64_t evaluate_samples;     /* the most held-out samples; 0: all */
+    int64_t log_every;             /* steps */
+    int64_t checkpoint_every;      /* steps; 0: only when interrupted */
+    int64_t keep_every;            /* steps between kept models, see train/kept.h; 0: none */
+    int64_t redraw_every;          /* steps between new random features; 0: never */
+    mgk_regularisation regularise; /* terms that are added to the loss */
+    const char *output;            /* best model */
+    bool force;                    /* overwrite outputs of other runs */
+    const char *log;               /* path of the CSV log; NULL: none */
+    const char *checkpoint;        /* path of the resumable state */
+    const char *resume;            /* path of a state to resume; NULL: new run */
     const char *command; /* for the files' metadata; a resumed run keeps its state's; may be NULL */
 } mgk_train_settings;
 

@@ -4,6 +4,7 @@
 #define MGK_TESTS_MODEL_PASS_CASE_H
 
 #include "model/core/pass.h"
+#include "model/core/regularise.h"
 
 enum { CASE_SEQUENCES = 4, CASE_TOKENS = 7, CASE_VOCABULARY = 11, CASE_CLASSES = 3 };
 
@@ -14,6 +15,7 @@ typedef struct pass_case {
     int32_t ids[CASE_SEQUENCES * CASE_TOKENS];
     int32_t lengths[CASE_SEQUENCES];
     int32_t targets[CASE_SEQUENCES * CASE_TOKENS]; /* the family's number of targets */
+    mgk_regularisation what;                       /* terms of the loss of test_gradient.c; none */
 } pass_case;
 
 /* A configuration of two small layers: dim 6, 2 heads of 3, hidden 7, 9 positions. */

@@ -11,6 +11,16 @@
 
 enum { ENTRIES = 12 }; /* checked per tensor */
 
+/* The loss with the terms that the pass adds. */
+static double total_loss(const pass_case *c, mgk_pass *pass)
+{
+    double terms[MGK_TERMS], loss = case_loss(c, pass);
+    assert_ok(mgk_pass_terms(pass, terms));
+    for (int term = 0; term < MGK_TERMS; term++)
+        loss += c->what.weight[term] * terms[term];
+    return loss;
+}
+
 /* Fourth-order central difference of the loss with respect to the weight at `offset`. */
 static double difference(const pass_case *c, mgk_pass *pass, double *weights, size_t offset)
 {
@@ -20,7 +30,7 @@ static double difference(const pass_case *c, mgk_pass *pass, double *weights, si
     for (int i = 0; i < 4; i++) {
         weights[offset] = kept + steps[i] * h;
         assert_ok(mgk_model_upload(c->model, weights, c->model->weights));
-        sum += factors[i] * case_loss(c, pass);
+        sum += factors[i] * total_loss(c, pass);
     }
     weights[offset] = kept;
     assert_ok(mgk_model_upload(c->model, weights, c->model->weights));
@@ -28,13 +38,16 @@ static double difference(const pass_case *c, mgk_pass *pass, double *weights, si
 }
 
 /* q·(k + b) shifts every score of a row equally, so softmax does not depend on the bias of its
- * keys. Soft-E priors move, but not by a gradient. */
+ * keys. Soft-E priors move, but not by a gradient, and drawn numbers do not move. */
 static bool has_no_gradient(const pass_case *c, const mgk_parameter *p)
 {
-    if (c->model->config.prior == MGK_PRIOR_EM && strstr(p->name, "prior"))
+    if (p->drawn || (c->model->config.prior == MGK_PRIOR_EM && strstr(p->name, "prior")))
         return true;
-    return strcmp(mgk_model_kind(c->model, 0)->name, "softmax") == 0 &&
-           c->model->config.normalizer_epsilon == 0 && strstr(p->name, "attention.key.bias");
+    static const char *const sums[] = {"softmax", "band", "realformer", "talking-heads"};
+    bool sum = false;
+    for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
+        sum |= strcmp(mgk_model_kind(c->model, 0)->name, sums[i]) == 0;
+    return sum && c->model->config.normalizer_epsilon == 0 && strstr(p->name, "attention.key.bias");
 }
 
 /* The index of checked entry `i`: the largest first, then random ones, or all entries of a small
@@ -76,15 +89,19 @@ static void check_parameter(const pass_case *c, mgk_pass *pass, const mgk_parame
         fail_msg("%s: the gradient is too small (%g) to be checked", p->name, sampled);
 }
 
-static void check_gradient(const mgk_config *config)
+static void check_regularised(const mgk_config *config, const mgk_regularisation *what)
 {
     pass_case c;
     mgk_pass *pass;
     void *device_gradient;
     double *weights, *gradient;
     case_open(&c, config);
+    if (what)
+        c.what = *what;
     size_t total = c.model->parameters.total;
     assert_ok(mgk_pass_create(c.model, CASE_SEQUENCES, CASE_TOKENS, 0, true, &pass));
+    if (what)
+        assert_ok(mgk_pass_regularise(pass, what, 1));
     assert_ok(c.device->op->allocate(c.device, total * sizeof(double), &device_gradient));
     assert_ok(mgk_alloc(total, sizeof(*weights), &weights));
     assert_ok(mgk_alloc(total, sizeof(*gradient), &gradient));
@@ -99,6 +116,11 @@ static void check_gradient(const mgk_config *config)
     c.device->op->release(c.device, device_gradient);
     mgk_pass_free(pass);
     case_close(&c);
+}
+
+static void check_gradient(const mgk_config *config)
+{
+    check_regularised(config, NULL);
 }
 
 /* Each kind in each family; variances differ, as in the authors' language models. GELU has no kink
@@ -217,13 +239,144 @@ static void test_variants(void **state)
     check_gradient(&config);
 }
 
+/* Factors that make terms as large as the loss of the task. */
+static const mgk_regularisation all_terms = {{3, 20, 2, 10}};
+
+static void test_terms(void **state)
+{
+    (void)state;
+    for (int term = 0; term < MGK_TERMS; term++) {
+        const mgk_config config = config_of(MGK_FAMILY_LM, "softmax");
+        mgk_regularisation one = {{0}};
+        one.weight[term] = 30;
+        check_regularised(&config, &one);
+    }
+    for (size_t i = 1; i < KINDS; i += 2) {
+        const mgk_config config = config_of(MGK_FAMILY_ENCODER, kinds[i]);
+        check_regularised(&config, &all_terms);
+    }
+}
+
+/* All terms, in kinds of other primitives, with parameters of their own, layers that read each
+ * other, patterns and signed entries. */
+static void test_terms_of_other_kinds(void **state)
+{
+    (void)state;
+    static const char *const others[] = {"performer", "band", "realformer", "talking-heads",
+                                         "linformer"};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        mgk_config config = case_config(MGK_FAMILY_ENCODER, others[i], 1);
+        config.activation = MGK_ACTIVATION_GELU;
+        check_regularised(&config, &all_terms);
+    }
+}
+
+/* The terms of a batch, written out; an observer of its forward pass. */
+typedef struct written {
+    const pass_case *c;
+    double terms[MGK_TERMS];
+} written;
+
+enum { MAP = CASE_TOKENS * CASE_TOKENS, HEADS = 2, DIM = 3 };
+
+static double cosine(const double *x, const double *y)
+{
+    double dot = 0, xx = 0, yy = 0;
+    for (int d = 0; d < DIM; d++) {
+        dot += x[d] * y[d];
+        xx += x[d] * x[d];
+        yy += y[d] * y[d];
+    }
+    return dot / sqrt(xx * yy);
+}
+
+static double squared_distance(const double *a, int n, int shift)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            sum += pow(a[i * CASE_TOKENS + j] - (j == i + shift ? 1 : 0), 2);
+    return sum / (n * n);
+}
+
+/* Two heads: the pairs are (0, 1) and (1, 0), and the first head is guided to the token before. */
+static void write_sample(written *w, const mgk_attention_view *view, int b, const double *a)
+{
+    const int n = w->c->lengths[b];
+    const double *values =
+        (const double *)view->value + (size_t)(b * CASE_TOKENS) * view->value_stride;
+    const double pairs = 2.0 / (HEADS * HEADS) / CASE_SEQUENCES;
+    for (int i = 0; i < n; i++) {
+        double output[HEADS][DIM] = {{0}};
+        const double *value = values + (size_t)i * view->value_stride;
+        for (int j = 0; j < n; j++) {
+            const double *key = values + (size_t)j * view->value_stride;
+            w->terms[MGK_TERM_POSITION] +=
+                pairs * fabs(a[i * CASE_TOKENS + j] * a[MAP + i * CASE_TOKENS + j]);
+            for (int h = 0; h < HEADS; h++)
+                for (int d = 0; d < DIM; d++)
+                    output[h][d] += a[h * MAP + i * CASE_TOKENS + j] * key[h * DIM + d];
+        }
+        w->terms[MGK_TERM_SUBSPACE] += pairs / n * cosine(value, value + DIM);
+        w->terms[MGK_TERM_OUTPUT] += pairs / n * cosine(output[0], output[1]);
+    }
+    w->terms[MGK_TERM_PATTERN] += squared_distance(a, n, -1) / CASE_SEQUENCES;
+}
+
+static mgk_status write_layer(void *context, mgk_observed *layer)
+{
+    written *w = context;
+    const int32_t heads[HEADS] = {0, 1};
+    for (int b = 0; b < CASE_SEQUENCES; b++) {
+        double a[HEADS * MAP];
+        TRY(layer->attention.kind->methods->matrix(layer->device, &layer->view, &layer->attention,
+                                                   MGK_MATRIX_ATTENTION, b, heads, HEADS, a));
+        write_sample(w, &layer->view, b, a);
+    }
+    return STATUS_OK;
+}
+
+static void test_values_of_terms(void **state)
+{
+    (void)state;
+    static const char *const some[] = {"softmax", "mgk", "performer"};
+    for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
+        pass_case c;
+        mgk_pass *pass;
+        double terms[MGK_TERMS];
+        const mgk_config config =
+            case_config(MGK_FAMILY_LM, some[i], strcmp(some[i], "mgk") ? 1 : 2);
+        written w = {.c = &c};
+        const mgk_observer observer = {.layer = write_layer, .context = &w};
+        case_open(&c, &config);
+        assert_ok(mgk_pass_create(c.model, CASE_SEQUENCES, CASE_TOKENS, 0, true, &pass));
+        assert_ok(mgk_pass_regularise(pass, &all_terms, 1));
+        assert_ok(mgk_pass_load(pass, &c.batch, c.targets, 3, 5));
+        assert_ok(mgk_pass_forward(pass, &observer));
+        assert_ok(mgk_pass_terms(pass, terms));
+        for (int term = 0; term < MGK_TERMS; term++) {
+            assert_close(terms[term], w.terms[term], 1e-13, 1e-12);
+            assert_true(fabs(terms[term]) > 1e-3);
+        }
+        mgk_pass_free(pass);
+        case_close(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_encoder),          cmocka_unit_test(test_dual_encoder),
-        cmocka_unit_test(test_language_model),   cmocka_unit_test(test_prior_shapes),
-        cmocka_unit_test(test_hard_expectation), cmocka_unit_test(test_dropout),
-        cmocka_unit_test(test_soft_expectation), cmocka_unit_test(test_variants),
+        cmocka_unit_test(test_encoder),
+        cmocka_unit_test(test_dual_encoder),
+        cmocka_unit_test(test_language_model),
+        cmocka_unit_test(test_prior_shapes),
+        cmocka_unit_test(test_hard_expectation),
+        cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_soft_expectation),
+        cmocka_unit_test(test_variants),
+        cmocka_unit_test(test_terms),
+        cmocka_unit_test(test_terms_of_other_kinds),
+        cmocka_unit_test(test_values_of_terms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,15 +52,16 @@ static mgk_train_settings resumed(const mgk_train_settings *settings)
     return next;
 }
 
-static void check_equals_whole(const train_case *f, int first_stop, int second_stop)
+static void check_settings(const train_case *f, const mgk_train_settings *wanted, int first_stop,
+                           int second_stop)
 {
-    mgk_train_settings settings = tiny_settings();
+    mgk_train_settings settings = *wanted;
     remove_outputs();
     settings.output = WHOLE_OUTPUT;
     settings.log = WHOLE_LOG;
     settings.force = true;
     assert_ok(train(f, &settings, -1));
-    settings = tiny_settings();
+    settings = *wanted;
     assert_fails(train(f, &settings, first_stop), STATUS_INTERRUPTED);
     settings = resumed(&settings);
     if (second_stop)
@@ -68,6 +69,12 @@ static void check_equals_whole(const train_case *f, int first_stop, int second_s
     assert_ok(train(f, &settings, -1));
     assert_equal_files(OUTPUT, WHOLE_OUTPUT);
     assert_equal_files(LOG, WHOLE_LOG);
+}
+
+static void check_equals_whole(const train_case *f, int first_stop, int second_stop)
+{
+    const mgk_train_settings settings = tiny_settings();
+    check_settings(f, &settings, first_stop, second_stop);
 }
 
 static void test_equals_uninterrupted(void **state)
@@ -92,6 +99,29 @@ static void test_soft_expectation(void **state)
     train_case *f = *state;
     f->config.prior = MGK_PRIOR_EM;
     check_equals_whole(f, 5, 0);
+}
+
+static void refuse(const train_case *f, const mgk_train_settings *settings, const char *name)
+{
+    assert_fails(train(f, settings, -1), STATUS_USAGE);
+    if (!strstr(mgk_fail_message(), name))
+        fail_msg("no \"%s\" in: %s", name, mgk_fail_message());
+}
+
+/* Columns of terms are those of the last step, so that the state need not have them. Two batches of
+ * a step give the mean. */
+static void test_terms(void **state)
+{
+    train_case *f = *state;
+    mgk_train_settings settings = tiny_settings(), other;
+    settings.regularise = (mgk_regularisation){{1, 0.5, 0, 2}};
+    settings.accumulation = 2;
+    check_settings(f, &settings, 5, 0);
+    settings.force = true;
+    assert_fails(train(f, &settings, 5), STATUS_INTERRUPTED);
+    other = resumed(&settings);
+    other.regularise.weight[MGK_TERM_POSITION] = 0.25;
+    refuse(f, &other, "\"position 0.5\", not \"position 0.25\"");
 }
 
 /* A crash leaves the last checkpoint; later rows of the log are written again. */
@@ -277,13 +307,6 @@ static void test_state_of_an_earlier_run(void **state)
 }
 
 /* The run is refused with a message that names the difference. */
-static void refuse(const train_case *f, const mgk_train_settings *settings, const char *name)
-{
-    assert_fails(train(f, settings, -1), STATUS_USAGE);
-    if (!strstr(mgk_fail_message(), name))
-        fail_msg("no \"%s\" in: %s", name, mgk_fail_message());
-}
-
 static void test_other_settings(void **state)
 {
     train_case *f = *state;
@@ -462,6 +485,7 @@ int main(void)
         resume_test(test_equals_uninterrupted),
         resume_test(test_threads),
         resume_test(test_soft_expectation),
+        resume_test(test_terms),
         resume_test(test_after_crash),
         resume_test(test_best_model_outlives_its_file),
         resume_test(test_foreign_outputs),

@@ -81,6 +81,7 @@ static mgk_status attention_backward(mgk_pass *pass, int index, const backward *
     const bool soft_e = model->config.prior == MGK_PRIOR_EM && weights->prior != MGK_ABSENT;
     TRY(linear_backward(pass, gradient, weights->output, rows, pass->width, dim, layer->attended,
                         dbranch, 0, pass->dattended));
+    TRY(mgk_regularise_outputs(pass, index));
     if (to->observer)
         TRY(to->observer->heads(to->observer->context, index, layer->attended, pass->dattended));
     const mgk_attention_view view = mgk_pass_view(pass, index);
@@ -99,6 +100,7 @@ static mgk_status attention_backward(mgk_pass *pass, int index, const backward *
     TRY(find_gradients(pass, index, &description, gradient, &dattention));
     TRY(methods->backward(device, &view, &description, layer->attended, pass->dattended,
                           pass->width, &dattention));
+    TRY(mgk_regularise_layer(pass, index, &dattention));
     if (pass->shifted)
         TRY(device->op->shift_keys_backward(device, rows, mixtures, pass->width, pass->dkeys, base,
                                             weights->rows,

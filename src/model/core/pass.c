@@ -403,6 +403,7 @@ void mgk_pass_free(mgk_pass *pass)
         return;
     if (pass->arrays)
         pass->model->device->op->release(pass->model->device, pass->arrays);
+    mgk_regulariser_free(pass->regulariser);
     mgk_pass_release_patterns(pass);
     mgk_free(pass->patterns);
     mgk_free(pass->layers);

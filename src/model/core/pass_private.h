@@ -48,6 +48,8 @@ typedef struct mgk_cross {
     void *sum;          /* [T, C] */
 } mgk_cross;
 
+typedef struct mgk_regulariser mgk_regulariser;
+
 struct mgk_pass {
     mgk_model *model;
     bool training;
@@ -97,6 +99,8 @@ struct mgk_pass {
     const bool *removed; /* [L, H], heads without output; NULL: none */
     bool frozen;         /* a training pass leaves dropout and soft-E priors out */
 
+    mgk_regulariser *regulariser; /* NULL: no term is added to the loss */
+
     int sequences, tokens; /* of the loaded batch */
     bool padded;           /* it has padding ids, so that `places` are needed */
     void *output;          /* final hidden states [T, C] */
@@ -115,6 +119,15 @@ static inline size_t mgk_pass_classes(const mgk_pass *pass)
     const mgk_config *config = &pass->model->config;
     return (size_t)(config->family == MGK_FAMILY_LM ? config->vocabulary : config->classes);
 }
+
+/*
+ * regularise.c, within the backward pass of a layer: adds the gradient of its outputs to
+ * pass->dattended; once the gradients of queries, keys and values are known, `gradient`, adds those
+ * of values and matrices. Without a regulariser these do nothing.
+ */
+mgk_status mgk_regularise_outputs(mgk_pass *pass, int index);
+mgk_status mgk_regularise_layer(mgk_pass *pass, int index, const mgk_layer_gradient *gradient);
+void mgk_regulariser_free(mgk_regulariser *regulariser); /* NULL is accepted */
 
 /* Releases the patterns of all layers, which are built anew for the next batch. */
 void mgk_pass_release_patterns(mgk_pass *pass);
