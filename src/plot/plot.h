@@ -53,6 +53,7 @@ mgk_status mgk_plot_compare(mgk_plot *plot);
 mgk_status mgk_plot_prune(mgk_plot *plot);
 mgk_status mgk_plot_map(mgk_plot *plot);
 mgk_status mgk_plot_mixture(mgk_plot *plot);
+mgk_status mgk_plot_performer(mgk_plot *plot);
 
 /* STATUS_USAGE unless there are no names, or one name for each of 1 to MGK_GROUPS_MAX models. */
 mgk_status mgk_plot_check_names(const mgk_plot_options *options, size_t models);
