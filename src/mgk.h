@@ -883,6 +883,8 @@ typedef struct mgk_plot_options {
     bool from_one;
     const char *mask; /* as in mgk_rank_options */
     bool separate;    /* a range and a colour bar for each matrix; not in the published figures */
+    int columns;      /* attention: a contact sheet of all matrices in so many columns, of any
+                         number of inputs, each matrix with its own range; 0: none */
 } mgk_plot_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

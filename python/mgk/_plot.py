@@ -116,7 +116,8 @@ def plot(
     ----------
     kind : str
         "attention", "weights", "keys", "ranks", "curves", "cost", "heads", "depth", "pairs",
-        "roles", "compare", "prune", "map", "mixture", or "figure" with ``figure=2``.
+        "roles", "compare", "prune", "map", "mixture", or "figure" or "performer" with
+        ``figure=2``.
     x : path, table of `ranks` or `diversity`, list of these, or array
         Stores, rank files, files of measures, logs or models, as the kind needs. "attention" also
         draws one sample of an array [..., N, K], by default the first.

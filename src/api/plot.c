@@ -44,7 +44,7 @@ static mgk_status set_picture(const mgk_plot_options *o, mgk_picture_options *pi
         TRY(mgk_pooling_parse(o->pooling, &picture->pooling));
     if (o->panel < 0)
         return mgk_fail(STATUS_USAGE, "panels of %d pixels: expected at least 1", o->panel);
-    if (!o->scale && is_of_measures(o))
+    if (!o->scale && (is_of_measures(o) || is_performer(o, 13)))
         picture->scaling = SCALING_LINEAR;
     picture->panel = (size_t)o->panel;
     picture->title = o->title;
@@ -108,6 +108,7 @@ static mgk_status draw_kind(mgk_plot *plot)
     const mgk_plot_options *o = plot->options;
     switch (o->kind) {
     case MGK_PLOT_ATTENTION:
+        return o->columns > 0 ? mgk_plot_sheet(plot) : mgk_plot_heatmaps(plot);
     case MGK_PLOT_WEIGHTS:
     case MGK_PLOT_KEYS:
         return mgk_plot_heatmaps(plot);

@@ -75,6 +75,7 @@ static const option_row rows[] = {
     {"`dataset`", FIELD(dataset), STORES | ALONE},
     {"`axes`", FIELD(axes), STORES | ALONE},
     {"`mask`", FIELD(mask), STORES | ALONE},
+    {"`columns`", FIELD(columns), ATTENTION},
     {"`labels`", FIELD(labels), ATTENTION},
     {"`words`", FIELD(words), ATTENTION | ALONE},
     {"`labels_file`", FIELD(labels_file), ATTENTION | ALONE},
@@ -150,6 +151,20 @@ static mgk_status refuse(const option_row *row, int picture)
                     takers);
 }
 
+/* A sheet has no room for labels, and each of its matrices has its own range. */
+static mgk_status check_sheet(const mgk_plot_options *o)
+{
+    const char *name = o->labels        ? "`labels`"
+                       : o->words       ? "`words`"
+                       : o->labels_file ? "`labels_file`"
+                       : o->shared      ? "`shared`"
+                                        : NULL;
+    if (o->columns < 0)
+        return mgk_fail(STATUS_USAGE, "%d columns: expected at least 1", o->columns);
+    return o->columns && name ? mgk_fail(STATUS_USAGE, "`columns` and %s exclude each other", name)
+                              : STATUS_OK;
+}
+
 mgk_status mgk_plot_check_options(const mgk_plot_options *o)
 {
     const mgk_plot_options defaults = mgk_plot_options_default();
@@ -169,6 +184,7 @@ mgk_status mgk_plot_check_options(const mgk_plot_options *o)
         return mgk_fail(STATUS_USAGE, "`from_zero` and `from_one` exclude each other");
     if (o->shared && o->separate)
         return mgk_fail(STATUS_USAGE, "`shared` and `separate` exclude each other");
+    TRY(check_sheet(o));
     if (o->skip_missing && !o->measure)
         return mgk_fail(STATUS_USAGE, "`skip_missing` needs a `measure`");
     return STATUS_OK;

@@ -204,6 +204,12 @@ mgk_status mgk_plot_performer(mgk_plot *plot)
         return draw_kernel(plot);
     case 4:
         return draw_errors(plot);
+    case 10:
+        return mgk_performer_layers(plot);
+    case 11:
+        return mgk_performer_heads(plot);
+    case 13:
+        return mgk_performer_tokens(plot);
     default:
         return mgk_fail(STATUS_USAGE, "performer %d: expected 2, 4, 10, 11, 13 or 14",
                         plot->options->figure);

@@ -196,7 +196,9 @@ int main(int argc, char **argv)
          NULL},
         {MGK_ARG_TEXT, 0, "heads", &w.heads, "LIST", "Heads; all if not given.", NULL},
         {MGK_ARG_COUNT, 0, "tokens", &o.tokens, "N",
-         "Keys: how many tokens to draw, from the first; 100 if not given.", NULL},
+         "Keys: how many tokens to draw, from the first; 100 if not given. Performer 13: how many "
+         "tokens of the vocabulary.",
+         NULL},
         {MGK_ARG_TEXT, 0, "dataset", &o.dataset, "NAME",
          "Array of matrices [..., N, N]; /attention or the only one if not given. A NAME with * "
          "reads one array for each layer.",
@@ -215,6 +217,10 @@ int main(int argc, char **argv)
          "Attention: merge the tokens of each word, and label rows and columns by words.", NULL},
         {MGK_ARG_FILE, 0, "labels-file", &o.labels_file, "FILE",
          "Labels from a file, one token a line, in place of the store's.", NULL},
+        {MGK_ARG_COUNT, 0, "columns", &o.columns, "N",
+         "Attention: a contact sheet in N columns, of any number of inputs: each matrix under its "
+         "name, with a range of its own.",
+         NULL},
         {MGK_ARG_TEXT, 0, "range", &w.range, "A:B",
          "Attention: only tokens A to B - 1, from 0 (words with --words).", NULL},
         {MGK_ARG_FLAG, 0, "sweep", &o.sweep, NULL,
@@ -286,7 +292,8 @@ int main(int argc, char **argv)
             "  mgk-plot curves softmax8.csv mgk4.csv --name softmax MGK -o curves.svg\n"
             "  mgk-plot curves mgk4-steps.h5 --measure js,effective_rank -o steps.pdf\n"
             "  mgk-plot figure 2 a.h5 b.h5 c.h5 a.csv b.csv c.csv -o figure2.png\n"
-            "  mgk-plot performer 4 -o features.pdf\n",
+            "  mgk-plot performer 4 -o features.pdf\n"
+            "  mgk-plot performer 13 proteins.h5 blosum62.txt -o tokens.pdf\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
         .screen = "output sample layers heads labels measure name",

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "plot/performer.h"
+#include "plot/token_similarity.h"
 #include "plot_case.h"
 #include "test.h"
 
@@ -98,6 +99,181 @@ static void the_kernel_is_drawn(void **state)
     mgk_free(picture.pixels);
 }
 
+/* ---- figures from stores --------------------------------------------------------------------- */
+
+static int make_softmax(void **state)
+{
+    (void)state;
+    case_make_store("softmax", NULL);
+    return 0;
+}
+
+/* Figure 10 is the picture of attention with the first four layers, of which this model has three;
+ * other layers give another picture. */
+static void first_layers_are_drawn(void **state)
+{
+    (void)state;
+    const int layers[] = {0, 1};
+    mgk_plot_options o = figure_options(10, &case_store, 1);
+    o.sample = 1;
+    png_picture all = case_draw(&o);
+    o.layers = layers;
+    o.layer_count = 2;
+    png_picture two = case_draw(&o);
+    assert_true(two.height < all.height);
+    mgk_free(all.pixels);
+    mgk_free(two.pixels);
+}
+
+/* Writes matrices [3, 4, 4] of heads: even attention, to the own position, to the first key. */
+static void write_heads(const char *path)
+{
+    char header[128];
+    double heads[3][4][4];
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++) {
+            heads[0][i][j] = 0.25;
+            heads[1][i][j] = i == j ? 0.85 : 0.05;
+            heads[2][i][j] = j == 0 ? 0.85 : 0.05;
+        }
+    /* Magic, version and the size of the rest of the header, 118 in two bytes. */
+    memcpy(header, "\x93NUMPY\x01\x00\x76\x00", 10);
+    memset(header + 10, ' ', 118);
+    const char text[] = "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4, 4), }";
+    memcpy(header + 10, text, sizeof(text) - 1);
+    header[127] = '\n';
+    assert_int_equal(fwrite(header, 1, sizeof(header), file), sizeof(header));
+    assert_int_equal(fwrite(heads, 1, sizeof(heads), file), sizeof(heads));
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Figure 11 is that of the diagonal and the vertical head, whatever other ones there are. */
+static void diagonal_and_vertical_heads_are_drawn(void **state)
+{
+    (void)state;
+    static const char *const inputs[] = {"heads.npy", "heads.npy"};
+    const int two[] = {1, 2}, others[] = {0, 1};
+    write_heads(inputs[0]);
+    mgk_plot_options o = figure_options(11, inputs, 1);
+    o.axes = "head";
+    png_picture all = case_draw(&o);
+    o.heads = two;
+    o.head_count = 2;
+    png_picture chosen = case_draw(&o);
+    o.heads = others;
+    png_picture differ = case_draw(&o);
+    case_assert_same(&all, &chosen);
+    assert_true(case_differ(&all, &differ));
+    mgk_free(all.pixels);
+    mgk_free(chosen.pixels);
+    mgk_free(differ.pixels);
+    case_refuses(figure_options(11, inputs, 2), MGK_USAGE,
+                 "performer 11: 2 inputs, expected one store");
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* The value of a pair of tokens, straight from the definition. */
+static double mean_between(const char *a, const char *b)
+{
+    mgk_store_reader *reader;
+    double matrix[N * N], sum = 0, count = 0;
+    int32_t ids[N], length;
+    char text[N][MGK_TOKEN_TEXT];
+    assert_ok(mgk_store_open(case_store, NULL, &reader));
+    const mgk_store_description *d = mgk_store_describe(reader);
+    assert_true(d->causal);
+    for (int32_t s = 0; s < d->samples; s++)
+        for (int32_t l = 0; l < d->layers; l++)
+            for (int32_t h = 0; h < d->heads; h++) {
+                assert_ok(mgk_store_read_tokens(reader, s, ids, &length));
+                assert_ok(mgk_store_read_token_text(reader, s, text));
+                assert_ok(mgk_store_read_matrix(reader, s, l, h, STORE_F64, matrix, NULL));
+                for (int32_t i = 0; i < length; i++)
+                    for (int32_t j = 0; j < i; j++) {
+                        const bool this_way = !strcmp(text[i], a) && !strcmp(text[j], b),
+                                   other_way = !strcmp(text[i], b) && !strcmp(text[j], a);
+                        sum += this_way || other_way ? matrix[i * N + j] * (i + 1) : 0;
+                        count += this_way || other_way;
+                    }
+            }
+    mgk_store_close(reader);
+    return sum / count;
+}
+
+static void similarity_of_tokens_is_their_mean_attention(void **state)
+{
+    (void)state;
+    mgk_plot_options o = figure_options(13, &case_store, 1);
+    mgk_token_similarity *s;
+    size_t finite = 0;
+    assert_ok(mgk_alloc(1, sizeof(*s), &s));
+    o.tokens = 6;
+    assert_ok(mgk_token_similarity_measure(&o, s));
+    assert_int_equal(s->classes, 6);
+    for (size_t a = 0; a < 6; a++)
+        for (size_t b = 0; b < 6; b++) {
+            const char *first = strcmp(s->labels[a], "\u2423") ? s->labels[a] : " ",
+                       *second = strcmp(s->labels[b], "\u2423") ? s->labels[b] : " ";
+            const double expected = mean_between(first, second), value = s->values[a * 6 + b];
+            if (isnan(expected)) {
+                assert_true(isnan(value));
+                continue;
+            }
+            finite++;
+            assert_true(fabs(value - expected) <= 1e-12);
+        }
+    assert_true(finite > 10);
+    mgk_token_similarity_free(s);
+    mgk_free(s);
+    png_picture six = case_draw(&o);
+    o.tokens = 4;
+    png_picture four = case_draw(&o);
+    assert_true(case_differ(&six, &four));
+    mgk_free(six.pixels);
+    mgk_free(four.pixels);
+    o.tokens = 129;
+    case_refuses(o, MGK_USAGE, "129 tokens: expected at most 128");
+}
+
+static void references_are_read(void **state)
+{
+    (void)state;
+    static const char *const inputs[] = {"reference.txt", "plot.h5"};
+    static const struct {
+        const char *text, *message;
+    } bad[] = {
+        {"", "reference.txt: no line with names"},
+        {"# a comment\na b\na 1\n", "reference.txt: line 3: expected 2 numbers after \"a\", got 1"},
+        {"a b\nc 1 2\n", "reference.txt: line 2: \"c\" is not a name of the first line"},
+        {"a b\na 1 2 3\n", "reference.txt: line 2: more than 2 numbers after \"a\""},
+        {"a b a\n", "reference.txt: line 1: name \"a\" occurs twice"},
+        {"a b\na 1 x\n", "reference.txt: line 2: expected 2 numbers after \"a\", got 1"},
+        {"zz yy\nzz 1 2\n", "plot.h5: 0 of its tokens are in reference.txt, expected 2"},
+    };
+    mgk_plot_options o = figure_options(13, inputs, 2);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        write_file(inputs[0], bad[i].text);
+        case_refuses(o, MGK_INPUT, bad[i].message);
+    }
+    mgk_reference reference;
+    write_file(inputs[0], "# matrix\n   A,  b\nb 1\t-2.5\nA 3 4e1\n");
+    assert_ok(mgk_reference_read(inputs[0], &reference));
+    assert_int_equal(reference.count, 2);
+    assert_int_equal(mgk_reference_find(&reference, "b"), 1);
+    assert_true(reference.values[0] == 3 && reference.values[1] == 40);
+    assert_true(reference.values[2] == 1 && reference.values[3] == -2.5);
+    mgk_reference_free(&reference);
+}
+
 static void wrong_inputs_are_refused(void **state)
 {
     (void)state;
@@ -118,6 +294,10 @@ int main(void)
         cmocka_unit_test(errors_of_the_kernel_are_those_of_the_lemma),
         cmocka_unit_test(errors_of_the_output_fall),
         cmocka_unit_test(the_kernel_is_drawn),
+        cmocka_unit_test_setup(first_layers_are_drawn, make_softmax),
+        cmocka_unit_test(diagonal_and_vertical_heads_are_drawn),
+        cmocka_unit_test_setup(similarity_of_tokens_is_their_mean_attention, make_softmax),
+        cmocka_unit_test_setup(references_are_read, make_softmax),
         cmocka_unit_test_setup(wrong_inputs_are_refused, case_make_mgk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
