@@ -31,40 +31,42 @@ field() {
     sed -n 's/.*{"name": "'"$1"'",.*"'"$2"'": "\{0,1\}\([^"{}]*[^",{} ]\)"\{0,1\}[,}].*/\1/p' "$work/kinds.json"
 }
 
-# The kind's settings, for lists of 64 tokens: with the defaults, patterns would cover all of them,
-# and factors would have full rank.
+# The kind's settings, for lists of about 28 tokens (64 with parentheses, which models do not read):
+# with the defaults, patterns would cover all of them, and factors would have full rank.
 settings() {
     sed -n 's/.*{"name": "'"$1"'",.*"parameters": {\([^}]*\)}.*/\1/p' "$work/kinds.json" | tr ',' '\n' |
         sed -n '
-            s/.*"window": .*/--window 6/p
-            s/.*"block": .*/--block 8/p
+            s/.*"window": .*/--window 3/p
+            s/.*"block": .*/--block 4/p
             s/.*"global": .*/--global 2/p
             s/.*"random": .*/--random 2/p
-            s/.*"features": 256$/--features 16/p
-            s/.*"landmarks": .*/--landmarks 8/p
-            s/.*"projection": .*/--projection 8/p
-            s/.*"clusters": .*/--clusters 8/p
-            s/.*"kernel": .*/--kernel 5/p'
+            s/.*"features": 256$/--features 8/p
+            s/.*"landmarks": .*/--landmarks 6/p
+            s/.*"projection": .*/--projection 6/p
+            s/.*"clusters": .*/--clusters 6/p
+            s/.*"kernel": .*/--kernel 3/p'
 }
 
 # Trains a kind on lists, or on text if it is for language models alone; a model that exists stays.
 train() {
     model=$work/$1.safetensors
-    shape="$(settings "$1") --length 64 --layers 2 --heads 2 --dim 32 --head-dim 16 --steps 200 --batch 16 --seed 1"
-    [ -e "$model" ] || "$programs/mgk-train" --quiet --task listops --listops-above 120 --listops-below 180 \
-        --eval-samples 100 --attention "$1" $shape -o "$model" 2> "$work/$1.log" && return
+    shape="$(settings "$1") --length 64 --layers 2 --heads 2 --dim 32 --head-dim 16"
+    steps="--steps 250 --batch 16 --lr 3e-3 --seed 1"
+    [ -e "$model" ] || "$programs/mgk-train" --quiet --task listops --listops-above 50 --listops-below 64 \
+        --listops-samples 4000 --eval-samples 100 --attention "$1" $shape $steps -o "$model" \
+        2> "$work/$1.log" && return
     grep -q 'only a causal form' "$work/$1.log" || {
         cat "$work/$1.log" >&2
         exit 1
     }
-    "$programs/mgk-train" --quiet --task lm --data "$text" --attention "$1" $shape -o "$model"
+    "$programs/mgk-train" --quiet --task lm --data "$text" --attention "$1" $shape $steps -o "$model"
     touch "$work/$1.causal"
 }
 
 # Exports the attention to a list, or to text, in double precision so that rounding adds no rank.
 export_matrix() {
     input="--task listops"
-    [ ! -e "$work/$1.causal" ] || input="--text $text"
+    [ ! -e "$work/$1.causal" ] || input="--text $text --length 28"
     "$programs/mgk-dump" "$work/$1.safetensors" --quiet $input --samples 1 --seed 1 --precision double \
         --layers 1 --heads 0 --force -o "$work/$1.h5"
     "$programs/mgk-rank" "$work/$1.h5" --quiet --no-warnings --allow-zero-rows --force -o "$work/$1.csv"
