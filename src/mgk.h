@@ -102,6 +102,30 @@ typedef struct mgk_watcher {
     void *context;
 } mgk_watcher;
 
+/*
+ * Settings of attention kinds; each means the same in all of them. 0 or NULL: the default of the
+ * kind, of several kinds that of the first layer with the setting. MGK_USAGE: no kind of the model
+ * has the setting; mgk_describe_setting lists those of a kind.
+ */
+typedef struct mgk_kind_settings {
+    /* Of features: "positive", "trigonometric", "relu", "sigmoid", "exp", "abs", "gelu", "cos",
+     * "tanh", "identity". */
+    const char *feature_map;
+    const char *feature_draw; /* of random features: "orthogonal", "iid" */
+    int window;               /* keys at a distance of at most so many, times the dilation */
+    int dilation;             /* only every so many-th key of the window */
+    int block;                /* tokens of a block, or a stride */
+    int global;     /* so many first tokens, or blocks, see all tokens and are seen by all */
+    int random;     /* random keys of a query, or blocks of a block */
+    int features;   /* random features, or the degree of others */
+    int landmarks;  /* vectors that stand for all tokens */
+    int projection; /* rows of a map from N tokens to fewer, or the rank of a product */
+    int clusters;   /* of tokens */
+    int hashes;     /* rounds of hashing, or bits of a hash */
+    int kernel;     /* tokens of a convolution, or of a pooling */
+    int reserved[13];
+} mgk_kind_settings;
+
 typedef struct mgk_job {
     const char *device; /* "auto" (default), "cpu", "cuda", "cuda:N" */
     int threads;   /* CPU threads, at most 4096; 0 (default): OMP_NUM_THREADS; without it all cores
@@ -123,7 +147,15 @@ typedef struct mgk_job {
      * attention to the encoder's output.
      */
     const char *part;
-    void *reserved[3];
+    /*
+     * A kind of attention, or a list as in mgk_architecture, in whose place a model of softmax runs
+     * (performer, band, ...): a kind with trained parameters is refused. The weights are the
+     * model's; random features and patterns are drawn from `seed`. NULL (default): the model runs
+     * as it is. Only for models that run on an input.
+     */
+    const char *run_as;
+    const mgk_kind_settings *settings; /* of these kinds; NULL: their defaults */
+    void *reserved[1];
 } mgk_job;
 
 /* Checks the job's device and number of threads on this machine, for callers that run no job:
@@ -197,30 +229,6 @@ typedef struct mgk_architecture {
     double dropout;
     void *reserved[4];
 } mgk_architecture;
-
-/*
- * Settings of attention kinds; each means the same in all of them. 0 or NULL: the default of the
- * kind, of several kinds that of the first layer with the setting. MGK_USAGE: no kind of the model
- * has the setting; mgk_describe_setting lists those of a kind.
- */
-typedef struct mgk_kind_settings {
-    /* Of features: "positive", "trigonometric", "relu", "sigmoid", "exp", "abs", "gelu", "cos",
-     * "tanh", "identity". */
-    const char *feature_map;
-    const char *feature_draw; /* of random features: "orthogonal", "iid" */
-    int window;               /* keys at a distance of at most so many, times the dilation */
-    int dilation;             /* only every so many-th key of the window */
-    int block;                /* tokens of a block, or a stride */
-    int global;     /* so many first tokens, or blocks, see all tokens and are seen by all */
-    int random;     /* random keys of a query, or blocks of a block */
-    int features;   /* random features, or the degree of others */
-    int landmarks;  /* vectors that stand for all tokens */
-    int projection; /* rows of a map from N tokens to fewer, or the rank of a product */
-    int clusters;   /* of tokens */
-    int hashes;     /* rounds of hashing, or bits of a hash */
-    int kernel;     /* tokens of a convolution, or of a pooling */
-    int reserved[13];
-} mgk_kind_settings;
 
 typedef struct mgk_train_options {
     size_t size; /* of this structure, written by mgk_train_options_init */

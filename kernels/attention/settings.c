@@ -38,3 +38,11 @@ void mgk_attention_setting_put(mgk_attention_settings *settings, const mgk_atten
 {
     *(int *)((char *)settings + row->offset) = value;
 }
+
+bool mgk_attention_settings_given(const mgk_attention_settings *settings)
+{
+    bool given = false;
+    for (const mgk_attention_setting *row = mgk_attention_setting_rows; row->name; row++)
+        given |= mgk_attention_setting_get(settings, row) != 0;
+    return given;
+}

@@ -4,6 +4,7 @@
 #ifndef MGK_KERNELS_ATTENTION_SETTINGS_H
 #define MGK_KERNELS_ATTENTION_SETTINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Words of `feature_map`, in this order. */
@@ -62,6 +63,9 @@ extern const mgk_attention_setting mgk_attention_setting_rows[];
 
 int mgk_attention_setting_get(const mgk_attention_settings *settings,
                               const mgk_attention_setting *row);
+/* Whether some setting is not 0. */
+bool mgk_attention_settings_given(const mgk_attention_settings *settings);
+
 void mgk_attention_setting_put(mgk_attention_settings *settings, const mgk_attention_setting *row,
                                int value);
 

@@ -43,6 +43,9 @@ def dump(
     device: str = "auto",
     threads: int = 0,
     part: str | None = None,
+    seed: int = 0,
+    run_as: str | None = None,
+    settings: dict | None = None,
     targets: Texts | None = None,
     progress: Follow = None,
 ) -> None:
@@ -65,6 +68,10 @@ def dump(
         Replace a file.
     precision, device, threads, part, targets, progress
         As for `attention`.
+    seed : int
+        Of what `run_as` draws.
+    run_as, settings
+        As for `ranks`.
     """
     part = _inputs.part_of(model, part)
     if isinstance(model, Model):
@@ -72,7 +79,7 @@ def dump(
     with _inputs.texts(texts, attention_mask, length, targets) as source:
         o = options(
             "mgk_dump_options",
-            job=_inputs.job(device, threads, force=force, part=part),
+            job=_inputs.job(device, threads, seed, force, part, run_as, settings),
             model=model,
             input=source,
             layers=layers,

@@ -45,6 +45,8 @@ def ranks(
     device: str = "auto",
     threads: int = 0,
     part: str | None = None,
+    run_as: str | None = None,
+    settings: dict | None = None,
     targets: Texts | None = None,
     progress: Follow = None,
 ) -> Table:
@@ -93,6 +95,11 @@ def ranks(
         continues a run that was interrupted, `force` replaces a file.
     precision, device, threads, part
         As for `Model`.
+    run_as : str, optional
+        Run a model of softmax with this kind of attention in all layers, "performer", or with one
+        for each, "band,band,performer". Random features come from the seed.
+    settings : dict, optional
+        Of these kinds, such as {"features": 256}; `kinds` lists them.
     targets, progress
         As for `attention`.
 
@@ -122,7 +129,9 @@ def ranks(
             raise ValueError("one model at a time: call this once for each")
         o = options(
             "mgk_rank_options",
-            job=_inputs.job(device, threads, seed, force, _inputs.part_of(x, part)),
+            job=_inputs.job(
+                device, threads, seed, force, _inputs.part_of(x, part), run_as, settings
+            ),
             model=models and models[0],
             thresholds=threshold,
             relative=relative,
@@ -178,6 +187,8 @@ def diversity(
     device: str = "auto",
     threads: int = 0,
     part: str | None = None,
+    run_as: str | None = None,
+    settings: dict | None = None,
     targets: Texts | None = None,
     progress: Follow = None,
 ) -> Table:
@@ -186,7 +197,7 @@ def diversity(
     Parameters
     ----------
     x, texts, axes, attention_mask, lengths, cross, layers, length, dataset
-    precision, device, threads, part, targets
+    precision, device, threads, part, run_as, settings, targets
         As for `ranks`; several models may run on the same texts.
     measures : str or list of str, optional
         Names of measures, see `measures`; "all"; by default those that are quick.
@@ -235,7 +246,9 @@ def diversity(
             output = os.path.join(folder, "samples.csv")
         o = options(
             "mgk_diversity_options",
-            job=_inputs.job(device, threads, seed, force, _inputs.part_of(x, part)),
+            job=_inputs.job(
+                device, threads, seed, force, _inputs.part_of(x, part), run_as, settings
+            ),
             measures=measures,
             causal=causal,
             compare=compare,

@@ -256,6 +256,20 @@ class Dump(unittest.TestCase):
             mgk.dump(MODEL, TEXTS, "dump.h5")
         self.assertEqual(caught.exception.status, mgk.Status.EXISTS)
 
+    def test_another_kind(self):
+        ids = [[2, 9, 11, 5, 3], [2, 7, 3]]
+        run = {"run_as": "performer", "settings": {"features": 8, "feature_draw": "iid"}}
+        mgk.dump(BERT, ids, "performer.h5", force=True, seed=3, **run)
+        self.assertIn("output_error", str(mgk.describe("performer.h5")))
+        table = mgk.ranks(BERT, ids, seed=3, **run)
+        np.testing.assert_array_equal(mgk.ranks("performer.h5")["rank"], table["rank"])
+        self.assertEqual(table.settings["run"]["run_as"]["features"], 8)
+        self.assertLess(mgk.diversity("performer.h5")["value"].size, 10**6)
+        with self.assertRaisesRegex(ValueError, "settings: 'feature' is not one of"):
+            mgk.ranks(BERT, ids, run_as="performer", settings={"feature": 8})
+        with self.assertRaisesRegex(mgk.Error, "expected \"softmax\""):
+            mgk.ranks(MODEL, TEXTS, **run)
+
     def test_objects(self):
         mgk.dump(MODEL, TEXTS, "dump.h5", save=["keys", "weights"], force=True)
         told = str(mgk.describe("dump.h5"))

@@ -78,6 +78,8 @@ static unsigned chosen_objects(unsigned save, const mgk_model *model)
         {MGK_SAVE_VALUES, STORE_VALUES},
     };
     unsigned objects = save & MGK_SAVE_WEIGHTS ? mgk_dump_parameter_objects(model) : 0;
+    if (model->own_kind)
+        objects |= MGK_STORE_BIT(STORE_APPROXIMATION_ERROR) | MGK_STORE_BIT(STORE_OUTPUT_ERROR);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (save & rows[i].save)
             objects |= MGK_STORE_BIT(rows[i].object);
@@ -213,6 +215,8 @@ static mgk_status dump_attention(const mgk_dump_options *o, mgk_dump_summary *su
     CHECK(mgk_dump_open(&dump));
     CHECK(mgk_dump_parameters(&dump));
     CHECK(mgk_dump_run(&dump, &o->job));
+    CHECK(mgk_dump_errors(&dump));
+    mgk_model_run_tell_errors(&run, &o->job);
     CHECK(summarize_loss(&run, summary));
     status = mgk_store_finish(dump.writer, &summary->writing_seconds);
     dump.writer = NULL;

@@ -55,6 +55,7 @@ static mgk_status load_network(mgk_network *network, const char *path, const mgk
 {
     TRY(mgk_job_load_model(path, job, network->device, &network->model));
     TRY(mgk_job_check_encoder(job, network->model, path));
+    TRY(mgk_job_run_as(job, network->model));
     const mgk_config *config = &network->model->config;
     if (!mgk_config_reads_tokens(config))
         return mgk_fail(STATUS_UNSUPPORTED,

@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "api/api.h"
-#include "api/settings.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "run/arguments.h"
 #include "run/files.h"
 #include "run/job.h"
+#include "run/kind_settings.h"
 #include "train/kept.h"
 
 void mgk_train_options_init(mgk_train_options *options, size_t size)

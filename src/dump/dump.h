@@ -85,4 +85,7 @@ unsigned mgk_dump_parameter_objects(const mgk_model *model);
 /* Writes the parameters that the store contains. */
 mgk_status mgk_dump_parameters(const mgk_dump *dump);
 
+/* Writes the errors of a model that ran as another kind, after all samples. */
+mgk_status mgk_dump_errors(const mgk_dump *dump);
+
 #endif

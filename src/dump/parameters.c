@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The model's parameters in a store: key weights and biases, priors, variances. */
+/* The objects of a store that are written at once: the model's key weights and biases, priors and
+ * variances, and the errors of one that runs as another kind. */
 #include "base/memory.h"
 #include "dump/dump.h"
 #include "model/core/model.h"
@@ -83,12 +84,12 @@ static mgk_status write_values(const mgk_dump *dump, mgk_store_object object, co
                                size_t count)
 {
     if (dump->run->device->precision == MGK_DOUBLE)
-        return mgk_store_write_parameter(dump->writer, object, values);
+        return mgk_store_write_whole(dump->writer, object, values);
     float *single;
     TRY(mgk_alloc(count, sizeof(*single), &single));
     for (size_t i = 0; i < count; i++)
         single[i] = (float)values[i];
-    mgk_status status = mgk_store_write_parameter(dump->writer, object, single);
+    mgk_status status = mgk_store_write_whole(dump->writer, object, single);
     mgk_free(single);
     return status;
 }
@@ -135,4 +136,31 @@ mgk_status mgk_dump_parameters(const mgk_dump *dump)
     TRY(write_object(dump, STORE_KEY_BIAS, fill_key_bias));
     TRY(write_object(dump, STORE_PRIORS, fill_prior));
     return write_object(dump, STORE_VARIANCES, fill_variance);
+}
+
+/* Of [S, L, H] numbers of the model, those of the chosen layers and heads. */
+static mgk_status write_errors(const mgk_dump *dump, mgk_store_object object, const double *all)
+{
+    const mgk_approximation *errors = dump->run->approximation;
+    const size_t count = errors->samples * dump->layer_count * dump->head_count;
+    double *values, *out;
+    TRY(mgk_alloc(count, sizeof(*values), &values));
+    out = values;
+    for (size_t s = 0; s < errors->samples; s++)
+        for (size_t l = 0; l < dump->layer_count; l++)
+            for (size_t h = 0; h < dump->head_count; h++)
+                *out++ = all[(s * errors->layers + (size_t)dump->layers[l]) * errors->heads +
+                             (size_t)dump->heads[h]];
+    mgk_status status = write_values(dump, object, values, count);
+    mgk_free(values);
+    return status;
+}
+
+mgk_status mgk_dump_errors(const mgk_dump *dump)
+{
+    const mgk_approximation *errors = dump->run->approximation;
+    if (!errors)
+        return STATUS_OK;
+    TRY(write_errors(dump, STORE_APPROXIMATION_ERROR, errors->matrix));
+    return write_errors(dump, STORE_OUTPUT_ERROR, errors->output);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/job.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "model/core/model_hash.h"
 #include "model/formats/format.h"
+#include "run/kind_settings.h"
 #include "run/part.h"
 
 const mgk_job *mgk_job_or_default(const mgk_job *job)
@@ -61,6 +63,20 @@ mgk_status mgk_job_load_reader(const char *path, const mgk_job *job, const mgk_i
                                mgk_device *device, mgk_model **out)
 {
     return load(path, job, input->image_count > 0 ? "vision" : "text", device, out);
+}
+
+mgk_status mgk_job_run_as(const mgk_job *job, mgk_model *model)
+{
+    mgk_attention_settings settings = {0};
+    mgk_config known = model->config;
+    static const mgk_kind_settings none = {0};
+    TRY(mgk_settings_take(job->settings ? job->settings : &none, &settings));
+    if (!job->run_as)
+        return mgk_attention_settings_given(&settings)
+                   ? mgk_fail(STATUS_USAGE, "settings of attention kinds without `run_as`")
+                   : STATUS_OK;
+    TRY(mgk_settings_kinds(job->run_as, &known));
+    return mgk_model_run_as(model, job->run_as, &settings, (int)(job->seed % INT_MAX), job->seed);
 }
 
 mgk_status mgk_job_check_encoder(const mgk_job *job, const mgk_model *model, const char *path)

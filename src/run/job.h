@@ -26,6 +26,9 @@ mgk_status mgk_job_load_model(const char *path, const mgk_job *job, mgk_device *
 mgk_status mgk_job_load_reader(const char *path, const mgk_job *job, const mgk_input *input,
                                mgk_device *device, mgk_model **out);
 
+/* Lets a model run as `run_as` of the job says, if it does. */
+mgk_status mgk_job_run_as(const mgk_job *job, mgk_model *model);
+
 /* STATUS_UNSUPPORTED: the model is a decoder that reads an encoder's output, and the job does not
  * run it as such, as of a file that has the decoder alone. */
 mgk_status mgk_job_check_encoder(const mgk_job *job, const mgk_model *model, const char *path);

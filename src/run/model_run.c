@@ -100,6 +100,7 @@ static mgk_status share(const mgk_model_run *run, mgk_model_run *out)
                            .index = run->index,
                            .documents = run->documents,
                            .losses = run->losses,
+                           .approximation = run->approximation,
                            .cross = run->cross,
                            .shares = true};
     TRY(share_model(run->model, device, &out->model));
@@ -218,6 +219,7 @@ static mgk_status open_reader(mgk_model_run *run, const mgk_job *job, const char
 {
     TRY(mgk_job_load_reader(model, job, input, run->device, &run->model));
     TRY(mgk_job_check_encoder(job, run->model, model));
+    TRY(mgk_job_run_as(job, run->model));
     run->part = run->model->encodes ? "encoder" : "";
     TRY(mgk_input_check_model(input, &run->model->config, model));
     TRY(input->image_count > 0   ? open_pictures(run, input)
@@ -313,6 +315,9 @@ mgk_status mgk_model_run_choose(mgk_model_run *run, uint64_t seed, int samples)
         run->index[i] = (int32_t)(chosen * documents + document);
     }
     TRY(fit_length(run));
+    if (run->model->own_kind)
+        TRY(mgk_approximation_create((size_t)samples, (size_t)run->model->config.layers,
+                                     (size_t)run->model->config.heads, &run->approximation));
     return run->memory ? choose_same(run, run->memory) : STATUS_OK;
 }
 
@@ -362,6 +367,7 @@ static void close_shared(mgk_model_run *run)
 {
     if (run->losses)
         run->device->op->release(run->device, run->losses);
+    mgk_approximation_free(run->approximation);
     mgk_dataset_close(run->data);
     mgk_pictures_close(run->pictures);
     mgk_sounds_close(run->sounds);
@@ -490,6 +496,38 @@ mgk_status mgk_model_run_load(mgk_model_run *run, const mgk_job *job, bool *end)
     return run->memory ? run_memory(run, job) : STATUS_OK;
 }
 
+/* An observer, and the run whose layers are measured before it sees them. */
+typedef struct measured {
+    const mgk_model_run *run;
+    const mgk_observer *observer;
+} measured;
+
+static mgk_status measure_layer(void *context, mgk_observed *layer)
+{
+    const measured *m = context;
+    const mgk_model_run *run = m->run;
+    TRY(mgk_approximation_measure(run->approximation, run->model->own_kind, layer,
+                                  (size_t)run->first, (size_t)run->count));
+    return m->observer->layer ? m->observer->layer(m->observer->context, layer) : STATUS_OK;
+}
+
+static mgk_status pass_output(void *context, int layer, const void *output)
+{
+    const measured *m = context;
+    return m->observer->output(m->observer->context, layer, output);
+}
+
+void mgk_model_run_tell_errors(const mgk_model_run *run, const mgk_job *job)
+{
+    char note[320];
+    if (!run->approximation || run->approximation->told ||
+        !mgk_approximation_text(run->approximation, run->model->config.attention, note,
+                                sizeof(note)))
+        return;
+    run->approximation->told = true;
+    mgk_job_report(job, &(mgk_report){.note = note, .milestone = true});
+}
+
 mgk_status mgk_model_run_next(mgk_model_run *run, const mgk_job *job, const mgk_observer *observer,
                               bool *end)
 {
@@ -497,6 +535,12 @@ mgk_status mgk_model_run_next(mgk_model_run *run, const mgk_job *job, const mgk_
     if (*end)
         return STATUS_OK;
     mgk_observer own = *observer;
+    measured m = {run, observer};
+    if (run->approximation)
+        own = (mgk_observer){.layer = measure_layer,
+                             .context = &m,
+                             .layers = observer->layers,
+                             .output = observer->output ? pass_output : NULL};
     own.cross = run->cross;
     if (run->losses)
         own.layers = 0;

@@ -11,6 +11,7 @@
 #include "model/core/model.h"
 #include "model/core/model_hash.h"
 #include "model/core/pass.h"
+#include "run/approximation.h"
 
 /* S samples of N tokens; a sample is one sequence. Each document of a pair (retrieval) is one
  * sample: document d of pair p has the index 2 p + d. */
@@ -40,7 +41,8 @@ typedef struct mgk_model_run {
     int32_t *targets;   /* [capacity, N] next tokens of language models; else a class for each
                            sequence, or for each pair of a dual model, without gaps; < 0: none */
     mgk_loss *losses;   /* [batches], on the device; NULL: not measured */
-    bool shares;        /* another run owns everything except the device, the pass and the batch */
+    mgk_approximation *approximation; /* of a model that runs as another kind; else NULL */
+    bool shares; /* another run owns everything except the device, the pass and the batch */
 
     /* Of a decoder: the run of its encoder on the same samples and device, and whether it is the
      * attention to the encoder's output that is observed. */
@@ -107,6 +109,10 @@ mgk_status mgk_model_run_measure_loss(mgk_model_run *run);
 /* The loss over all samples that were run; count 0 if it is not measured. The result does not
  * depend on which run had which batch. */
 mgk_status mgk_model_run_loss(const mgk_model_run *run, mgk_loss *out);
+
+/* Tells the job's watcher once how far the attention was from the model's own, if it ran as another
+ * kind. */
+void mgk_model_run_tell_errors(const mgk_model_run *run, const mgk_job *job);
 
 /* Makes the batch that contains sample `sample` < S the next one. */
 void mgk_model_run_seek(mgk_model_run *run, int sample);

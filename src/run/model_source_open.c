@@ -43,6 +43,8 @@ static void close_model(void *state)
 {
     mgk_model_source *s = state;
     mgk_device *device = s->run.device;
+    if (s->watched)
+        mgk_model_run_tell_errors(&s->run, s->watched);
     for (size_t place = 0; s->kept && place < s->layer_count; place++)
         close_layer(device, &s->kept[place]);
     mgk_source_importance_close(&s->importance);

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "run/kind_settings.h"
 #include "run/source_settings.h"
 
 /* These functions return false if there is no memory. Options that are not set are left out. */
@@ -53,6 +54,7 @@ static bool add_model(cJSON *run, const mgk_source_options *o, size_t tokens)
            cJSON_AddNumberToObject(run, "length", (double)tokens) &&
            (!o->job->attention || cJSON_AddStringToObject(run, "attention", o->job->attention)) &&
            (!o->job->part || cJSON_AddStringToObject(run, "part", o->job->part)) &&
+           mgk_job_describe_kinds(run, o->job) &&
            cJSON_AddStringToObject(run, "precision", o->double_precision ? "double" : "single") &&
            cJSON_AddBoolToObject(run, "tf32", o->job->tf32);
 }

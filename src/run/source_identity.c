@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "data/tokenizers/tokenizer.h"
+#include "run/kind_settings.h"
 #include "run/source_settings.h"
 
 /* Each of these functions adds a setting; false: no memory. Files are identified by size and time,
@@ -91,6 +92,7 @@ static bool add_model(cJSON *settings, const mgk_source_options *o, const mgk_so
            add_text(settings, "model_sha256", o->model ? inputs[0].sha256 : NULL) &&
            add_text(settings, "attention", o->job->attention) &&
            (!o->job->part || add_text(settings, "part", o->job->part)) &&
+           mgk_job_describe_kinds(settings, o->job) &&
            cJSON_AddNumberToObject(settings, "head_dim", o->job->head_dim) &&
            cJSON_AddBoolToObject(settings, "double", o->double_precision) &&
            cJSON_AddBoolToObject(settings, "tf32", o->job->tf32);

@@ -15,6 +15,8 @@ static const char *find_model_option(const mgk_source_options *o)
     const char *given = mgk_input_given(o->input);
     if (given)
         return given;
+    if (o->job->run_as)
+        return "`run_as`";
     return o->double_precision ? "the precision" : o->job->tf32 ? "`tf32`" : NULL;
 }
 

@@ -55,7 +55,7 @@ typedef struct mgk_arg_note {
     const char *text;
 } mgk_arg_note;
 
-enum { MGK_ARG_NOTES = 6 };
+enum { MGK_ARG_NOTES = 8, MGK_ARG_OFFERS = 2 };
 
 /* Words for the completion of a list with commas, where the help would not have room for them. */
 typedef struct mgk_arg_words {
@@ -77,7 +77,7 @@ typedef struct mgk_program {
     const mgk_arg_note *notes[MGK_ARG_NOTES]; /* lists that end with a row of NULLs; or NULL */
     mgk_arg_list *operands;   /* words that belong to no option; NULL: none are allowed */
     const char *const *first; /* allowed first operands, up to NULL; NULL: any word */
-    mgk_arg_words offered;
+    mgk_arg_words offered[MGK_ARG_OFFERS];
 } mgk_program;
 
 typedef enum mgk_args_outcome {

@@ -295,8 +295,9 @@ static const char *words_of(const mgk_program *program, const mgk_arg *arg)
 {
     if (arg->type == MGK_ARG_WORD || arg->type == MGK_ARG_CHOICE || arg->type == MGK_ARG_CHOICES)
         return arg->operand;
-    if (program->offered.name && strcmp(program->offered.name, arg->name) == 0)
-        return program->offered.words;
+    for (int i = 0; i < MGK_ARG_OFFERS && program->offered[i].name; i++)
+        if (strcmp(program->offered[i].name, arg->name) == 0)
+            return program->offered[i].words;
     return NULL;
 }
 

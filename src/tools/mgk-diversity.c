@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "tools/input.h"
+#include "tools/kind_names.h"
 #include "tools/measure_names.h"
 #include "tools/print_diversity.h"
 
@@ -152,6 +153,8 @@ int main(int argc, char **argv)
     lists l = {0};
     char names[2048];
     list_measures(sizeof(names), names);
+    char kinds[MGK_TOOL_KINDS];
+    mgk_tool_list_kinds(kinds);
     const mgk_arg args[] = {
         {MGK_ARG_HEADING, 0, "Input", NULL, NULL, NULL, NULL},
         {MGK_ARG_TEXT, 0, "dataset", &o.dataset, "NAME",
@@ -214,6 +217,7 @@ int main(int argc, char **argv)
          "A row for each sample, instead of mean and standard deviation.", NULL},
         {MGK_ARG_FLAG, 0, "resume", &o.resume, NULL,
          "Continue the interrupted run that left OUT.part.", NULL},
+        MGK_TOOL_AS_ARGS(&tool),
         MGK_TOOL_ARGS(&tool),
         MGK_TOOL_FORCE_ARG(&tool),
     };
@@ -237,9 +241,10 @@ int main(int argc, char **argv)
         .count = sizeof(args) / sizeof(args[0]),
         .screen = "model text samples layers measures compare output force",
         .notes = {notes, mgk_tool_array_notes, mgk_tool_input_notes, mgk_tool_model_notes,
-                  mgk_tool_notes, mgk_tool_output_notes},
+                  mgk_tool_as_notes, mgk_tool_settings_notes, mgk_tool_notes,
+                  mgk_tool_output_notes},
         .operands = &w.inputs,
-        .offered = {"measures", names},
+        .offered = {{"measures", names}, {"as", kinds}},
     };
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))

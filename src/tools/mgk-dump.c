@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "tools/input.h"
+#include "tools/kind_names.h"
 
 /* Words of the command line that the table of options does not parse completely. */
 typedef struct words {
@@ -83,6 +84,8 @@ int main(int argc, char **argv)
     mgk_tool_input in = {.input = o.input};
     words w = {0};
     int *layers = NULL, *heads = NULL;
+    char kinds[MGK_TOOL_KINDS];
+    mgk_tool_list_kinds(kinds);
     const mgk_arg args[] = {
         {MGK_ARG_HEADING, 0, "Input", NULL, NULL, NULL, NULL},
         MGK_TOOL_INPUT_ARGS(&in, " (default: 16)"),
@@ -103,6 +106,7 @@ int main(int argc, char **argv)
         MGK_TOOL_MODEL_ARGS(&tool),
         {MGK_ARG_INT, 0, "compress", &o.compress, "0..9", "Level of gzip; 0, none, if not given.",
          NULL},
+        MGK_TOOL_AS_ARGS(&tool),
         MGK_TOOL_ARGS(&tool),
         MGK_TOOL_FORCE_ARG(&tool),
     };
@@ -124,9 +128,10 @@ int main(int argc, char **argv)
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
         .screen = "text lines tokens samples length layers heads save output force",
-        .notes = {notes, mgk_tool_input_notes, mgk_tool_model_notes, mgk_tool_notes,
-                  mgk_tool_output_notes},
+        .notes = {notes, mgk_tool_input_notes, mgk_tool_model_notes, mgk_tool_as_notes,
+                  mgk_tool_settings_notes, mgk_tool_notes, mgk_tool_output_notes},
         .operands = &w.models,
+        .offered = {{"as", kinds}},
     };
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))

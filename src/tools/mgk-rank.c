@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "tools/input.h"
+#include "tools/kind_names.h"
 
 /* Words of the command line that the table of options does not parse completely. */
 typedef struct words {
@@ -210,6 +211,8 @@ int main(int argc, char **argv)
     words w = {0};
     double *thresholds = NULL;
     int *layers = NULL;
+    char kinds[MGK_TOOL_KINDS];
+    mgk_tool_list_kinds(kinds);
     const mgk_arg args[] = {
         {MGK_ARG_HEADING, 0, "Input", NULL, NULL, NULL, NULL},
         {MGK_ARG_TEXT, 0, "dataset", &o.dataset, "NAME",
@@ -261,6 +264,7 @@ int main(int argc, char **argv)
          "Continue the interrupted run that left OUT.part.", NULL},
         {MGK_ARG_FILE, 0, "png", &o.png, "OUT.png", "Draw the rank histogram of each layer.", NULL},
         {MGK_ARG_FLAG, 0, "spectrum", &o.spectrum, NULL, "Store all singular values (.h5).", NULL},
+        MGK_TOOL_AS_ARGS(&tool),
         MGK_TOOL_ARGS(&tool),
         MGK_TOOL_FORCE_ARG(&tool),
     };
@@ -280,8 +284,10 @@ int main(int argc, char **argv)
         .count = sizeof(args) / sizeof(args[0]),
         .screen = "model text samples matrices threshold method output png force",
         .notes = {notes, mgk_tool_array_notes, mgk_tool_input_notes, mgk_tool_model_notes,
-                  mgk_tool_notes, mgk_tool_output_notes},
+                  mgk_tool_as_notes, mgk_tool_settings_notes, mgk_tool_notes,
+                  mgk_tool_output_notes},
         .operands = &w.inputs,
+        .offered = {{"as", kinds}},
     };
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))

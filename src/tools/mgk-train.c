@@ -150,7 +150,7 @@ int main(int argc, char **argv)
         .count = sizeof(args) / sizeof(args[0]),
         .screen = "task data attention heads layers length steps batch output log",
         .notes = {notes, mgk_tool_settings_notes, mgk_tool_notes, mgk_tool_output_notes},
-        .offered = {"attention", kinds},
+        .offered = {{"attention", kinds}},
     };
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))

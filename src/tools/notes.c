@@ -41,6 +41,18 @@ const mgk_arg_note mgk_tool_model_notes[] = {
     {NULL, NULL},
 };
 
+const mgk_arg_note mgk_tool_as_notes[] = {
+    {"as",
+     "The model runs as a Performer, for example: each layer reads the output of the new attention "
+     "of the layer below. Its rotated queries and keys stay as they are.\n"
+     "Refused are kinds with trained parameters, kinds that are not causal for a causal model, and "
+     "kinds without scale, cap, window or bias of scores for a model that has them.\n"
+     "A message tells how far the attention is from softmax of the same queries, keys and values "
+     "of a layer, by the mean and the largest of the relative Frobenius errors of the matrices A "
+     "of a sample and head, and of the outputs A V."},
+    {NULL, NULL},
+};
+
 const mgk_arg_note mgk_tool_settings_notes[] = {
     {"Settings of attention kinds (0 or nothing: the kind's default)",
      "`mgk-info --kinds` lists the settings of each kind and their defaults.\n"

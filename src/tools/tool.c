@@ -106,6 +106,7 @@ bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char *
     mgk_args_outcome outcome;
     tool->program = program;
     *exit_status = 0;
+    tool->job.settings = &tool->settings;
     catch_signals();
     find_own_fonts();
     if (mgk_args_parse(program, argc, argv, &outcome) != STATUS_OK ||
@@ -132,7 +133,7 @@ bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char *
 /* The field of an option has the option's name, with these exceptions. */
 static const char *field_of(const char *option)
 {
-    static const char *const others[][2] = {{"name", "names"}, {"range", "last"}};
+    static const char *const others[][2] = {{"as", "run-as"}, {"name", "names"}, {"range", "last"}};
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         if (strcmp(option, others[i][0]) == 0)
             return others[i][1];

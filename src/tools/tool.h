@@ -18,6 +18,7 @@ typedef struct mgk_tool {
     mgk_progress_bar bar;
     mgk_streams streams;
     mgk_job job;
+    mgk_kind_settings settings; /* of --as */
 } mgk_tool;
 
 /* What a program writes. */
@@ -67,6 +68,14 @@ typedef enum mgk_tool_result {
      "Of an encoder-decoder model: the encoder (default), the decoder's attention to itself, or "   \
      "its attention to the encoder.",                                                               \
      NULL}
+
+/* The rows of programs that run a model; before mgk_tool_run_as. */
+#define MGK_TOOL_AS_ARGS(tool)                                                                     \
+    {MGK_ARG_TEXT, 0, "as", &(tool)->job.run_as, "KIND[,KIND...]",                                 \
+     "Run a model of softmax with this attention in all layers, or with one kind for each: "        \
+     "its weights, and random features of --seed.",                                                 \
+     NULL},                                                                                         \
+    MGK_TOOL_SETTINGS_ARGS(&(tool)->settings)
 
 /* The rows of programs that make a model, or change its kinds of attention; `settings` is an
  * mgk_kind_settings. A new setting is a row. */

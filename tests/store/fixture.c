@@ -88,6 +88,9 @@ size_t fixture_count(const mgk_store_description *description, int object)
         return description->priors_per_key ? m * k : m;
     case STORE_VARIANCES:
         return m;
+    case STORE_APPROXIMATION_ERROR:
+    case STORE_OUTPUT_ERROR:
+        return 1;
     default:
         return n * d;
     }
@@ -127,17 +130,20 @@ void fixture_fill(const mgk_store_description *description, mgk_store_real incom
             fill_heads(description, incoming, object, sample, layer, block->arrays[object]);
 }
 
-static mgk_status write_parameter(mgk_store_writer *writer,
-                                  const mgk_store_description *description, mgk_store_real incoming,
-                                  int object)
+/* Objects of the model have no axis of samples. */
+static mgk_status write_whole(mgk_store_writer *writer, const mgk_store_description *description,
+                              mgk_store_real incoming, int object)
 {
     size_t size = incoming == STORE_F32 ? sizeof(float) : sizeof(double);
     size_t layer_size = (size_t)description->heads * fixture_count(description, object) * size;
     unsigned char *values;
-    TRY(mgk_alloc((size_t)description->layers, layer_size, &values));
-    for (int layer = 0; layer < description->layers; layer++)
-        fill_heads(description, incoming, object, 0, layer, values + (size_t)layer * layer_size);
-    mgk_status status = mgk_store_write_parameter(writer, (mgk_store_object)object, values);
+    const int layers = description->layers;
+    const int samples = object < STORE_APPROXIMATION_ERROR ? 1 : description->samples;
+    TRY(mgk_alloc((size_t)(samples * layers), layer_size, &values));
+    for (int place = 0; place < samples * layers; place++)
+        fill_heads(description, incoming, object, place / layers, place % layers,
+                   values + (size_t)place * layer_size);
+    mgk_status status = mgk_store_write_whole(writer, (mgk_store_object)object, values);
     mgk_free(values);
     return status;
 }
@@ -147,7 +153,7 @@ mgk_status fixture_write(mgk_store_writer *writer, const mgk_store_description *
 {
     for (int object = STORE_KEY_WEIGHTS; object < STORE_OBJECTS; object++)
         if (description->objects & MGK_STORE_BIT(object))
-            TRY(write_parameter(writer, description, incoming, object));
+            TRY(write_whole(writer, description, incoming, object));
     for (int sample = 0; sample < description->samples; sample++) {
         for (int layer = 0; layer < description->layers; layer++) {
             mgk_store_block *block;

@@ -112,8 +112,8 @@ static void missing_parameter(void **state)
     mgk_store_description description =
         fixture_description(5, STORE_F32, MGK_STORE_BIT(STORE_ATTENTION));
     assert_ok(mgk_store_create(PATH, &description, &plain, &writer));
-    assert_fails(mgk_store_write_parameter(writer, STORE_PRIORS, &(float){1}), STATUS_USAGE);
-    assert_fails(mgk_store_write_parameter(writer, STORE_ATTENTION, &(float){1}), STATUS_USAGE);
+    assert_fails(mgk_store_write_whole(writer, STORE_PRIORS, &(float){1}), STATUS_USAGE);
+    assert_fails(mgk_store_write_whole(writer, STORE_ATTENTION, &(float){1}), STATUS_USAGE);
     mgk_store_discard(writer);
 
     description.objects |= MGK_STORE_BIT(STORE_VARIANCES);

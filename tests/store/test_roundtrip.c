@@ -38,7 +38,7 @@ static void check_description(const mgk_store_description *found,
 static void check_object(mgk_store_reader *reader, int object, int sample, int layer, int head)
 {
     size_t count = fixture_count(mgk_store_describe(reader), object);
-    bool parameter = object >= STORE_KEY_WEIGHTS;
+    bool parameter = object >= STORE_KEY_WEIGHTS && object <= STORE_VARIANCES;
     double *wide;
     float *single;
     assert_ok(mgk_alloc(count, sizeof(*wide), &wide));

@@ -162,7 +162,7 @@ static char *text_of(void (*print)(const mgk_program *, FILE *))
                                  .screen = "output device data",
                                  .notes = {own_notes, shared_notes},
                                  .first = first,
-                                 .offered = {"measures", "rank,js"}};
+                                 .offered = {{"measures", "rank,js"}}};
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/settings.h"
 #include "kernels/attention.h"
+#include "run/kind_settings.h"
 
 static void compare_settings(size_t index, const mgk_attention_kind *kind, size_t count)
 {

@@ -13,8 +13,10 @@ typedef struct mgk_model {
     mgk_device *device; /* borrowed; NULL: no weights */
     void *weights;      /* [parameters.total], on the device */
     int64_t step;       /* of training, after which the weights were taken; -1: not known */
-    bool encodes;       /* it is the encoder of an encoder-decoder model */
-    char *folder;       /* the folder of its files; NULL: created, not loaded */
+    const mgk_attention_kind *own_kind; /* of its layers, before mgk_model_run_as; NULL: as they are
+                                         */
+    bool encodes;                       /* it is the encoder of an encoder-decoder model */
+    char *folder;                       /* the folder of its files; NULL: created, not loaded */
     char *remark; /* one line about unused tensors and assumptions while loading; NULL: none */
     bool news; /* the remark tells more than that an encoder's pooler is not used, as most have one
                 */
@@ -79,6 +81,18 @@ bool mgk_model_reads_below(const mgk_model *model);
  * device: draw `draw` of the seed, see mgk_parameters_draw. STATUS_MEMORY, or the device fails.
  */
 mgk_status mgk_model_redraw(const mgk_model *model, uint64_t seed, uint64_t draw);
+
+/*
+ * From now on the layers of a model of softmax have another kind of attention, or `kinds` as in
+ * `attention` of a configuration, with these settings. The weights stay; random features are drawn
+ * from `seed` as mgk_model_create does, and random patterns from `pattern_seed`. Layers read the
+ * output of the new attention. Fails without a change. STATUS_USAGE: the model has another kind, or
+ * the new one has trained parameters, no causal form for a causal model, no scale, cap, window or
+ * bias of scores for a model that has them, or such settings; STATUS_UNSUPPORTED: it has no matrix.
+ */
+mgk_status mgk_model_run_as(mgk_model *model, const char *kinds,
+                            const mgk_attention_settings *settings, int pattern_seed,
+                            uint64_t seed);
 
 /*
  * Reads W [C, D] of a layer, head and component r, with k = x W + b, to out. Shifted designs have

@@ -106,10 +106,10 @@ static mgk_status create_object(const mgk_h5_file *file, const mgk_store_descrip
 {
     mgk_status status = STATUS_OK;
     mgk_object_layout layout = mgk_layout_of(object, description);
-    mgk_store_real real = mgk_is_parameter(object) ? parameter : description->storage;
+    mgk_store_real real = mgk_is_whole(object) ? parameter : description->storage;
     hid_t properties = H5P_DEFAULT;
     hid_t type = mgk_h5_real_type(real);
-    if (!mgk_is_parameter(object)) {
+    if (!mgk_is_whole(object)) {
         size_t sizes[STORE_AXES];
         mgk_axis_sizes(description, sizes);
         size_t rows = sizes[layout.axes[layout.rank - 2]];

@@ -14,18 +14,21 @@
 typedef enum mgk_store_real { STORE_F16, STORE_F32, STORE_F64 } mgk_store_real;
 
 /* The objects of a store. The first five belong to each sample (axes sample, layer, head, ...), the
- * others to the model (axes layer, head, ...). The comments give the shape after the head axis. */
+ * next to the model (axes layer, head, ...), and the last to a model that runs as another kind
+ * (axes sample, layer, head). The comments give the shape after the head axis. */
 typedef enum mgk_store_object {
-    STORE_ATTENTION,   /* [N, K], K = N unless the store is `cross` */
-    STORE_SCORES,      /* [N, K] */
-    STORE_QUERIES,     /* [N, D] */
-    STORE_KEYS,        /* [M, K, D] */
-    STORE_VALUES,      /* [K, D] */
-    STORE_KEY_WEIGHTS, /* [M, C, D]; k = x W + b */
-    STORE_KEY_BIAS,    /* [M, D] */
-    STORE_PRIORS,      /* [M], or [M, N] where priors_per_key */
-    STORE_VARIANCES,   /* [M] */
-    STORE_OBJECTS      /* number of objects */
+    STORE_ATTENTION,           /* [N, K], K = N unless the store is `cross` */
+    STORE_SCORES,              /* [N, K] */
+    STORE_QUERIES,             /* [N, D] */
+    STORE_KEYS,                /* [M, K, D] */
+    STORE_VALUES,              /* [K, D] */
+    STORE_KEY_WEIGHTS,         /* [M, C, D]; k = x W + b */
+    STORE_KEY_BIAS,            /* [M, D] */
+    STORE_PRIORS,              /* [M], or [M, N] where priors_per_key */
+    STORE_VARIANCES,           /* [M] */
+    STORE_APPROXIMATION_ERROR, /* [] of the matrix, see run/approximation.h */
+    STORE_OUTPUT_ERROR,        /* [] of what the head gives */
+    STORE_OBJECTS              /* number of objects */
 } mgk_store_object;
 
 /* An object as a member of a bit set. */

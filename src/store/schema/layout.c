@@ -28,6 +28,8 @@ static const mgk_object_layout layouts[STORE_OBJECTS] = {
     [STORE_KEY_BIAS] = {"key_bias", 4, {AXIS_LAYER, AXIS_HEAD, AXIS_MIXTURE, AXIS_DIM}},
     [STORE_PRIORS] = {"priors", 4, {AXIS_LAYER, AXIS_HEAD, AXIS_MIXTURE, AXIS_KEY}},
     [STORE_VARIANCES] = {"variances", 3, {AXIS_LAYER, AXIS_HEAD, AXIS_MIXTURE}},
+    [STORE_APPROXIMATION_ERROR] = {"approximation_error", 3, {AXIS_SAMPLE, AXIS_LAYER, AXIS_HEAD}},
+    [STORE_OUTPUT_ERROR] = {"output_error", 3, {AXIS_SAMPLE, AXIS_LAYER, AXIS_HEAD}},
 };
 
 const mgk_side_layout mgk_side_layouts[STORE_SIDES] = {
@@ -65,6 +67,11 @@ mgk_object_layout mgk_layout_of(mgk_store_object object, const mgk_store_descrip
 }
 
 bool mgk_is_parameter(mgk_store_object object)
+{
+    return object >= STORE_KEY_WEIGHTS && object <= STORE_VARIANCES;
+}
+
+bool mgk_is_whole(mgk_store_object object)
 {
     return object >= STORE_KEY_WEIGHTS;
 }

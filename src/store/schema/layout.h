@@ -68,6 +68,9 @@ mgk_object_layout mgk_layout_of(mgk_store_object object, const mgk_store_descrip
 /* Whether the object belongs to the model rather than to each sample. */
 bool mgk_is_parameter(mgk_store_object object);
 
+/* Whether the object is written at once rather than in blocks. */
+bool mgk_is_whole(mgk_store_object object);
+
 /* The length of every axis, indexed by mgk_store_axis. */
 void mgk_axis_sizes(const mgk_store_description *description, size_t sizes[STORE_AXES]);
 

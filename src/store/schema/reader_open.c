@@ -139,7 +139,7 @@ static mgk_status open_objects(mgk_store_reader *reader, size_t sizes[STORE_AXES
         const mgk_object_layout layout = mgk_layout_of(object, description);
         TRY(match_shape(reader, &layout, dataset, sizes));
         description->objects |= MGK_STORE_BIT(object);
-        if (!mgk_is_parameter(object) && !storage_known) {
+        if (!mgk_is_whole(object) && !storage_known) {
             description->storage = mgk_storage_of(dataset->id);
             storage_known = true;
         }

@@ -153,14 +153,16 @@ mgk_status mgk_store_submit(mgk_store_writer *writer, mgk_store_block *block)
     return status;
 }
 
-mgk_status mgk_store_write_parameter(mgk_store_writer *writer, mgk_store_object object,
-                                     const void *data)
+mgk_status mgk_store_write_whole(mgk_store_writer *writer, mgk_store_object object,
+                                 const void *data)
 {
     const mgk_block_writer *out = &writer->blocks_out;
     const char *name = mgk_object_name(object);
-    if (!mgk_is_parameter(object) || !(out->description.objects & MGK_STORE_BIT(object)))
-        return mgk_fail(STATUS_USAGE, "%s: \"%s\" is not among the model's objects of this store",
-                        writer->output.path, name);
+    if (!mgk_is_whole(object) || !(out->description.objects & MGK_STORE_BIT(object)))
+        return mgk_fail(
+            STATUS_USAGE,
+            "%s: \"%s\" is not among the objects of this store that are written at once",
+            writer->output.path, name);
     mgk_status status = STATUS_OK;
     mgk_h5_enter();
     hid_t type = mgk_h5_real_type(out->incoming);
@@ -168,7 +170,7 @@ mgk_status mgk_store_write_parameter(mgk_store_writer *writer, mgk_store_object 
         status = mgk_h5_fail(STATUS_IO, &out->file, "cannot write \"%s\"", name);
     mgk_h5_close(type);
     mgk_h5_leave();
-    writer->parameters_written |= MGK_STORE_BIT(object);
+    writer->whole_written |= MGK_STORE_BIT(object);
     return status;
 }
 
@@ -180,7 +182,7 @@ static mgk_status check_complete(const mgk_store_writer *writer)
         return mgk_fail(STATUS_USAGE, "%s: %lld of %lld blocks were written", writer->output.path,
                         (long long)writer->written, (long long)expected);
     for (int object = STORE_KEY_WEIGHTS; object < STORE_OBJECTS; object++)
-        if (description->objects & ~writer->parameters_written & MGK_STORE_BIT(object))
+        if (description->objects & ~writer->whole_written & MGK_STORE_BIT(object))
             return mgk_fail(STATUS_USAGE, "%s: \"%s\" was not written", writer->output.path,
                             mgk_object_name(object));
     return STATUS_OK;

@@ -117,12 +117,12 @@ mgk_status mgk_store_next_block(mgk_store_writer *writer, mgk_store_block **out)
 mgk_status mgk_store_submit(mgk_store_writer *writer, mgk_store_block *block);
 
 /*
- * Writes one whole object of the model (STORE_KEY_WEIGHTS and later), given in the incoming element
- * type: key_weights [L, H, M, C, D], key_bias [L, H, M, D], priors [L, H, M] or [L, H, M, N],
- * variances [L, H, M].
+ * Writes one whole object (STORE_KEY_WEIGHTS and later), given in the incoming element type:
+ * key_weights [L, H, M, C, D], key_bias [L, H, M, D], priors [L, H, M] or [L, H, M, N], variances
+ * [L, H, M], errors [S, L, H].
  */
-mgk_status mgk_store_write_parameter(mgk_store_writer *writer, mgk_store_object object,
-                                     const void *data);
+mgk_status mgk_store_write_whole(mgk_store_writer *writer, mgk_store_object object,
+                                 const void *data);
 
 /*
  * Writes all waiting blocks, closes the file and renames it to `path`. Releases the writer in any

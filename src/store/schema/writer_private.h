@@ -25,9 +25,9 @@ struct mgk_store_writer {
     int block_count;
     mgk_block_encoders *encoders; /* [encoders_count]: as many threads may write at the same time */
     int encoders_count;
-    unsigned brought;            /* bit set of the objects whose arrays the caller owns */
-    unsigned parameters_written; /* bit set */
-    bool has_thread;             /* the store has a writing thread */
+    unsigned brought;       /* bit set of the objects whose arrays the caller owns */
+    unsigned whole_written; /* bit set */
+    bool has_thread;        /* the store has a writing thread */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Kinds of attention and their settings, as callers give them. */
-#ifndef MGK_API_SETTINGS_H
-#define MGK_API_SETTINGS_H
+#ifndef MGK_KIND_SETTINGS_H
+#define MGK_KIND_SETTINGS_H
+
+#include <cjson/cJSON.h>
 
 #include "mgk.h"
 #include "model/core/config.h"
@@ -12,5 +14,9 @@ mgk_status mgk_settings_kinds(const char *kinds, mgk_config *config);
 
 /* STATUS_USAGE: a word is not known. Numbers are checked with the configuration. */
 mgk_status mgk_settings_take(const mgk_kind_settings *settings, mgk_attention_settings *out);
+
+/* Adds "run_as" of a job, its kinds and the settings that are given, if it has that; false: no
+ * memory. */
+bool mgk_job_describe_kinds(cJSON *object, const mgk_job *job);
 
 #endif
