@@ -31,7 +31,7 @@ field() {
     sed -n 's/.*{"name": "'"$1"'",.*"'"$2"'": "\{0,1\}\([^"{}]*[^",{} ]\)"\{0,1\}[,}].*/\1/p' "$work/kinds.json"
 }
 
-# The kind's settings, for lists of about 28 tokens (64 with parentheses, which models do not read):
+# The kind's settings, for lists of 25 tokens (up to 64 with parentheses, which models do not read):
 # with the defaults, patterns would cover all of them, and factors would have full rank.
 settings() {
     sed -n 's/.*{"name": "'"$1"'",.*"parameters": {\([^}]*\)}.*/\1/p' "$work/kinds.json" | tr ',' '\n' |
@@ -66,7 +66,7 @@ train() {
 # Exports the attention to a list, or to text, in double precision so that rounding adds no rank.
 export_matrix() {
     input="--task listops"
-    [ ! -e "$work/$1.causal" ] || input="--text $text --length 28"
+    [ ! -e "$work/$1.causal" ] || input="--text $text --length 25"
     "$programs/mgk-dump" "$work/$1.safetensors" --quiet $input --samples 1 --seed 1 --precision double \
         --layers 1 --heads 0 --force -o "$work/$1.h5"
     "$programs/mgk-rank" "$work/$1.h5" --quiet --no-warnings --allow-zero-rows --force -o "$work/$1.csv"
@@ -94,7 +94,7 @@ for kind in $(sed -n 's/.*{"name": "\([^"]*\)".*/\1/p' "$work/kinds.json"); do
         "$(field "$kind" rank_bound)" "$cells" >> "$work/table.md"
 done
 "$programs/mgk-plot" attention $stores --name $names --sample 0 --columns 8 --panel 128 \
-    --title "Attention of every kind to one list" --force -o "$docs/kinds.png"
+    --title "Attention matrices of all kinds" --force -o "$docs/kinds.png"
 awk -v table="$work/table.md" '
     /^<!-- end of the gallery/ { inside = 0; ends++ }
     !inside

@@ -104,7 +104,7 @@ static void plan_slices(picture *p)
     p->plots[1] = (mgk_curves){.curves = p->curves + 1,
                                .count = 2,
                                .x_label = "angle (rad)",
-                               .y_label = "error of a vector",
+                               .y_label = "MSE of a vector",
                                .log_y = true};
     for (int s = 0; s < 2; s++) {
         mgk_curves_range range = range_of(&p->plots[s]);
@@ -124,7 +124,7 @@ static void plan(picture *p)
         .style = p->style,
         .x = mgk_axis_over(-pi, pi, false, false, ticks),
         .y = mgk_axis_over(-longest, longest, false, false, mgk_ticks_up(map_side, p->style)),
-        .title = "r = error of trigonometric / of positive features"};
+        .title = "r = MSE trigonometric / MSE positive"};
     p->map.x.label = "angle of x and y (rad)";
     p->map.y.label = "length of x and y";
     const mgk_margins map = mgk_axes_margins(&p->map);

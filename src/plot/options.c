@@ -69,8 +69,10 @@ typedef struct option_row {
 static const option_row rows[] = {
     {"`matrix`", FIELD(matrix), ATTENTION | WEIGHTS | KEYS | ALONE},
     {"`sample`", FIELD(sample), SAMPLES | ALONE},
-    {"`layers`", FIELD(layers), MATRICES | TABLES | DIVERSITY | CURVES | PERFORMER13 | ALONE},
-    {"`heads`", FIELD(heads), MATRICES | TABLES | MEASURES | CURVES | PERFORMER13 | ALONE},
+    {"`layers`", FIELD(layers),
+     MATRICES | TABLES | DIVERSITY | CURVES | PERFORMER13 | PERFORMER14 | ALONE},
+    {"`heads`", FIELD(heads),
+     MATRICES | TABLES | MEASURES | CURVES | PERFORMER13 | PERFORMER14 | ALONE},
     {"`tokens`", FIELD(tokens), KEYS | FIGURE12 | PERFORMER13 | ALONE},
     {"`dataset`", FIELD(dataset), STORES | ALONE},
     {"`axes`", FIELD(axes), STORES | ALONE},

@@ -210,6 +210,8 @@ mgk_status mgk_plot_performer(mgk_plot *plot)
         return mgk_performer_heads(plot);
     case 13:
         return mgk_performer_tokens(plot);
+    case 14:
+        return mgk_performer_errors(plot);
     default:
         return mgk_fail(STATUS_USAGE, "performer %d: expected 2, 4, 10, 11, 13 or 14",
                         plot->options->figure);

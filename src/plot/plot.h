@@ -58,6 +58,7 @@ mgk_status mgk_plot_performer(mgk_plot *plot);   /* which calls, for figures fro
 mgk_status mgk_performer_layers(mgk_plot *plot); /* 10 */
 mgk_status mgk_performer_heads(mgk_plot *plot);  /* 11 */
 mgk_status mgk_performer_tokens(mgk_plot *plot); /* 13 */
+mgk_status mgk_performer_errors(mgk_plot *plot); /* 14 */
 
 /* STATUS_USAGE unless there are no names, or one name for each of 1 to MGK_GROUPS_MAX models. */
 mgk_status mgk_plot_check_names(const mgk_plot_options *options, size_t models);

@@ -93,6 +93,7 @@ draws p.png performer 11 s3.h5 --sample 0
 printf '   a, b\na 1 0\nb 0 1\n' >reference.txt
 draws p.png performer 13 s3.h5 reference.txt
 draws p.pdf performer 13 s1.h5 --tokens 3 --layers 1 --colors magma
+refuses 1 's3.h5: no errors of a model that runs as another kind' performer 14 s3.h5 -o p.png
 draws p.png heads d1.h5 d3.csv
 draws p.pdf heads d3.json --measure normalized_entropy --layers 1 --heads 0,2
 draws p.png depth d1.csv d3.h5 --measure rollout_entropy

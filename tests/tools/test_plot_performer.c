@@ -8,6 +8,7 @@
 #include "plot/token_similarity.h"
 #include "plot_case.h"
 #include "test.h"
+#include "tiny.h"
 
 /* Lemma 2 of the paper, for one random vector: with s = |x + y|^2 and d = |x - y|^2 the errors are
  * exp(s) SM^-2 (1 - exp(-d))^2 / 2 and exp(s) SM^2 (1 - exp(-s)). */
@@ -274,6 +275,50 @@ static void references_are_read(void **state)
     mgk_reference_free(&reference);
 }
 
+/* Runs the model of case_store as a Performer, on the same samples. */
+static void make_performer(const char *output)
+{
+    static const char *const texts[] = {"plot_text.txt"};
+    mgk_dump_options o = mgk_dump_options_default();
+    o.job.force = true;
+    o.job.threads = 1;
+    o.job.run_as = "performer";
+    o.model = case_model;
+    o.output = output;
+    o.input.samples = S;
+    o.input.text = texts;
+    o.input.text_count = 1;
+    assert_done(mgk_dump_attention(&o, NULL));
+}
+
+/* One store has lines of output and matrix, and one more beside the model as it is; several have
+ * the output alone. */
+static void errors_of_layers_are_drawn(void **state)
+{
+    (void)state;
+    static const char *const inputs[] = {"performer.h5", "plot.h5", "performer.h5"};
+    make_performer(inputs[0]);
+    mgk_plot_options o = figure_options(14, inputs, 1);
+    png_picture alone = case_draw(&o);
+    o.input_count = 2;
+    png_picture beside = case_draw(&o);
+    assert_true(case_differ(&alone, &beside));
+    const int layers[] = {1};
+    o.input_count = 1;
+    o.layers = layers;
+    o.layer_count = 1;
+    png_picture one = case_draw(&o);
+    assert_true(case_differ(&alone, &one));
+    mgk_free(alone.pixels);
+    mgk_free(beside.pixels);
+    mgk_free(one.pixels);
+    case_refuses(figure_options(14, inputs, 3), MGK_USAGE,
+                 "plot.h5: a model as it is, which is compared with one of another kind, not with "
+                 "2");
+    case_refuses(figure_options(14, inputs + 1, 1), MGK_INPUT,
+                 "plot.h5: no errors of a model that runs as another kind");
+}
+
 static void wrong_inputs_are_refused(void **state)
 {
     (void)state;
@@ -298,6 +343,7 @@ int main(void)
         cmocka_unit_test(diagonal_and_vertical_heads_are_drawn),
         cmocka_unit_test_setup(similarity_of_tokens_is_their_mean_attention, make_softmax),
         cmocka_unit_test_setup(references_are_read, make_softmax),
+        cmocka_unit_test_setup(errors_of_layers_are_drawn, make_softmax),
         cmocka_unit_test_setup(wrong_inputs_are_refused, case_make_mgk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
