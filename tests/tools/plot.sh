@@ -90,7 +90,7 @@ draws p.png figure 11 s1.h5 m3.safetensors
 draws p.svg figure 12 s1.h5 s3.h5 --seed 5
 draws p.svg performer 10 s1.h5 s3.h5 --layers 1
 draws p.png performer 11 s3.h5 --sample 0
-printf '   a, b\na 1 0\nb 0 1\n' >reference.txt
+printf '   e, t\ne 1 0\nt 0 1\n' >reference.txt
 draws p.png performer 13 s3.h5 reference.txt
 draws p.pdf performer 13 s1.h5 --tokens 3 --layers 1 --colors magma
 refuses 1 's3.h5: no errors of a model that runs as another kind' performer 14 s3.h5 -o p.png
