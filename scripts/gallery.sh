@@ -26,9 +26,9 @@ page=$docs/attention-kinds.md
 mkdir -p "$work"
 "$programs/mgk-info" --kinds --json > "$work/kinds.json"
 
-# The value of a key in a kind's line, without quotes.
+# A text of a kind's line.
 field() {
-    sed -n 's/.*{"name": "'"$1"'",.*"'"$2"'": "\{0,1\}\([^"{}]*[^",{} ]\)"\{0,1\}[,}].*/\1/p' "$work/kinds.json"
+    sed -n '/{"name": "'"$1"'",/s/.*"'"$2"'": "\([^"]*\)".*/\1/p' "$work/kinds.json"
 }
 
 # The kind's settings, for lists of 25 tokens (up to 64 with parentheses, which models do not read):
@@ -82,13 +82,13 @@ names= stores=
 : > "$work/table.md"
 for kind in $(sed -n 's/.*{"name": "\([^"]*\)".*/\1/p' "$work/kinds.json"); do
     echo "$kind" >&2
-    if [ "$(field "$kind" matrix)" = true ]; then
+    if grep -q '{"name": "'"$kind"'",.*"matrix": true' "$work/kinds.json"; then
         train "$kind"
         export_matrix "$kind"
         names="$names $kind" stores="$stores $work/$kind.h5"
         cells=$(ranks "$kind")
     else
-        cells="no matrix | "
+        cells="no matrix: $(field "$kind" reason) | "
     fi
     printf '| `%s` | %s | %s | %s |\n' "$kind" "$(field "$kind" formula | sed 's/|/\\|/g')" \
         "$(field "$kind" rank_bound)" "$cells" >> "$work/table.md"

@@ -6,6 +6,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/memory.h"
@@ -78,8 +79,30 @@ static bool has_errors(const error_store *s)
     return s->d->objects & MGK_STORE_BIT(STORE_OUTPUT_ERROR);
 }
 
+static bool same_numbers(const int32_t *a, const int32_t *b, int32_t count)
+{
+    return memcmp(a, b, (size_t)count * sizeof(*a)) == 0;
+}
+
+/* Whether the first store and that of the model as it is have the same tokens; false also if one
+ * cannot be read. */
+static bool same_tokens(picture *p)
+{
+    const size_t tokens = (size_t)p->own.d->tokens;
+    int32_t *ids, *own, length, own_length;
+    if (mgk_arena_alloc(&p->arena, tokens, sizeof(*ids), &ids) != STATUS_OK ||
+        mgk_arena_alloc(&p->arena, tokens, sizeof(*own), &own) != STATUS_OK)
+        return false;
+    for (int32_t s = 0; s < p->own.d->samples; s++)
+        if (mgk_store_read_tokens(p->stores[0].reader, s, ids, &length) != STATUS_OK ||
+            mgk_store_read_tokens(p->own.reader, s, own, &own_length) != STATUS_OK ||
+            !same_numbers(ids, own, p->own.d->tokens))
+            return false;
+    return true;
+}
+
 /* The store of the model as it is has the same matrices. */
-static mgk_status check_own(const picture *p)
+static mgk_status check_own(picture *p)
 {
     const mgk_store_description *a = p->stores[0].d, *b = p->own.d;
     const unsigned attention = MGK_STORE_BIT(STORE_ATTENTION);
@@ -94,10 +117,10 @@ static mgk_status check_own(const picture *p)
                         "%s and %s: expected matrices of the same samples, layers "
                         "and heads",
                         p->stores[0].path, p->own.path);
-    for (int32_t s = 0; s < a->samples; s++)
-        if (a->sample_index[s] != b->sample_index[s])
-            return mgk_fail(STATUS_SHAPE, "%s and %s: samples %d and %d", p->stores[0].path,
-                            p->own.path, a->sample_index[s], b->sample_index[s]);
+    if (!same_numbers(a->layer_index, b->layer_index, a->layers) ||
+        !same_numbers(a->head_index, b->head_index, a->heads) || !same_tokens(p))
+        return mgk_fail(STATUS_SHAPE, "%s and %s: other samples, layers or heads",
+                        p->stores[0].path, p->own.path);
     return STATUS_OK;
 }
 

@@ -276,13 +276,14 @@ static void references_are_read(void **state)
 }
 
 /* Runs the model of case_store as a Performer, on the same samples. */
-static void make_performer(const char *output)
+static void make_performer(const char *output, uint64_t seed)
 {
     static const char *const texts[] = {"plot_text.txt"};
     mgk_dump_options o = mgk_dump_options_default();
     o.job.force = true;
     o.job.threads = 1;
     o.job.run_as = "performer";
+    o.job.seed = seed;
     o.model = case_model;
     o.output = output;
     o.input.samples = S;
@@ -297,7 +298,7 @@ static void errors_of_layers_are_drawn(void **state)
 {
     (void)state;
     static const char *const inputs[] = {"performer.h5", "plot.h5", "performer.h5"};
-    make_performer(inputs[0]);
+    make_performer(inputs[0], 0);
     mgk_plot_options o = figure_options(14, inputs, 1);
     png_picture alone = case_draw(&o);
     o.input_count = 2;
@@ -315,6 +316,9 @@ static void errors_of_layers_are_drawn(void **state)
     case_refuses(figure_options(14, inputs, 3), MGK_USAGE,
                  "plot.h5: a model as it is, which is compared with one of another kind, not with "
                  "2");
+    make_performer(inputs[0], 1);
+    case_refuses(figure_options(14, inputs, 2), MGK_INPUT,
+                 "performer.h5 and plot.h5: other samples, layers or heads");
     case_refuses(figure_options(14, inputs + 1, 1), MGK_INPUT,
                  "plot.h5: no errors of a model that runs as another kind");
 }
