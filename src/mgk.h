@@ -849,14 +849,16 @@ typedef enum mgk_plot_kind {
     MGK_PLOT_COMPARE,   /* differences between inputs, with intervals */
     MGK_PLOT_PRUNE,     /* loss against the heads left */
     MGK_PLOT_MAP,       /* all heads as points, by their distances across layers */
-    MGK_PLOT_MIXTURE    /* the share of each key of a mixture, and how far keys are apart */
+    MGK_PLOT_MIXTURE,   /* the share of each key of a mixture, and how far keys are apart */
+    MGK_PLOT_PERFORMER  /* figure `figure` of the paper of Performers (arXiv 2009.14794): 2 and 4
+                           without inputs, 10, 11, 13 and 14 from stores */
 } mgk_plot_kind;
 
 typedef struct mgk_plot_options {
     size_t size; /* of this structure, written by mgk_plot_options_init */
     mgk_job job;
     mgk_plot_kind kind;
-    int figure; /* 2, 5, 6, 11, 12 */
+    int figure; /* 2, 5, 6, 11, 12; of Performers 2, 4, 10, 11, 13, 14 */
     /* stores, rank files, files of mgk-diversity, logs or models, [input_count] */
     const char *const *inputs;
     size_t input_count;
@@ -897,6 +899,8 @@ typedef struct mgk_plot_options {
     bool from_one;
     const char *mask; /* as in mgk_rank_options */
     bool separate;    /* a range and a colour bar for each matrix; not in the published figures */
+    int columns;      /* attention: a contact sheet of all matrices in so many columns, of any
+                         number of inputs, each matrix with its own range; 0: none */
 } mgk_plot_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

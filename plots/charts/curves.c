@@ -139,15 +139,16 @@ mgk_axes mgk_curves_axes(const mgk_curves *curves, mgk_curves_range range, doubl
                          double height, mgk_style style)
 {
     bool markers = false;
-    double left = range.left, right = range.right;
+    double left = range.left, right = range.right, bottom = range.bottom, top = range.top;
     for (size_t c = 0; c < curves->count; c++)
         markers = markers || curves->curves[c].markers;
     spread(&left, &right, curves->log_x, markers ? 0.03 : 0);
+    /* A log axis need not end at ticks. */
+    spread(&bottom, &top, curves->log_y, markers && curves->log_y ? 0.03 : 0);
     mgk_axes axes = {
         .style = style,
         .x = mgk_axis_over(left, right, curves->log_x, false, mgk_ticks_across(width, style)),
-        .y = mgk_axis_over(range.bottom, range.top, curves->log_y, true,
-                           mgk_ticks_up(height, style))};
+        .y = mgk_axis_over(bottom, top, curves->log_y, true, mgk_ticks_up(height, style))};
     if (curves->whole_x)
         axes.x = mgk_axis_whole_across(range.left - 0.5, range.right + 0.5, width, style);
     axes.x.label = curves->x_label;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 
 enum { LABEL = 32 };
 
@@ -107,22 +108,26 @@ typedef struct axis_numbers {
     double widest;
 } axis_numbers;
 
-static void write_number(const mgk_map_look *look, const int32_t *numbers, size_t i,
-                         char out[LABEL])
+static void write_number(const mgk_map *map, const mgk_map_look *look, const int32_t *numbers,
+                         size_t i, char out[LABEL])
 {
-    snprintf(out, LABEL, "%ld", (long)numbers[i] + look->count_from);
+    if (map->texts)
+        mgk_utf8_copy(map->texts[i], SIZE_MAX, out, LABEL);
+    else
+        snprintf(out, LABEL, "%ld", (long)numbers[i] + look->count_from);
 }
 
 /* Fits the numbers to their distance `pitch`; `across`: they stand side by side. */
-static axis_numbers fit_numbers(const int32_t *numbers, size_t count, bool ordered, bool across,
-                                const mgk_map_look *look)
+static axis_numbers fit_numbers(const mgk_map *map, const int32_t *numbers, size_t count,
+                                bool across, const mgk_map_look *look)
 {
     const mgk_style *style = &look->style;
     const double pitch = across ? look->cell_width : look->cell_height;
+    const bool ordered = map->ordered || map->texts;
     axis_numbers a = {.font = style->small, .every = 1};
     char text[LABEL];
     for (size_t i = 0; i < count; i++) {
-        write_number(look, numbers, i, text);
+        write_number(map, look, numbers, i, text);
         a.widest = fmax(a.widest, mgk_text_width(text, a.font));
     }
     const double needed = across ? a.widest + gap * a.font.size : a.font.size;
@@ -143,12 +148,12 @@ static axis_numbers fit_numbers(const int32_t *numbers, size_t count, bool order
 
 static axis_numbers row_numbers(const mgk_map *map, const mgk_map_look *look)
 {
-    return fit_numbers(map->row_numbers, map->rows, map->ordered, false, look);
+    return fit_numbers(map, map->row_numbers, map->rows, false, look);
 }
 
 static axis_numbers col_numbers(const mgk_map *map, const mgk_map_look *look)
 {
-    return fit_numbers(map->col_numbers, map->cols, map->ordered, true, look);
+    return fit_numbers(map, map->col_numbers, map->cols, true, look);
 }
 
 mgk_margins mgk_map_margins(const mgk_map *map, const mgk_map_look *look)
@@ -173,12 +178,12 @@ static void draw_axes(mgk_canvas *canvas, const mgk_map *map, const mgk_map_look
     char text[LABEL];
     for (size_t i = 0; rows.every && i < map->rows; i += rows.every) {
         const double middle = y + look->cell_height * ((double)i + 0.5);
-        write_number(look, map->row_numbers, i, text);
+        write_number(map, look, map->row_numbers, i, text);
         mgk_canvas_text(canvas, x - gap * em, middle + MGK_CAP_HEIGHT / 2 * rows.font.size, text,
                         rows.font, ANCHOR_END);
     }
     for (size_t i = 0; cols.every && i < map->cols; i += cols.every) {
-        write_number(look, map->col_numbers, i, text);
+        write_number(map, look, map->col_numbers, i, text);
         mgk_canvas_text(canvas, x + look->cell_width * ((double)i + 0.5),
                         y + height + gap * em + MGK_CAP_HEIGHT * cols.font.size, text, cols.font,
                         ANCHOR_MIDDLE);
@@ -234,8 +239,9 @@ mgk_status mgk_map_draw(mgk_canvas *canvas, const mgk_map *map, const mgk_map_lo
     TRY(mgk_alloc(map->rows * map->cols, sizeof(*raster.pixels), &raster.pixels));
     for (size_t i = 0; i < map->rows * map->cols; i++)
         raster.pixels[i] =
-            is_blank(map, i) ? (mgk_rgb){255, 255, 255}
-                             : mgk_colormap_at(look->colormap, mgk_scale_at(scale, map->values[i]));
+            is_blank(map, i) || isnan(map->values[i])
+                ? (mgk_rgb){255, 255, 255}
+                : mgk_colormap_at(look->colormap, mgk_scale_at(scale, map->values[i]));
     mgk_canvas_raster(canvas, &raster, rect);
     mgk_free(raster.pixels);
     draw_numbers(canvas, map, look, scale, x, y);

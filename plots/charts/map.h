@@ -16,7 +16,9 @@ typedef struct mgk_map {
     const double *values; /* [rows, cols]; NaN: no value, hatched */
     size_t rows, cols;
     const int32_t *row_numbers, *col_numbers; /* [rows], [cols] */
-    const char *row_name, *col_name;          /* of the axes; NULL: none */
+    const char *const *texts; /* [rows], of a square map, along both axes in place of numbers;
+                                 NULL: numbers */
+    const char *row_name, *col_name; /* of the axes; NULL: none */
     bool ordered; /* numbers are in no natural order: all of them are drawn, or none */
     bool self;    /* a square map whose diagonal compares a head with itself, and stays blank */
 } mgk_map;

@@ -73,6 +73,11 @@ def _path(given, path):
     return path
 
 
+def _is_none(x):
+    """Whether no input is given."""
+    return isinstance(x, tuple) and not x
+
+
 @contextlib.contextmanager
 def _fields(x, about, choices):
     """The fields that name the inputs; tables and an array pass through files."""
@@ -81,9 +86,10 @@ def _fields(x, about, choices):
             if about[name] is not None:
                 raise ValueError(f"{name}: only arrays have one")
         with tempfile.TemporaryDirectory(prefix="mgk-") as folder:
-            given = [x] if isinstance(x, Table) else as_list(x, "inputs")
+            given = [x] if isinstance(x, Table) else [] if _is_none(x) else as_list(x, "inputs")
             paths = [_path(one, os.path.join(folder, f"{i}.csv")) for i, one in enumerate(given)]
-            yield {"inputs": paths, "axes": about["axes"], **choices}
+            named = {"inputs": paths} if paths else {}
+            yield {**named, "axes": about["axes"], **choices}
         return
     sample = choices.get("sample", 0)
     with tempfile.TemporaryDirectory(prefix="mgk-") as folder:
@@ -100,7 +106,7 @@ def _fields(x, about, choices):
 
 def plot(
     kind: str,
-    x: Path | Table | Sequence[Path | Table] | Array,
+    x: Path | Table | Sequence[Path | Table] | Array = (),
     *,
     axes: str | Sequence[str] | None = None,
     attention_mask: Array | None = None,
@@ -116,8 +122,10 @@ def plot(
     ----------
     kind : str
         "attention", "weights", "keys", "ranks", "curves", "cost", "heads", "depth", "pairs",
-        "roles", "compare", "prune", "map", "mixture", or "figure" with ``figure=2``.
-    x : path, table of `ranks` or `diversity`, list of these, or array
+        "roles", "compare", "prune", "map", "mixture", or "figure" or "performer" with
+        ``figure=2``.
+    x : path, table of `ranks` or `diversity`, list of these, or array; figures 2 and 4 of
+        "performer" have none
         Stores, rank files, files of measures, logs or models, as the kind needs. "attention" also
         draws one sample of an array [..., N, K], by default the first.
     axes, attention_mask, lengths, allow_half

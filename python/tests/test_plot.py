@@ -69,6 +69,11 @@ class Pictures(unittest.TestCase):
         same = mgk.plot("ranks", ["plot-same-ranks.csv"] * 2, names=names)
         self.assertEqual(mgk.plot("ranks", [ranks, ranks], names=names).png, same.png)
 
+    def test_without_inputs(self):
+        self.assertEqual(mgk.plot("performer", figure=2).png[1:4], b"PNG")
+        with self.assertRaisesRegex(mgk.Error, "an input"):
+            mgk.plot("heads")
+
     def test_refusals(self):
         with self.assertRaisesRegex(ValueError, "kind"):
             mgk.plot("attentions", MODEL)

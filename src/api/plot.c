@@ -16,16 +16,21 @@ void mgk_plot_options_init(mgk_plot_options *options, size_t size)
     mgk_api_init(options, size, &defaults, sizeof(defaults));
 }
 
+static bool is_performer(const mgk_plot_options *o, int figure)
+{
+    return o->kind == MGK_PLOT_PERFORMER && o->figure == figure;
+}
+
 static bool is_signed(const mgk_plot_options *o)
 {
-    return o->kind == MGK_PLOT_WEIGHTS || o->kind == MGK_PLOT_KEYS ||
+    return is_performer(o, 2) || o->kind == MGK_PLOT_WEIGHTS || o->kind == MGK_PLOT_KEYS ||
            (o->kind == MGK_PLOT_FIGURE && (o->figure == 11 || o->figure == 12));
 }
 
 /* Pictures from files of mgk-diversity. */
 static bool is_of_measures(const mgk_plot_options *o)
 {
-    return o->kind >= MGK_PLOT_HEADS;
+    return o->kind >= MGK_PLOT_HEADS && o->kind <= MGK_PLOT_MIXTURE;
 }
 
 static mgk_status set_picture(const mgk_plot_options *o, mgk_picture_options *picture)
@@ -39,7 +44,7 @@ static mgk_status set_picture(const mgk_plot_options *o, mgk_picture_options *pi
         TRY(mgk_pooling_parse(o->pooling, &picture->pooling));
     if (o->panel < 0)
         return mgk_fail(STATUS_USAGE, "panels of %d pixels: expected at least 1", o->panel);
-    if (!o->scale && is_of_measures(o))
+    if (!o->scale && (is_of_measures(o) || is_performer(o, 13)))
         picture->scaling = SCALING_LINEAR;
     picture->panel = (size_t)o->panel;
     picture->title = o->title;
@@ -65,8 +70,12 @@ static void set_texts(mgk_plot *plot)
 
 static mgk_status check_options(const mgk_plot_options *o)
 {
-    if (o->input_count == 0 || !o->output)
+    const bool no_input = is_performer(o, 2) || is_performer(o, 4);
+    if ((o->input_count == 0 && !no_input) || !o->output)
         return mgk_fail(STATUS_USAGE, "an input and an output file are needed");
+    if (no_input && o->input_count > 0)
+        return mgk_fail(STATUS_USAGE, "performer %d takes no input, got %s", o->figure,
+                        o->inputs[0]);
     TRY(mgk_check_names("inputs", o->inputs, o->input_count));
     TRY(mgk_check_names("names", o->names, o->name_count));
     TRY(mgk_plot_check_options(o));
@@ -99,6 +108,7 @@ static mgk_status draw_kind(mgk_plot *plot)
     const mgk_plot_options *o = plot->options;
     switch (o->kind) {
     case MGK_PLOT_ATTENTION:
+        return o->columns > 0 ? mgk_plot_sheet(plot) : mgk_plot_heatmaps(plot);
     case MGK_PLOT_WEIGHTS:
     case MGK_PLOT_KEYS:
         return mgk_plot_heatmaps(plot);
@@ -126,6 +136,8 @@ static mgk_status draw_kind(mgk_plot *plot)
         return mgk_plot_map(plot);
     case MGK_PLOT_MIXTURE:
         return mgk_plot_mixture(plot);
+    case MGK_PLOT_PERFORMER:
+        return mgk_plot_performer(plot);
     }
     return mgk_fail(STATUS_USAGE, "no such kind of picture");
 }

@@ -90,7 +90,7 @@ static const char *visible(char c, bool leading)
 }
 
 /* Leading white space marks the first token of a word, so it is drawn. */
-static void make_visible(mgk_plot_text text)
+void mgk_plot_make_visible(mgk_plot_text text)
 {
     char out[3 * MGK_TOKEN_TEXT];
     size_t used = 0, spaces = strspn(text, " ");
@@ -152,9 +152,9 @@ static mgk_status label_cross(const mgk_plot_options *o, const char *path, mgk_s
     TRY(point_at(m->texts, panels->rows, &m->labels));
     TRY(point_at(m->key_texts, panels->cols, &m->key_labels));
     for (size_t i = 0; i < panels->rows; i++)
-        make_visible(m->texts[i]);
+        mgk_plot_make_visible(m->texts[i]);
     for (size_t j = 0; j < panels->cols; j++)
-        make_visible(m->key_texts[j]);
+        mgk_plot_make_visible(m->key_texts[j]);
     panels->labels = m->labels;
     panels->col_labels = m->key_labels;
     return STATUS_OK;
@@ -173,7 +173,7 @@ mgk_status mgk_plot_label(const mgk_plot_options *o, const char *path, mgk_store
     if (o->words)
         TRY(merge_words(subword, m));
     for (size_t i = 0; i < m->panels.rows; i++)
-        make_visible(m->texts[i]);
+        mgk_plot_make_visible(m->texts[i]);
     m->panels.labels = m->labels;
     return crop(o, path, &m->panels);
 }

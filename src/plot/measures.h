@@ -69,6 +69,9 @@ double mgk_plot_mean(const mgk_plot_measured *input, size_t m, size_t layer, siz
  * it across layers. */
 double mgk_plot_mean_across(const mgk_plot_measured *input, size_t m, size_t layer, size_t head,
                             size_t other_layer, size_t other);
+/* Sorts values [count], none NaN; linear interpolation between them; NaN without values. */
+void mgk_plot_sort_quartiles(double *values, size_t count, double out[3]);
+
 /*
  * The lower quartile, the median and the upper quartile of measure m in a layer, by its place among
  * the chosen ones: over heads, over pairs of heads, or over samples if the file holds them; NaN:

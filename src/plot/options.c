@@ -27,24 +27,34 @@ enum {
     PRUNE = 1 << 16,
     MAP = 1 << 17,
     MIXTURE = 1 << 18,
-    PICTURES = 19,
-    ALONE = 1 << 19
+    PERFORMER2 = 1 << 19,
+    PERFORMER4 = 1 << 20,
+    PERFORMER10 = 1 << 21,
+    PERFORMER11 = 1 << 22,
+    PERFORMER13 = 1 << 23,
+    PERFORMER14 = 1 << 24,
+    PICTURES = 25,
+    ALONE = 1 << 25
 };
 
 static const char *const pictures[PICTURES] = {
-    "attention", "weights",  "keys",      "ranks",     "curves", "cost",  "figure 2",
-    "figure 5",  "figure 6", "figure 11", "figure 12", "heads",  "depth", "pairs",
-    "roles",     "compare",  "prune",     "map",       "mixture"};
+    "attention",   "weights",      "keys",         "ranks",        "curves",
+    "cost",        "figure 2",     "figure 5",     "figure 6",     "figure 11",
+    "figure 12",   "heads",        "depth",        "pairs",        "roles",
+    "compare",     "prune",        "map",          "mixture",      "performer 2",
+    "performer 4", "performer 10", "performer 11", "performer 13", "performer 14"};
 
 enum {
-    SAMPLES = ATTENTION | KEYS | FIGURE2 | FIGURE5 | FIGURE12,
+    STORES = ATTENTION | FIGURE2 | FIGURE5 | PERFORMER10 | PERFORMER11,
+    SAMPLES = STORES | KEYS | FIGURE12,
     MATRICES = SAMPLES | WEIGHTS | FIGURE11,
     TABLES = RANKS | FIGURE6,
     MODELS = WEIGHTS | COST | FIGURE11,
     MAPS = HEADS | PAIRS | ROLES | MIXTURE,
     MEASURES = MAPS | DEPTH | MAP,
     DIVERSITY = MEASURES | COMPARE,
-    ALL = (1 << PICTURES) - 1
+    ALL = (1 << PICTURES) - 1,
+    NAMED = ALL & ~(PERFORMER2 | PERFORMER4 | PERFORMER13)
 };
 
 /* An option is set if its field differs from the default; `name` is as in messages. */
@@ -59,12 +69,15 @@ typedef struct option_row {
 static const option_row rows[] = {
     {"`matrix`", FIELD(matrix), ATTENTION | WEIGHTS | KEYS | ALONE},
     {"`sample`", FIELD(sample), SAMPLES | ALONE},
-    {"`layers`", FIELD(layers), MATRICES | TABLES | DIVERSITY | CURVES | ALONE},
-    {"`heads`", FIELD(heads), MATRICES | TABLES | MEASURES | CURVES | ALONE},
-    {"`tokens`", FIELD(tokens), KEYS | FIGURE12 | ALONE},
-    {"`dataset`", FIELD(dataset), ATTENTION | FIGURE2 | FIGURE5 | ALONE},
-    {"`axes`", FIELD(axes), ATTENTION | FIGURE2 | FIGURE5 | ALONE},
-    {"`mask`", FIELD(mask), ATTENTION | FIGURE2 | FIGURE5 | ALONE},
+    {"`layers`", FIELD(layers),
+     MATRICES | TABLES | DIVERSITY | CURVES | PERFORMER13 | PERFORMER14 | ALONE},
+    {"`heads`", FIELD(heads),
+     MATRICES | TABLES | MEASURES | CURVES | PERFORMER13 | PERFORMER14 | ALONE},
+    {"`tokens`", FIELD(tokens), KEYS | FIGURE12 | PERFORMER13 | ALONE},
+    {"`dataset`", FIELD(dataset), STORES | ALONE},
+    {"`axes`", FIELD(axes), STORES | ALONE},
+    {"`mask`", FIELD(mask), STORES | ALONE},
+    {"`columns`", FIELD(columns), ATTENTION},
     {"`labels`", FIELD(labels), ATTENTION},
     {"`words`", FIELD(words), ATTENTION | ALONE},
     {"`labels_file`", FIELD(labels_file), ATTENTION | ALONE},
@@ -72,14 +85,14 @@ static const option_row rows[] = {
     {"`sweep`", FIELD(sweep), RANKS},
     {"`measure`", FIELD(measure), RANKS | HEADS | DEPTH | PAIRS | COMPARE | PRUNE | MAP | CURVES},
     {"`from_zero`", FIELD(from_zero), ALL | ALONE},
-    {"`from_one`", FIELD(from_one), ALL & ~(COST | PRUNE)},
+    {"`from_one`", FIELD(from_one), ALL & ~(COST | PRUNE | PERFORMER2 | PERFORMER4 | PERFORMER13)},
     {"`skip_missing`", FIELD(skip_missing), HEADS | DEPTH | PAIRS},
-    {"`names`", FIELD(name_count), ALL},
+    {"`names`", FIELD(name_count), NAMED},
     {"`title`", FIELD(title), ALL | ALONE},
-    {"`colors`", FIELD(colors), MATRICES | MAPS | MAP | ALONE},
-    {"`scale`", FIELD(scale), MATRICES | MAPS | ALONE},
+    {"`colors`", FIELD(colors), MATRICES | MAPS | MAP | PERFORMER2 | PERFORMER13 | ALONE},
+    {"`scale`", FIELD(scale), MATRICES | MAPS | PERFORMER13 | ALONE},
     {"`shared`", FIELD(shared), MATRICES | ROLES},
-    {"`separate`", FIELD(separate), ATTENTION | WEIGHTS | KEYS},
+    {"`separate`", FIELD(separate), ATTENTION | WEIGHTS | KEYS | PERFORMER10 | PERFORMER11},
     {"`pooling`", FIELD(pooling), MATRICES},
     {"`panel`", FIELD(panel), MATRICES},
     {"`head_dim`", FIELD(job.head_dim), MODELS | ALONE},
@@ -104,11 +117,21 @@ static mgk_status picture_of(const mgk_plot_options *o, int *out)
                                 [MGK_PLOT_PRUNE] = PRUNE,
                                 [MGK_PLOT_MAP] = MAP,
                                 [MGK_PLOT_MIXTURE] = MIXTURE};
-    const size_t figure_count = sizeof(figures) / sizeof(*figures);
+    static const int performers[] = {[2] = PERFORMER2,   [4] = PERFORMER4,   [10] = PERFORMER10,
+                                     [11] = PERFORMER11, [13] = PERFORMER13, [14] = PERFORMER14};
+    const size_t count = sizeof(performers) / sizeof(*performers);
+    _Static_assert(sizeof(figures) <= sizeof(performers), "`figure` is an index of both");
+    const size_t figure = o->figure >= 0 && (size_t)o->figure < count ? (size_t)o->figure : 0;
     if (o->kind == MGK_PLOT_FIGURE) {
-        *out = o->figure >= 0 && (size_t)o->figure < figure_count ? figures[o->figure] : 0;
+        *out = figure < sizeof(figures) / sizeof(*figures) ? figures[figure] : 0;
         return *out ? STATUS_OK
                     : mgk_fail(STATUS_USAGE, "figure %d: expected 2, 5, 6, 11 or 12", o->figure);
+    }
+    if (o->kind == MGK_PLOT_PERFORMER) {
+        *out = performers[figure];
+        return *out ? STATUS_OK
+                    : mgk_fail(STATUS_USAGE, "performer %d: expected 2, 4, 10, 11, 13 or 14",
+                               o->figure);
     }
     if ((size_t)o->kind >= sizeof(kinds) / sizeof(*kinds))
         return mgk_fail(STATUS_USAGE, "no such kind of picture");
@@ -118,7 +141,7 @@ static mgk_status picture_of(const mgk_plot_options *o, int *out)
 
 static mgk_status refuse(const option_row *row, int picture)
 {
-    char takers[200] = "";
+    char takers[24 * PICTURES] = ""; /* more than the names of all */
     size_t used = 0, index = 0;
     while (picture >> index != 1)
         index++;
@@ -128,6 +151,20 @@ static mgk_status refuse(const option_row *row, int picture)
                                      used > 0 ? ", " : "", pictures[i]);
     return mgk_fail(STATUS_USAGE, "%s: not an option of %s, but of %s", row->name, pictures[index],
                     takers);
+}
+
+/* A sheet has no room for labels, and each of its matrices has its own range. */
+static mgk_status check_sheet(const mgk_plot_options *o)
+{
+    const char *name = o->labels        ? "`labels`"
+                       : o->words       ? "`words`"
+                       : o->labels_file ? "`labels_file`"
+                       : o->shared      ? "`shared`"
+                                        : NULL;
+    if (o->columns < 0)
+        return mgk_fail(STATUS_USAGE, "%d columns: expected at least 1", o->columns);
+    return o->columns && name ? mgk_fail(STATUS_USAGE, "`columns` and %s exclude each other", name)
+                              : STATUS_OK;
 }
 
 mgk_status mgk_plot_check_options(const mgk_plot_options *o)
@@ -149,6 +186,7 @@ mgk_status mgk_plot_check_options(const mgk_plot_options *o)
         return mgk_fail(STATUS_USAGE, "`from_zero` and `from_one` exclude each other");
     if (o->shared && o->separate)
         return mgk_fail(STATUS_USAGE, "`shared` and `separate` exclude each other");
+    TRY(check_sheet(o));
     if (o->skip_missing && !o->measure)
         return mgk_fail(STATUS_USAGE, "`skip_missing` needs a `measure`");
     return STATUS_OK;

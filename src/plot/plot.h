@@ -39,6 +39,7 @@ void mgk_plot_close(mgk_plot *plot);
 
 /* One function per kind of picture: reads the inputs and draws. */
 mgk_status mgk_plot_heatmaps(mgk_plot *plot); /* attention, weights, keys */
+mgk_status mgk_plot_sheet(mgk_plot *plot);    /* attention, with `columns` */
 mgk_status mgk_plot_histograms(mgk_plot *plot);
 mgk_status mgk_plot_sweeps(mgk_plot *plot);
 mgk_status mgk_plot_curves(mgk_plot *plot); /* of logs, or */
@@ -53,6 +54,11 @@ mgk_status mgk_plot_compare(mgk_plot *plot);
 mgk_status mgk_plot_prune(mgk_plot *plot);
 mgk_status mgk_plot_map(mgk_plot *plot);
 mgk_status mgk_plot_mixture(mgk_plot *plot);
+mgk_status mgk_plot_performer(mgk_plot *plot);   /* which calls, for figures from stores, */
+mgk_status mgk_performer_layers(mgk_plot *plot); /* 10 */
+mgk_status mgk_performer_heads(mgk_plot *plot);  /* 11 */
+mgk_status mgk_performer_tokens(mgk_plot *plot); /* 13 */
+mgk_status mgk_performer_errors(mgk_plot *plot); /* 14 */
 
 /* STATUS_USAGE unless there are no names, or one name for each of 1 to MGK_GROUPS_MAX models. */
 mgk_status mgk_plot_check_names(const mgk_plot_options *options, size_t models);
@@ -81,6 +87,9 @@ void mgk_plot_file_title(const char *path, char out[MGK_PLOT_TITLE]);
 /* The text of a token, as stored. */
 typedef char mgk_plot_text[MGK_TOKEN_TEXT];
 
+/* The title of a matrix in a sheet. */
+typedef char mgk_plot_sheet_title[4 * MGK_PLOT_TITLE];
+
 /* The matrices of one model. Zeroed is empty. */
 typedef struct mgk_plot_matrices {
     mgk_panels panels;        /* refers to the arrays below; mgk_plot_groups sets the title */
@@ -94,7 +103,8 @@ typedef struct mgk_plot_matrices {
     const char *path;         /* the matrices' file, borrowed */
     char title[MGK_PLOT_TITLE];
     char model[MGK_PLOT_TITLE]; /* name of the model's file or folder; "" if not known */
-    int32_t sample; /* the sample's number in the input; −1: the matrices belong to no sample */
+    int position;               /* the sample's place in the store, */
+    int32_t sample; /* and its number in the input; −1: the matrices belong to no sample */
     char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "": not known */
 } mgk_plot_matrices;
 
@@ -114,6 +124,9 @@ mgk_status mgk_plot_read_stores(const mgk_plot_options *options, const char *con
  */
 mgk_status mgk_plot_label(const mgk_plot_options *options, const char *path,
                           mgk_store_reader *reader, int32_t sample, mgk_plot_matrices *matrices);
+
+/* Replaces white space in a token's text by characters that can be seen. */
+void mgk_plot_make_visible(mgk_plot_text text);
 
 /* Reads key weights from stores or from models, like mgk_plot_read_stores. */
 mgk_status mgk_plot_read_weights(const mgk_plot_options *options, const char *const *paths,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The quartiles of a measure in a layer. */
+/* Quartiles, and those of a measure in a layer. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -48,15 +48,19 @@ static size_t collect(const mgk_plot_measured *input, size_t m, size_t layer, do
     return kept;
 }
 
+void mgk_plot_sort_quartiles(double *values, size_t count, double out[3])
+{
+    qsort(values, count, sizeof(*values), ascending);
+    for (int q = 0; q < 3; q++)
+        out[q] = quantile(values, count, 0.25 * (q + 1));
+}
+
 mgk_status mgk_plot_quartiles(const mgk_plot_measured *input, size_t m, size_t layer, double out[3])
 {
     const size_t heads = input->head_count, samples = input->values->sample_count;
     double *sorted;
     TRY(mgk_alloc(heads * heads + samples + 1, sizeof(*sorted), &sorted));
-    const size_t count = collect(input, m, layer, sorted);
-    qsort(sorted, count, sizeof(*sorted), ascending);
-    for (int q = 0; q < 3; q++)
-        out[q] = quantile(sorted, count, 0.25 * (q + 1));
+    mgk_plot_sort_quartiles(sorted, collect(input, m, layer, sorted), out);
     mgk_free(sorted);
     return STATUS_OK;
 }

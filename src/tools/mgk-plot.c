@@ -18,15 +18,23 @@ typedef struct words {
 } words;
 
 /* The names of the pictures. */
-static const char *const kinds[] = {
-    [MGK_PLOT_ATTENTION] = "attention", [MGK_PLOT_WEIGHTS] = "weights",
-    [MGK_PLOT_KEYS] = "keys",           [MGK_PLOT_RANKS] = "ranks",
-    [MGK_PLOT_CURVES] = "curves",       [MGK_PLOT_COST] = "cost",
-    [MGK_PLOT_FIGURE] = "figure",       [MGK_PLOT_HEADS] = "heads",
-    [MGK_PLOT_DEPTH] = "depth",         [MGK_PLOT_PAIRS] = "pairs",
-    [MGK_PLOT_ROLES] = "roles",         [MGK_PLOT_COMPARE] = "compare",
-    [MGK_PLOT_PRUNE] = "prune",         [MGK_PLOT_MAP] = "map",
-    [MGK_PLOT_MIXTURE] = "mixture",     NULL};
+static const char *const kinds[] = {[MGK_PLOT_ATTENTION] = "attention",
+                                    [MGK_PLOT_WEIGHTS] = "weights",
+                                    [MGK_PLOT_KEYS] = "keys",
+                                    [MGK_PLOT_RANKS] = "ranks",
+                                    [MGK_PLOT_CURVES] = "curves",
+                                    [MGK_PLOT_COST] = "cost",
+                                    [MGK_PLOT_FIGURE] = "figure",
+                                    [MGK_PLOT_HEADS] = "heads",
+                                    [MGK_PLOT_DEPTH] = "depth",
+                                    [MGK_PLOT_PAIRS] = "pairs",
+                                    [MGK_PLOT_ROLES] = "roles",
+                                    [MGK_PLOT_COMPARE] = "compare",
+                                    [MGK_PLOT_PRUNE] = "prune",
+                                    [MGK_PLOT_MAP] = "map",
+                                    [MGK_PLOT_MIXTURE] = "mixture",
+                                    [MGK_PLOT_PERFORMER] = "performer",
+                                    NULL};
 
 /* Parses the kind of picture, one word or two; *used counts them. */
 static mgk_status parse_kind(const mgk_arg_list *operands, mgk_plot_options *o, size_t *used)
@@ -41,17 +49,18 @@ static mgk_status parse_kind(const mgk_arg_list *operands, mgk_plot_options *o, 
     if (!kinds[kind])
         return mgk_fail(STATUS_USAGE,
                         "expected attention, weights, keys, ranks, curves, cost, figure, heads, "
-                        "depth, pairs, roles, compare, prune, map or mixture, got \"%s\"%s%s%s",
+                        "depth, pairs, roles, compare, prune, map, mixture or performer, got "
+                        "\"%s\"%s%s%s",
                         word, meant.name ? "; did you mean " : "", meant.name ? meant.name : "",
                         meant.name ? "?" : "");
     o->kind = (mgk_plot_kind)kind;
     *used = 1;
-    if (o->kind != MGK_PLOT_FIGURE)
+    if (o->kind != MGK_PLOT_FIGURE && o->kind != MGK_PLOT_PERFORMER)
         return STATUS_OK;
     int64_t number = 0;
     word = operands->count > 1 ? operands->words[1] : "";
     if (!mgk_read_int64(word, &end, &number) || *end || number < 0 || number > 99)
-        return mgk_fail(STATUS_USAGE, "figure: expected a number, got \"%s\"", word);
+        return mgk_fail(STATUS_USAGE, "%s: expected a number, got \"%s\"", kinds[kind], word);
     o->figure = (int)number;
     *used = 2;
     return STATUS_OK;
@@ -94,7 +103,8 @@ static mgk_status complete(const words *w, mgk_plot_options *o, lists *l)
     TRY(parse_kind(&w->operands, o, &used));
     o->inputs = w->operands.words + used;
     o->input_count = w->operands.count - used;
-    if (o->input_count == 0)
+    const bool computed = o->kind == MGK_PLOT_PERFORMER && (o->figure == 2 || o->figure == 4);
+    if (o->input_count == 0 && !computed)
         return mgk_fail(STATUS_USAGE, "an input and -o are needed");
     if (!o->output)
         return mgk_fail(STATUS_USAGE, "-o is needed, the name of the picture");
@@ -186,7 +196,9 @@ int main(int argc, char **argv)
          NULL},
         {MGK_ARG_TEXT, 0, "heads", &w.heads, "LIST", "Heads; all if not given.", NULL},
         {MGK_ARG_COUNT, 0, "tokens", &o.tokens, "N",
-         "Keys: how many tokens to draw, from the first; 100 if not given.", NULL},
+         "Keys: how many tokens to draw, from the first; 100 if not given. Performer 13: how many "
+         "tokens of the vocabulary.",
+         NULL},
         {MGK_ARG_TEXT, 0, "dataset", &o.dataset, "NAME",
          "Array of matrices [..., N, N]; /attention or the only one if not given. A NAME with * "
          "reads one array for each layer.",
@@ -205,6 +217,10 @@ int main(int argc, char **argv)
          "Attention: merge the tokens of each word, and label rows and columns by words.", NULL},
         {MGK_ARG_FILE, 0, "labels-file", &o.labels_file, "FILE",
          "Labels from a file, one token a line, in place of the store's.", NULL},
+        {MGK_ARG_COUNT, 0, "columns", &o.columns, "N",
+         "Attention: a contact sheet in N columns, of any number of inputs: each matrix under its "
+         "name, with a range of its own.",
+         NULL},
         {MGK_ARG_TEXT, 0, "range", &w.range, "A:B",
          "Attention: only tokens A to B - 1, from 0 (words with --words).", NULL},
         {MGK_ARG_FLAG, 0, "sweep", &o.sweep, NULL,
@@ -257,9 +273,10 @@ int main(int argc, char **argv)
         .usage =
             "attention|weights|keys|ranks|curves|cost IN... -o OUT [options]\n"
             "heads|depth|pairs|roles|compare|prune|map|mixture|curves TABLE... -o OUT [options]\n"
-            "figure N IN... -o OUT [options]",
+            "figure N IN... -o OUT [options]\n"
+            "performer N [IN...] -o OUT [options]",
         .summary = "Draws attention, key weights, keys, ranks, training curves, costs, measures of "
-                   "diversity, and the figures 2, 5, 6, 11 and 12 of the paper.",
+                   "diversity, and figures of the papers of MGK and of Performers.",
         .examples =
             "  mgk-plot attention mgk4.h5 --sample 0 -o attention.png\n"
             "  mgk-plot attention mgk4.h5 --layers 2 --heads 0 --matrix -o matrix.png\n"
@@ -274,7 +291,9 @@ int main(int argc, char **argv)
             "  mgk-plot mixture mgk4-diversity.h5 -o mixture.pdf\n"
             "  mgk-plot curves softmax8.csv mgk4.csv --name softmax MGK -o curves.svg\n"
             "  mgk-plot curves mgk4-steps.h5 --measure js,effective_rank -o steps.pdf\n"
-            "  mgk-plot figure 2 a.h5 b.h5 c.h5 a.csv b.csv c.csv -o figure2.png\n",
+            "  mgk-plot figure 2 a.h5 b.h5 c.h5 a.csv b.csv c.csv -o figure2.png\n"
+            "  mgk-plot performer 4 -o features.pdf\n"
+            "  mgk-plot performer 13 proteins.h5 blosum62.txt -o tokens.pdf\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
         .screen = "output sample layers heads labels measure name",

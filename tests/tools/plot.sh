@@ -71,6 +71,8 @@ draws p.svg attention s1.h5 --separate --scale percentile --colors cividis
 draws p.png attention part1.h5 --layers 1 --heads 0 --sample 2 --matrix
 draws p.png attention s1.h5 --labels --sample 1
 draws p.svg attention s1.h5 s3.h5 --words --range 0:2
+draws p.png attention s1.h5 s3.h5 part1.h5 --columns 3 --name a b c --sample 1
+draws p.svg attention s3.h5 --columns 2 --scale linear --panel 40
 draws p.pdf weights s3.h5 m1.safetensors --name first second
 draws p.png keys s1.h5 --tokens 5 --title Keys
 draws p.svg ranks r1.csv r3.csv
@@ -86,6 +88,12 @@ draws p.pdf figure 6 r1.csv r3.csv --name one three
 draws p.png figure 6 r1.csv --layers 1
 draws p.png figure 11 s1.h5 m3.safetensors
 draws p.svg figure 12 s1.h5 s3.h5 --seed 5
+draws p.svg performer 10 s1.h5 s3.h5 --layers 1
+draws p.png performer 11 s3.h5 --sample 0
+printf '   e, t\ne 1 0\nt 0 1\n' >reference.txt
+draws p.png performer 13 s3.h5 reference.txt
+draws p.pdf performer 13 s1.h5 --tokens 3 --layers 1 --colors magma
+refuses 1 's3.h5: no errors of a model that runs as another kind' performer 14 s3.h5 -o p.png
 draws p.png heads d1.h5 d3.csv
 draws p.pdf heads d3.json --measure normalized_entropy --layers 1 --heads 0,2
 draws p.png depth d1.csv d3.h5 --measure rollout_entropy
@@ -162,6 +170,7 @@ refuses 2 '--measure: a sweep draws ranks alone' ranks --sweep r1.h5 --measure r
 option_of "3 12" --tokens 5
 option_of "3 12" --tokens 100
 option_of "1 8 9" --dataset /attention
+option_of 1 --columns 3
 option_of 1 --labels
 option_of 1 --words
 option_of 1 --range 0:2
@@ -174,6 +183,10 @@ option_of "1 2 3" --separate
 option_of "1 2 3 4 5 -6 8 9 10 11 12 13 14 15 16 17 19 20" --from-one
 draws p.png heads d1.h5 --from-zero
 refuses 2 '--from-zero and --from-one exclude each other' heads d1.h5 --from-zero --from-one -o p.png
+refuses 2 '--columns and --labels exclude each other' attention s1.h5 --columns 2 --labels -o p.png
+refuses 2 '2 names for 1 model' attention s1.h5 --columns 2 --name a b -o p.png
+refuses 2 'performer: expected a number, got "s1.h5"' performer s1.h5 -o p.png
+refuses 2 'performer 2 takes no input, got s1.h5' performer 2 s1.h5 -o p.png
 refuses 2 '--shared and --separate exclude each other' attention s1.h5 --shared --separate -o p.png
 option_of "$matrices" --pooling max
 option_of "$matrices" --panel 30

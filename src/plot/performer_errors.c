@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Draws figure 14 of the Performers' paper: the error of a model that runs as another kind against
+ * the layer. Errors of a layer's own are those that the store has; against the run of the model as
+ * it is, matrices differ by the errors of the layers below too.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/memory.h"
+#include "plot/measures.h"
+#include "plots/charts/curves.h"
+#include "run/recognise.h"
+
+/* Errors of a layer: median and quartiles over samples and heads. */
+typedef struct error_line {
+    double *lower, *median, *upper; /* [layers] */
+} error_line;
+
+typedef struct error_store {
+    const char *path;
+    mgk_store_reader *reader;
+    const mgk_store_description *d;
+    int32_t *layers, *numbers, *heads, *head_numbers; /* chosen positions, and numbers */
+    size_t layer_count, head_count;
+    double *x; /* [layer_count] */
+    char title[MGK_PLOT_TITLE];
+} error_store;
+
+typedef struct picture {
+    const mgk_plot_options *options;
+    error_store stores[MGK_GROUPS_MAX]; /* of models that ran as another kind, [count] */
+    size_t count;
+    error_store own; /* path NULL: none */
+    mgk_arena arena;
+} picture;
+
+/* The error of a head of a sample, by its positions. */
+typedef mgk_status error_fn(const picture *p, const error_store *s, int32_t sample, int32_t layer,
+                            int32_t head, double *out);
+
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+static mgk_status open_store(const char *path, error_store *s)
+{
+    *s = (error_store){.path = path};
+    TRY(mgk_expect_arrays(path, "mgk-dump makes one from a model"));
+    TRY(mgk_store_open(path, NULL, &s->reader));
+    s->d = mgk_store_describe(s->reader);
+    return STATUS_OK;
+}
+
+static void close_store(error_store *s)
+{
+    mgk_store_close(s->reader);
+    mgk_free(s->layers);
+    mgk_free(s->numbers);
+    mgk_free(s->heads);
+    mgk_free(s->head_numbers);
+}
+
+static mgk_status choose(picture *p, error_store *s)
+{
+    const mgk_plot_options *o = p->options;
+    TRY(mgk_plot_choose(s->path, "layer", o->layers, o->layer_count, s->d->layer_index,
+                        (size_t)s->d->layers, &s->layers, &s->numbers, &s->layer_count));
+    TRY(mgk_plot_choose(s->path, "head", o->heads, o->head_count, s->d->head_index,
+                        (size_t)s->d->heads, &s->heads, &s->head_numbers, &s->head_count));
+    TRY(mgk_arena_alloc(&p->arena, s->layer_count, sizeof(double), &s->x));
+    for (size_t l = 0; l < s->layer_count; l++)
+        s->x[l] = s->numbers[l] + p->options->from_one;
+    return STATUS_OK;
+}
+
+static bool has_errors(const error_store *s)
+{
+    return s->d->objects & MGK_STORE_BIT(STORE_OUTPUT_ERROR);
+}
+
+static bool same_numbers(const int32_t *a, const int32_t *b, int32_t count)
+{
+    return memcmp(a, b, (size_t)count * sizeof(*a)) == 0;
+}
+
+/* Whether the first store and that of the model as it is have the same tokens; false also if one
+ * cannot be read. */
+static bool same_tokens(picture *p)
+{
+    const size_t tokens = (size_t)p->own.d->tokens;
+    int32_t *ids, *own, length, own_length;
+    if (mgk_arena_alloc(&p->arena, tokens, sizeof(*ids), &ids) != STATUS_OK ||
+        mgk_arena_alloc(&p->arena, tokens, sizeof(*own), &own) != STATUS_OK)
+        return false;
+    for (int32_t s = 0; s < p->own.d->samples; s++)
+        if (mgk_store_read_tokens(p->stores[0].reader, s, ids, &length) != STATUS_OK ||
+            mgk_store_read_tokens(p->own.reader, s, own, &own_length) != STATUS_OK ||
+            !same_numbers(ids, own, p->own.d->tokens))
+            return false;
+    return true;
+}
+
+/* The store of the model as it is has the same matrices. */
+static mgk_status check_own(picture *p)
+{
+    const mgk_store_description *a = p->stores[0].d, *b = p->own.d;
+    const unsigned attention = MGK_STORE_BIT(STORE_ATTENTION);
+    if (p->count > 1)
+        return mgk_fail(STATUS_USAGE,
+                        "%s: a model as it is, which is compared with one of another kind, not "
+                        "with %zu",
+                        p->own.path, p->count);
+    if (!(a->objects & b->objects & attention) || a->samples != b->samples ||
+        a->layers != b->layers || a->heads != b->heads || a->tokens != b->tokens || b->cross)
+        return mgk_fail(STATUS_SHAPE,
+                        "%s and %s: expected matrices of the same samples, layers "
+                        "and heads",
+                        p->stores[0].path, p->own.path);
+    if (!same_numbers(a->layer_index, b->layer_index, a->layers) ||
+        !same_numbers(a->head_index, b->head_index, a->heads) || !same_tokens(p))
+        return mgk_fail(STATUS_SHAPE, "%s and %s: other samples, layers or heads",
+                        p->stores[0].path, p->own.path);
+    return STATUS_OK;
+}
+
+static mgk_status open_stores(picture *p)
+{
+    const mgk_plot_options *o = p->options;
+    for (size_t i = 0; i < o->input_count; i++) {
+        error_store s;
+        mgk_status status = open_store(o->inputs[i], &s);
+        const bool as = status == STATUS_OK && has_errors(&s);
+        if (status == STATUS_OK && (as ? p->count == MGK_GROUPS_MAX : p->own.path != NULL))
+            status = mgk_fail(STATUS_USAGE, "%s: too many stores", s.path);
+        if (status != STATUS_OK) {
+            close_store(&s);
+            return status;
+        }
+        *(as ? &p->stores[p->count++] : &p->own) = s;
+    }
+    if (p->count == 0)
+        return mgk_fail(STATUS_FORMAT,
+                        "%s: no errors of a model that runs as another kind (`run_as`)",
+                        o->inputs[0]);
+    for (size_t i = 0; i < p->count; i++)
+        TRY(choose(p, &p->stores[i]));
+    return p->own.path ? check_own(p) : STATUS_OK;
+}
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+static mgk_status output_error(const picture *p, const error_store *s, int32_t sample,
+                               int32_t layer, int32_t head, double *out)
+{
+    (void)p;
+    return mgk_store_read(s->reader, STORE_OUTPUT_ERROR, sample, layer, head, STORE_F64, out);
+}
+
+static mgk_status matrix_error(const picture *p, const error_store *s, int32_t sample,
+                               int32_t layer, int32_t head, double *out)
+{
+    (void)p;
+    return mgk_store_read(s->reader, STORE_APPROXIMATION_ERROR, sample, layer, head, STORE_F64,
+                          out);
+}
+
+/* |A - A'| / |A'| of the matrices of both stores. */
+static mgk_status run_error(const picture *p, const error_store *s, int32_t sample, int32_t layer,
+                            int32_t head, double *out)
+{
+    mgk_status status;
+    const size_t size = (size_t)s->d->tokens * (size_t)s->d->tokens;
+    double *matrix = NULL, *own = NULL, difference = 0, norm = 0;
+    CHECK(mgk_alloc(size, sizeof(*matrix), &matrix));
+    CHECK(mgk_alloc(size, sizeof(*own), &own));
+    CHECK(mgk_store_read_matrix(s->reader, sample, layer, head, STORE_F64, matrix, NULL));
+    CHECK(mgk_store_read_matrix(p->own.reader, sample, layer, head, STORE_F64, own, NULL));
+    for (size_t i = 0; i < size; i++) {
+        difference += (matrix[i] - own[i]) * (matrix[i] - own[i]);
+        norm += own[i] * own[i];
+    }
+    *out = sqrt(difference / norm);
+out:
+    mgk_free(matrix);
+    mgk_free(own);
+    return status;
+}
+
+static mgk_status make_line(picture *p, const error_store *s, error_fn *error, error_line *out)
+{
+    const size_t layers = s->layer_count, each = (size_t)s->d->samples * s->head_count;
+    double *values;
+    TRY(mgk_arena_alloc(&p->arena, layers, sizeof(double), &out->lower));
+    TRY(mgk_arena_alloc(&p->arena, layers, sizeof(double), &out->median));
+    TRY(mgk_arena_alloc(&p->arena, layers, sizeof(double), &out->upper));
+    TRY(mgk_arena_alloc(&p->arena, each, sizeof(double), &values));
+    for (size_t l = 0; l < layers; l++) {
+        double quartiles[3];
+        size_t count = 0;
+        for (int32_t sample = 0; sample < s->d->samples; sample++)
+            for (size_t h = 0; h < s->head_count; h++) {
+                TRY(error(p, s, sample, s->layers[l], s->heads[h], &values[count]));
+                count += isfinite(values[count]) && values[count] >= 0; /* -1: not measured */
+            }
+        mgk_plot_sort_quartiles(values, count, quartiles);
+        out->lower[l] = quartiles[0];
+        out->median[l] = quartiles[1];
+        out->upper[l] = quartiles[2];
+    }
+    return STATUS_OK;
+}
+
+/* ---- drawing --------------------------------------------------------------------------------- */
+
+static mgk_status add_curve(picture *p, const error_store *s, error_fn *error, const char *label,
+                            mgk_curve *curves, size_t *count)
+{
+    error_line line;
+    TRY(make_line(p, s, error, &line));
+    curves[*count] = (mgk_curve){.label = label,
+                                 .x = s->x,
+                                 .y = line.median,
+                                 .lower = line.lower,
+                                 .upper = line.upper,
+                                 .count = s->layer_count,
+                                 .series = *count,
+                                 .markers = true};
+    ++*count;
+    return STATUS_OK;
+}
+
+static mgk_status add_curves(picture *p, mgk_curve *curves, size_t *count)
+{
+    if (p->count == 1) {
+        TRY(add_curve(p, &p->stores[0], output_error, "output", curves, count));
+        TRY(add_curve(p, &p->stores[0], matrix_error, "matrix", curves, count));
+        return p->own.path ? add_curve(p, &p->stores[0], run_error,
+                                       "matrix, with errors of the layers below", curves, count)
+                           : STATUS_OK;
+    }
+    TRY(mgk_plot_check_names(p->options, p->count));
+    for (size_t i = 0; i < p->count; i++) {
+        error_store *s = &p->stores[i];
+        mgk_plot_file_title(s->path, s->title);
+        TRY(add_curve(p, s, output_error, mgk_plot_name(p->options, i, s->title), curves, count));
+    }
+    return STATUS_OK;
+}
+
+static void set_title(mgk_plot *plot, const picture *p)
+{
+    char model[MGK_PLOT_TITLE], about[2 * MGK_PLOT_TITLE];
+    const mgk_store_description *d = p->stores[0].d;
+    mgk_plot_file_title(d->model, model);
+    snprintf(about, sizeof(about), "%d samples run as %s", d->samples, d->attention);
+    mgk_plot_set_title(plot, model, p->count == 1 ? about : "run as other kinds");
+}
+
+mgk_status mgk_performer_errors(mgk_plot *plot)
+{
+    mgk_status status;
+    picture p = {.options = plot->options};
+    mgk_curve curves[MGK_GROUPS_MAX + 3];
+    static const mgk_legend_entry band = {
+        "median and quartiles over samples and heads", {80, 80, 80}, KEY_BAND};
+    size_t count = 0;
+    CHECK(open_stores(&p));
+    CHECK(add_curves(&p, curves, &count));
+    set_title(plot, &p);
+    for (size_t i = 0; i < p.count; i++)
+        if (p.stores[i].d->model_sha256)
+            mgk_plot_add_hash(plot, p.stores[i].d->model_sha256);
+    CHECK(mgk_draw_curves(
+        &(mgk_curves){.curves = curves,
+                      .count = count,
+                      .keys = &band,
+                      .key_count = 1,
+                      .x_label = "layer",
+                      .y_label = p.count == 1 ? "relative error" : "relative error of the output",
+                      .log_y = true,
+                      .whole_x = true},
+        &plot->picture, plot->options->output));
+out:
+    for (size_t i = 0; i < p.count; i++)
+        close_store(&p.stores[i]);
+    close_store(&p.own);
+    mgk_arena_free(&p.arena);
+    return status;
+}
