@@ -32,6 +32,7 @@ extern const mgk_attention_kind mgk_attention_gaussian;
 extern const mgk_attention_kind mgk_attention_adaptive_span;
 extern const mgk_attention_kind mgk_attention_linformer;
 extern const mgk_attention_kind mgk_attention_nystrom;
+extern const mgk_attention_kind mgk_attention_convolved;
 extern const mgk_attention_kind mgk_attention_csalr;
 extern const mgk_attention_kind mgk_attention_informer;
 extern const mgk_attention_kind mgk_attention_clustered;

@@ -9,6 +9,7 @@
 #define MGK_KERNELS_ATTENTION_PRIMITIVES_H
 
 #include "kernels/attention.h"
+#include "kernels/dense.h"
 
 extern const mgk_attention_methods mgk_tile_methods;            /* of kinds with `tile` */
 extern const mgk_attention_methods mgk_distance_methods;        /* the same, with `distance` */
@@ -53,6 +54,15 @@ mgk_mixture mgk_dot_products(const mgk_attention_view *view);
  * which lengths [B] are valid. */
 mgk_attention_view mgk_other_queries(const mgk_attention_view *view, size_t count,
                                      const int32_t *lengths, const void *queries);
+
+/*
+ * A convolution of each head's values over tokens, [H, kernel], beside a matrix: the parameter; and
+ * adds its band to the matrices [count, N, N] of these heads, with memory `ones` [N].
+ */
+mgk_kind_parameter mgk_convolution_parameter(const mgk_attention_size *size);
+mgk_status mgk_add_bands(mgk_device *device, const mgk_attention_view *view,
+                         const mgk_token_kernel *convolution, int sample, const int32_t *heads,
+                         int count, void *ones, void *matrices);
 
 /* Sets the first `width` of every `stride` reals to 0, `rows` times. */
 mgk_status mgk_zero_rows(mgk_device *device, size_t rows, size_t width, size_t stride, void *reals);

@@ -479,6 +479,8 @@ int main(void)
                                            "siglip-vision",
                                            "clip-text",
                                            "mpnet",
+                                           "nystromformer",
+                                           "nystromformer-softmax",
                                            "deberta-v2",
                                            "deberta-v2-plain",
                                            "modernbert",
