@@ -19,6 +19,7 @@ extern const mgk_attention_kind mgk_attention_random;
 extern const mgk_attention_kind mgk_attention_block;
 extern const mgk_attention_kind mgk_attention_global;
 extern const mgk_attention_kind mgk_attention_bigbird;
+extern const mgk_attention_kind mgk_attention_bigbird_published;
 extern const mgk_attention_kind mgk_attention_multi_scale;
 extern const mgk_attention_kind mgk_attention_performer;
 extern const mgk_attention_kind mgk_attention_rfa;

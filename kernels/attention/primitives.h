@@ -64,6 +64,9 @@ mgk_status mgk_add_bands(mgk_device *device, const mgk_attention_view *view,
                          const mgk_token_kernel *convolution, int sample, const int32_t *heads,
                          int count, void *ones, void *matrices);
 
+/* Adds the keys that a query of Big Bird sees but for random blocks; whether these are all keys. */
+bool mgk_bigbird_window(const mgk_attention_size *size, int query, mgk_pattern_row *row);
+
 /* Sets the first `width` of every `stride` reals to 0, `rows` times. */
 mgk_status mgk_zero_rows(mgk_device *device, size_t rows, size_t width, size_t stride, void *reals);
 

@@ -12,6 +12,7 @@ computes it from the layer's own queries, keys and values, and checks that it gi
 import os
 import shutil
 
+import numpy
 import torch
 import transformers
 from safetensors.torch import save_file
@@ -106,7 +107,50 @@ def write_nystromformer(name, seed, lengths, **settings):
     save(folder, ids, mask, found, out)
 
 
+def write_big_bird(name, seed, lengths, **settings):
+    """With the mask of training: of the model's length, with the blocks that it draws in training."""
+    module = transformers.models.big_bird.modeling_big_bird
+    config = transformers.BigBirdConfig(max_position_embeddings=max(lengths), hidden_dropout_prob=0,
+                                        attention_probs_dropout_prob=0, **SHAPE, **settings)
+    folder, model = begin(name, transformers.BigBirdForMaskedLM(config), seed)
+    for own in model.modules():
+        if isinstance(own, module.BigBirdBlockSparseAttention):
+            own.train()  # out of training every random block is block 0
+    ids, mask = batch(seed + 1, lengths)
+    with torch.no_grad(), double_throughout():
+        out = model(ids, attention_mask=mask, output_hidden_states=True, output_attentions=True)
+    save(folder, ids, mask, out.attentions, out)
+
+
+def big_bird_plans():
+    """[layers, heads, blocks - 2, random]: the blocks that training draws."""
+    module = transformers.models.big_bird.modeling_big_bird
+    plans = {}
+    for tokens, block, random in [(4096, 64, 3), (3072, 64, 3), (1024, 64, 3), (4096, 128, 2),
+                                  (640, 32, 4)]:
+        config = transformers.BigBirdConfig(max_position_embeddings=tokens, block_size=block,
+                                            num_random_blocks=random)
+        own = module.BigBirdBlockSparseAttention(config)
+        layers = []
+        for layer in range(2):
+            numpy.random.seed(layer)
+            if tokens in [1024, 3072, 4096]:
+                drawn = [own._bigbird_block_rand_mask(tokens, tokens, block, block, random,
+                                                      last_idx=1024) for _ in range(2)]
+            else:
+                drawn = own._bigbird_block_rand_mask_with_head(
+                    tokens, tokens, block, block, 2,
+                    *own._get_rand_attn_plan(tokens, block, random))
+            layers.append(torch.tensor(numpy.stack(drawn)))
+        plans[f"{tokens}.{block}.{random}"] = torch.stack(layers).double()
+    save_file(plans, os.path.join(HERE, "big_bird-plans.safetensors"))
+
+
 def main():
+    write_big_bird("big_bird", 51, [20, 13], block_size=2, num_random_blocks=2)
+    write_big_bird("big_bird-full", 52, [14, 9], attention_type="original_full",
+                   rescale_embeddings=True, use_bias=False)
+    big_bird_plans()
     write_nystromformer("nystromformer", 41, [12, 12], num_landmarks=4, segment_means_seq_len=12,
                         conv_kernel_size=5)
     # As the published model of 512 tokens: as many landmarks as tokens.

@@ -481,6 +481,8 @@ int main(void)
                                            "mpnet",
                                            "nystromformer",
                                            "nystromformer-softmax",
+                                           "big_bird",
+                                           "big_bird-full",
                                            "deberta-v2",
                                            "deberta-v2-plain",
                                            "modernbert",

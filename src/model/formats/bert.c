@@ -191,6 +191,7 @@ static const encoder_type encoder_types[] = {
      .norm_epsilon = 1e-5,
      .padding = 1,
      .kind = &mgk_bert_nystromformer},
+    {.type = "big_bird", BERT, .activation = "gelu_new", .kind = &mgk_bert_big_bird},
 };
 
 #undef ROBERTA
@@ -402,9 +403,9 @@ static const char *assumed(const mgk_model_options *options, const mgk_config *c
     return mgk_bert_kind_assumed(config);
 }
 
-static const char *const types[] = {"bert",          "roberta", "xlm-roberta",   "camembert",
-                                    "data2vec-text", "ernie",   "distilbert",    "electra",
-                                    "albert",        "mpnet",   "nystromformer", NULL};
+static const char *const types[] = {
+    "bert",    "roberta", "xlm-roberta", "camembert",     "data2vec-text", "ernie", "distilbert",
+    "electra", "albert",  "mpnet",       "nystromformer", "big_bird",      NULL};
 
 const mgk_model_format mgk_format_bert = {.name = "Hugging Face's bert and its relatives",
                                           .model_types = types,

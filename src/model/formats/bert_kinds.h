@@ -15,7 +15,7 @@ typedef struct mgk_bert_kind {
                          mgk_recipe *);
 } mgk_bert_kind;
 
-extern const mgk_bert_kind mgk_bert_nystromformer;
+extern const mgk_bert_kind mgk_bert_nystromformer, mgk_bert_big_bird;
 
 /* The rows of bert_kinds.c in a table of names of layers. */
 #define MGK_BERT_KIND_ROWS                                                      \
