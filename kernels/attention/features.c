@@ -5,9 +5,14 @@
  */
 #include "kernels/attention/primitives.h"
 
-/* The two variants of mgk_linear exist to read trained models. */
+/* These variants exist to read trained models. */
 static mgk_status check_trainable(const mgk_attention_layer *layer)
 {
+    const int map = layer->size.settings->feature_map;
+    if (map == MGK_CHOICE_POSITIVE_OFFSET)
+        return mgk_fail(
+            STATUS_UNSUPPORTED,
+            "`feature_map` positive-offset is for trained models, and has no gradients");
     if (layer->fixed_normalizer > 0 || layer->mix_keys)
         return mgk_fail(STATUS_UNSUPPORTED, "linear attention that does not normalise its rows or "
                                             "mixes its keys cannot be trained");
