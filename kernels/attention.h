@@ -90,7 +90,7 @@ typedef struct mgk_attention_layer {
                           Where layers share their memory, it is `kept`. */
 
     double scale;                      /* softmax: of q·k; 0: 1/√D */
-    mgk_score_terms terms;             /* softmax; `sides` have no gradients */
+    mgk_score_terms terms;             /* softmax; `key_side` has no gradient */
     double variance[MGK_MAX_MIXTURES]; /* σ_r² of Gaussian scores */
     double normalizer_epsilon;
     double fixed_normalizer; /* linear kinds; see mgk_linear. Such layers have no gradients */

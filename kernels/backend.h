@@ -137,10 +137,11 @@ static inline int mgk_view_value_dim(const mgk_attention_view *view)
 /* Gradients of the view's arrays, with the same layout and strides. Overwritten. */
 typedef struct mgk_attention_gradient {
     void *query, *key, *value, *extra;
-    void *prior; /* laid out like the prior, += ; NULL: no prior */
-    void *bias;  /* of the scores, laid out like mgk_score_terms.bias, += ; NULL: not wanted */
-    void *full;  /* laid out like mgk_score_terms.full, += ; NULL: not wanted */
-    void *gate;  /* laid out like the gate of mgk_linear or the rate of mgk_delta; NULL: neither */
+    void *prior;      /* laid out like the prior, += ; NULL: no prior */
+    void *bias;       /* of the scores, laid out like mgk_score_terms.bias, += ; NULL: not wanted */
+    void *full;       /* laid out like mgk_score_terms.full, += ; NULL: not wanted */
+    void *query_side; /* laid out like mgk_score_terms.query_side, += ; NULL: not wanted */
+    void *gate; /* laid out like the gate of mgk_linear or the rate of mgk_delta; NULL: neither */
 } mgk_attention_gradient;
 
 enum { MGK_MAX_MIXTURES = 16 }; /* largest M, keys per head */
@@ -179,7 +180,7 @@ typedef struct mgk_pattern {
  * What is done to the score x_ij = scale q_i·k_j before normalisation:
  *     l_ij = cap tanh(x_ij / cap) + bias_h,j−i + full_bhij + …,   −∞ where |i − j| >= window.
  * All 0: l_ij = x_ij. Devices without `all_parts` ignore the terms. Gradients are defined with all
- * terms but sides.
+ * terms but key_side.
  */
 typedef struct mgk_score_terms {
     int window; /* of query i, |i − j| < window; 0: all keys */
@@ -196,11 +197,13 @@ typedef struct mgk_score_terms {
     size_t full_sample_stride, full_head_stride, full_row_stride;
     /*
      * Distances that meet content: l_ij += query_side[i, h, p] + key_side[j, h, p], reals of the
-     * device [B, N, H, P], with p = places[j − i + T − 1], [2 T − 1]; NULL: none.
+     * device [B, N, H, P], with p = places[j − i + T − 1], [2 T − 1]; NULL: none. key_side may be
+     * NULL alone. Of pairs with one of the first place_globals tokens, and one other, p is P − 1.
      */
     const void *query_side, *key_side;
     const int32_t *places;
     size_t sides, place_tokens; /* P, T */
+    size_t place_globals;       /* 0: there are no such pairs */
 } mgk_score_terms;
 
 /*

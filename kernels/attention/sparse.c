@@ -132,6 +132,17 @@ static void bigbird(const mgk_attention_size *size, int head, int query, mgk_pat
                length, row);
 }
 
+/*
+ * Star-Transformer (Guo et al. 2019): satellites see themselves, their neighbours and the relay,
+ * which sees all. Here the relay is the first token.
+ */
+static void star(const mgk_attention_size *size, int head, int query, mgk_pattern_row *row)
+{
+    (void)head;
+    mgk_pattern_add_key(row, 0);
+    mgk_pattern_add(row, query - 1, query == 0 ? size->tokens : query + 2);
+}
+
 /* Heads and layers look further and further (Guo et al. 2020, Multi-scale self-attention). */
 static void multi_scale(const mgk_attention_size *size, int head, int query, mgk_pattern_row *row)
 {
@@ -186,6 +197,10 @@ const mgk_attention_kind mgk_attention_bigbird = {
     SPARSE("bigbird", "blocks are neighbours, first or last, or drawn", bigbird),
     .defaults = {.block = 64, .random = 3},
     .pattern_of_head = true,
+};
+
+const mgk_attention_kind mgk_attention_star = {
+    SPARSE("star", "|i - j| <= 1, i = 0 or j = 0", star),
 };
 
 const mgk_attention_kind mgk_attention_multi_scale = {

@@ -156,6 +156,7 @@ void MGK_CPU(mixture_add_terms)(const mgk_mixture_head *head, size_t component);
 typedef struct mgk_mixture_term_gradient {
     real *bias; /* [2 T − 1] */
     real *full; /* [N, keys] */
+    real *side; /* of query_side, from its first row of the head on */
 } mgk_mixture_term_gradient;
 
 /*

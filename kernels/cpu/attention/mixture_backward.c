@@ -226,7 +226,7 @@ static void block_gradient(mgk_mixture_head *head, const gradient_head *g, size_
         real dot = output_dot(head, rows->output + (first + i) * rows->output_stride,
                               g->doutput + i * head->value_depth);
         row_probability(head, i, rows->statistic[first + i], g->probability + i * head->room.pitch);
-        if (g->terms.bias || g->terms.full || head->slope)
+        if (g->terms.bias || g->terms.full || g->terms.side || head->slope)
             MGK_CPU(mixture_term_gradient)(head, i, dscore, dot, &g->terms);
         squares[i] = row_gradient(head, i, dot, dscore, g->dbias);
     }
@@ -315,6 +315,9 @@ static void head_gradient(const backward_call *call, size_t sample, size_t index
     if (call->gradient->full)
         g.terms.full = (real *)call->gradient->full + sample * terms->full_sample_stride +
                        index * terms->full_head_stride;
+    if (call->gradient->query_side)
+        g.terms.side = (real *)call->gradient->query_side +
+                       (sample * tokens * (size_t)view->heads + index) * terms->sides;
     gradient_rows rows = {call->output + token, call->doutput + token, call->output_stride,
                           call->statistic + task * tokens, NULL};
     if (dim > 0)

@@ -18,20 +18,45 @@ static ptrdiff_t bias_place(const mgk_mixture_head *head, size_t i)
     return (ptrdiff_t)(terms->bias_tokens - 1) - (ptrdiff_t)query;
 }
 
+/* Numbers from token to token in an array of sides. */
+static size_t side_step(const mgk_mixture_head *head)
+{
+    return (size_t)head->view->heads * head->mixture->terms.sides;
+}
+
+/* The place of query i of the block and key j. */
+static size_t side_place(const mgk_mixture_head *head, size_t i, size_t j)
+{
+    const mgk_score_terms *terms = &head->mixture->terms;
+    const size_t query = head->first + i;
+    if ((query < terms->place_globals) != (j < terms->place_globals))
+        return terms->sides - 1;
+    return (size_t)terms->places[terms->place_tokens - 1 + j - query];
+}
+
 /* Adds what a query and its keys have for their distance to a row. */
 static void add_sides(const mgk_mixture_head *head, size_t i, mgk_mixture_span seen, real *row)
 {
     const mgk_score_terms *terms = &head->mixture->terms;
-    const size_t heads = (size_t)head->view->heads, query = head->first + i;
-    const size_t step = heads * terms->sides; /* from token to token */
+    const size_t step = side_step(head);
     const size_t start =
         head->sample * (size_t)head->view->tokens * step + head->head * terms->sides;
-    const real *own = (const real *)terms->query_side + start + query * step;
-    const real *keys = (const real *)terms->key_side + start;
-    const int32_t *places = terms->places + terms->place_tokens - 1;
+    const real *own = (const real *)terms->query_side + start + (head->first + i) * step;
+    const real *keys = terms->key_side ? (const real *)terms->key_side + start : NULL;
     for (size_t j = seen.first; j < seen.end; j++) {
-        const int32_t place = places[(ptrdiff_t)j - (ptrdiff_t)query];
-        row[(ptrdiff_t)j + seen.shift] += own[place] + keys[j * step + (size_t)place];
+        const size_t place = side_place(head, i, j);
+        row[(ptrdiff_t)j + seen.shift] += own[place] + (keys ? keys[j * step + place] : 0);
+    }
+}
+
+/* The gradient of a query's sides. */
+static void add_side_gradient(const mgk_mixture_head *head, size_t i, mgk_mixture_span seen,
+                              const real *row, const real *dscore, real dot, real *side)
+{
+    real *own = side + (head->first + i) * side_step(head);
+    for (size_t j = seen.first; j < seen.end; j++) {
+        const ptrdiff_t at = (ptrdiff_t)j + seen.shift;
+        own[side_place(head, i, j)] += row[at] * (dscore[at] - dot);
     }
 }
 
@@ -106,6 +131,8 @@ void MGK_CPU(mixture_term_gradient)(const mgk_mixture_head *head, size_t i, cons
         for (size_t k = 0; k < head->run_count; k++) {
             const mgk_mixture_span seen = mgk_mixture_clip(head, k, i);
             const ptrdiff_t place = out->bias ? bias_place(head, i) : 0;
+            if (out->side)
+                add_side_gradient(head, i, seen, row, dscore, dot, out->side);
 #pragma omp simd
             for (size_t j = seen.first; j < seen.end; j++) {
                 const ptrdiff_t at = (ptrdiff_t)j + seen.shift;

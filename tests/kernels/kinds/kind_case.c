@@ -22,7 +22,7 @@ static mgk_attention_settings small_settings(const kind_shape *shape)
                                                  .random = 2,
                                                  .features = 6,
                                                  .landmarks = 4,
-                                                 .projection = 5,
+                                                 .projection = 2,
                                                  .clusters = 3,
                                                  .hashes = 2,
                                                  .kernel = 3};

@@ -46,6 +46,12 @@ static bool in_block(int head, int i, int j)
     return i / BLOCK == j / BLOCK;
 }
 
+static bool in_star(int head, int i, int j)
+{
+    (void)head;
+    return i == 0 || j == 0 || abs(i - j) <= 1;
+}
+
 /* Layer 0 of KIND_LAYERS = 3: heads 0 to 2 have no doubling, head 3 has one. */
 static bool in_scaled_band(int head, int i, int j)
 {
@@ -56,13 +62,10 @@ static const struct formula {
     const char *kind;
     bool (*sees)(int head, int i, int j);
 } formulas[] = {
-    {"band", in_band},
-    {"dilated", in_dilated_band},
-    {"global", is_global},
-    {"strided", on_stride},
-    {"fixed", is_fixed},
-    {"block", in_block},
-    {"multi-scale", in_scaled_band},
+    {"band", in_band},     {"dilated", in_dilated_band},
+    {"global", is_global}, {"strided", on_stride},
+    {"fixed", is_fixed},   {"block", in_block},
+    {"star", in_star},     {"multi-scale", in_scaled_band},
 };
 
 static const double *vector(const kind_case *problem, kind_input input, int b, int t, int h)

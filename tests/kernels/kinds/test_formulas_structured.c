@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kinds that see a part of the keys by their structure
+ * (kernels/attention/{longformer,lowrank_band,etc}.c) against their formulas, evaluated entry by
+ * entry in double.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "kind_case.h"
+
+/* The small settings of kind_case.c. */
+enum { GLOBAL = 2, PROJECTION = 2 };
+
+/* An entry before normalisation, of query i and key j of head h, sample b; 0: not seen. */
+typedef double score_fn(const kind_case *problem, int b, int h, int i, int j);
+
+/* The numbers of a token's head in an input [B, N, H, D]. */
+static const double *token(const kind_case *problem, kind_input input, int b, int t, int h)
+{
+    const kind_shape *s = &problem->shape;
+    return problem->layers[0].input[input] +
+           (size_t)(((b * s->tokens + t) * s->heads + h) * s->dim);
+}
+
+/* exp(q·k / √D) */
+static double weight(int dim, const double *query, const double *key)
+{
+    return exp(kind_dot(dim, query, key) / sqrt(dim));
+}
+
+static double product(const kind_case *problem, int b, int h, int i, int j)
+{
+    return weight(problem->shape.dim, token(problem, KIND_QUERY, b, i, h),
+                  token(problem, KIND_KEY, b, j, h));
+}
+
+/* Query 0, key 1 or value 2 of a token, of the maps of global tokens: extra [B, N, 3, H, D]. */
+static const double *global_token(const kind_case *problem, int which, int b, int t, int h)
+{
+    const kind_shape *s = &problem->shape;
+    return problem->layers[0].input[KIND_EXTRA] +
+           (size_t)((((b * s->tokens + t) * 3 + which) * s->heads + h) * s->dim);
+}
+
+static double longformer(const kind_case *problem, int b, int h, int i, int j)
+{
+    if (i < GLOBAL)
+        return weight(problem->shape.dim, global_token(problem, 0, b, i, h),
+                      global_token(problem, 1, b, j, h));
+    return j < GLOBAL || abs(i - j) <= problem->shape.settings.window ? product(problem, b, h, i, j)
+                                                                      : 0;
+}
+
+static double lowrank_band(const kind_case *problem, int b, int h, int i, int j)
+{
+    if (h % 2 == 0)
+        return weight(PROJECTION, token(problem, KIND_QUERY, b, i, h),
+                      token(problem, KIND_KEY, b, j, h));
+    return abs(i - j) <= problem->shape.settings.window ? product(problem, b, h, i, j) : 0;
+}
+
+/* The vector of a pair's label: of labels [2, 26, H, D], the first half for other queries. */
+static const double *label_of(const kind_case *problem, int h, int i, int j)
+{
+    const kind_shape *s = &problem->shape;
+    const int distance = j - i < -12 ? -12 : j - i > 12 ? 12 : j - i;
+    const int label = (i < GLOBAL) != (j < GLOBAL) ? 25 : distance + 12;
+    return problem->layers[0].input[KIND_PARAMETERS] +
+           (size_t)((((i < GLOBAL) * 26 + label) * s->heads + h) * s->dim);
+}
+
+static double etc(const kind_case *problem, int b, int h, int i, int j)
+{
+    const bool seen = i < GLOBAL || j < GLOBAL || abs(i - j) <= problem->shape.settings.window;
+    const double *query = token(problem, KIND_QUERY, b, i, h);
+    return seen ? product(problem, b, h, i, j) *
+                      weight(problem->shape.dim, query, label_of(problem, h, i, j))
+                : 0;
+}
+
+static const struct formula {
+    const char *name;
+    score_fn *score;
+} formulas[] = {{"longformer", longformer}, {"lowrank-band", lowrank_band}, {"etc", etc}};
+enum { FORMULAS = sizeof formulas / sizeof *formulas };
+
+/* The matrices [B, H, N, N] of a formula. */
+static double *matrices_of(workspace *space, const kind_case *problem, score_fn *score)
+{
+    const kind_shape *s = &problem->shape;
+    double *out = host_array(space, problem->matrices), *row = out;
+    for (int b = 0; b < KIND_SAMPLES; b++)
+        for (int h = 0; h < s->heads; h++)
+            for (int i = 0; i < s->tokens; i++, row += s->tokens) {
+                double sum = 0;
+                for (int j = 0; j < s->tokens; j++) {
+                    const bool seen = i < problem->lengths[b] && j < problem->lengths[b] &&
+                                      (!s->causal || j <= i);
+                    row[j] = seen ? score(problem, b, h, i, j) : 0;
+                    sum += row[j];
+                }
+                for (int j = 0; j < s->tokens && sum > 0; j++)
+                    row[j] /= sum;
+            }
+    return out;
+}
+
+/* Calls body for each formula, causal or not, with a sample shorter than the global tokens, or with
+ * a window that is wider than ETC's farthest distance. */
+static void for_formulas(workspace *space, void (*body)(workspace *, const kind_case *, score_fn *))
+{
+    for (int f = 0; f < FORMULAS; f++)
+        for (int causal = 0; causal < 2; causal++)
+            for (int large = 0; large < 2; large++) {
+                kind_shape shape = {.kind = mgk_attention_find(formulas[f].name),
+                                    .heads = large ? 3 : 2,
+                                    .tokens = large ? 70 : 19,
+                                    .dim = 5,
+                                    .causal = causal,
+                                    .shortened = large ? 23 : 18};
+                assert_non_null(shape.kind);
+                if (large && shape.kind->defaults.window)
+                    shape.settings.window = 20;
+                if (!kind_can(shape)) {
+                    assert_true(causal && shape.kind->not_causal);
+                    continue;
+                }
+                const kind_case problem = kind_case_make(space, shape);
+                body(space, &problem, formulas[f].score);
+                workspace_release(space);
+            }
+}
+
+static void compare_matrix(workspace *space, const kind_case *problem, score_fn *score)
+{
+    const size_t tokens = (size_t)problem->shape.tokens;
+    assert_rows_close(problem->matrices / tokens, tokens, kind_case_matrices(space, problem),
+                      matrices_of(space, problem, score), 10 * space->tolerance);
+}
+
+static void matrices_are_formulas(void **state)
+{
+    for_formulas(*state, compare_matrix);
+}
+
+/* Global tokens weigh other values, which the common test of outputs leaves out. */
+static void compare_values(workspace *space, const kind_case *problem, score_fn *score)
+{
+    const kind_shape *s = &problem->shape;
+    if (!s->kind->own_values)
+        return;
+    double *found = host_array(space, problem->outputs);
+    double *expected = host_array(space, problem->outputs);
+    const double *matrix = matrices_of(space, problem, score);
+    kind_case_run(space, problem, found, MGK_MATRIX_ATTENTION, NULL);
+    for (int b = 0; b < KIND_SAMPLES; b++)
+        for (int h = 0; h < s->heads; h++)
+            for (int i = 0; i < s->tokens; i++, matrix += s->tokens)
+                for (int j = 0; j < s->tokens; j++) {
+                    const double *value = i < GLOBAL ? global_token(problem, 2, b, j, h)
+                                                     : token(problem, KIND_VALUE, b, j, h);
+                    for (int d = 0; d < s->dim; d++)
+                        expected[((b * s->tokens + i) * s->heads + h) * s->dim + d] +=
+                            matrix[j] * value[d];
+                }
+    assert_rows_close(problem->outputs / (size_t)s->dim, (size_t)s->dim, found, expected,
+                      10 * space->tolerance);
+}
+
+static void global_tokens_weigh_their_values(void **state)
+{
+    for_formulas(*state, compare_values);
+}
+
+static void logits_have_a_low_rank(void **state)
+{
+    enum { TOKENS = 19 };
+    workspace *space = *state;
+    const kind_case problem = kind_case_make(
+        space,
+        (kind_shape){
+            .kind = mgk_attention_find("lowrank-band"), .heads = 2, .tokens = TOKENS, .dim = 5});
+    double *outputs = host_array(space, problem.outputs);
+    double *scores = host_array(space, problem.matrices);
+    kind_case_run(space, &problem, outputs, MGK_MATRIX_SCORES, scores);
+    for (int k = 0; k < TOKENS * TOKENS; k++)
+        scores[k] = log(scores[k]);
+    if (space->device->precision == MGK_DOUBLE)
+        assert_int_equal(kind_matrix_rank(TOKENS, scores), PROJECTION);
+    workspace_release(space);
+}
+
+static kind_shape lowrank_shape(int heads, int dim, int projection)
+{
+    return (kind_shape){.kind = mgk_attention_find("lowrank-band"),
+                        .settings = {.projection = projection},
+                        .heads = heads,
+                        .tokens = 5,
+                        .dim = dim};
+}
+
+static void impossible_ranks_are_refused(void **state)
+{
+    (void)state;
+    assert_true(kind_can(lowrank_shape(2, 4, 4)));
+    assert_false(kind_can(lowrank_shape(2, 4, 5)));
+    assert_false(kind_can(lowrank_shape(1, 4, 4)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(matrices_are_formulas),
+        cmocka_unit_test(global_tokens_weigh_their_values),
+        cmocka_unit_test(logits_have_a_low_rank),
+        cmocka_unit_test(impossible_ranks_are_refused),
+    };
+    return kind_run_tests(sizeof tests / sizeof *tests, tests);
+}
