@@ -36,6 +36,7 @@ extern const mgk_attention_kind mgk_attention_synthesizer_random;
 extern const mgk_attention_kind mgk_attention_gaussian;
 extern const mgk_attention_kind mgk_attention_adaptive_span;
 extern const mgk_attention_kind mgk_attention_linformer;
+extern const mgk_attention_kind mgk_attention_linformer_separate;
 extern const mgk_attention_kind mgk_attention_nystrom;
 extern const mgk_attention_kind mgk_attention_convolved;
 extern const mgk_attention_kind mgk_attention_csalr;

@@ -146,7 +146,57 @@ def big_bird_plans():
     save_file(plans, os.path.join(HERE, "big_bird-plans.safetensors"))
 
 
+def longformer(module, x, lengths, globals):
+    """Matrices for x [B, N, C] whose first tokens are global, and the output that they give."""
+    count, window = module.num_heads, module.one_sided_attn_window_size
+    tokens = x.shape[1]
+    names = ["query", "key", "value"]
+    q, k, v = (heads(getattr(module, name)(x), count) for name in names)
+    own_q, own_k, own_v = (heads(getattr(module, name + "_global")(x), count) for name in names)
+    at = torch.arange(tokens)
+    near = ((at[:, None] - at).abs() <= window) | (at < globals)
+    valid = at < torch.tensor(lengths)[:, None]
+    seen = valid[:, None, None, :]
+    local = (q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5).masked_fill(~(near & seen), -torch.inf)
+    wide = (own_q @ own_k.transpose(-1, -2) / q.shape[-1] ** 0.5).masked_fill(~seen, -torch.inf)
+    rows = (at < globals)[:, None]
+    matrix = torch.where(rows, wide, local).softmax(-1).nan_to_num(0)
+    output = torch.where(rows, matrix @ own_v, matrix @ v)
+    return matrix, output, valid
+
+
+def write_longformer(name, seed, lengths, globals, model_class, **settings):
+    module = transformers.models.longformer.modeling_longformer
+    config = transformers.LongformerConfig(max_position_embeddings=16, pad_token_id=1, **SHAPE,
+                                           **settings)
+    folder, model = begin(name, model_class(config), seed)
+    found = []
+
+    def hook(own, inputs, keywords, output):
+        x = inputs[0] if inputs else keywords["hidden_states"]
+        matrix, attended, valid = longformer(own, x, lengths, globals)
+        difference = (attended.transpose(1, 2).flatten(2) - output[0])[valid].abs().max()
+        assert difference < 1e-12, difference
+        found.append(matrix[..., :max(lengths), :max(lengths)])
+
+    for own in model.modules():
+        if isinstance(own, module.LongformerSelfAttention):
+            own.register_forward_hook(hook, with_kwargs=True)
+    ids, mask = batch(seed + 1, lengths)
+    chosen = torch.zeros_like(ids)
+    chosen[:, :globals] = 1
+    with torch.no_grad(), double_throughout():
+        out = model(ids, attention_mask=mask, output_hidden_states=True,
+                    global_attention_mask=chosen if globals else None)
+    out.hidden_states = [state[:, :max(lengths)] for state in out.hidden_states]
+    save(folder, ids, mask, found, out)
+
+
 def main():
+    write_longformer("longformer", 71, [11, 9], 0, transformers.LongformerForMaskedLM,
+                     attention_window=4)
+    write_longformer("longformer-classifier", 72, [12, 7], 1,
+                     transformers.LongformerForSequenceClassification, attention_window=[4, 4])
     write_big_bird("big_bird", 51, [20, 13], block_size=2, num_random_blocks=2)
     write_big_bird("big_bird-full", 52, [14, 9], attention_type="original_full",
                    rescale_embeddings=True, use_bias=False)

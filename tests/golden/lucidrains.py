@@ -14,6 +14,8 @@ import os
 import shutil
 
 import torch
+from linformer import LinformerLM
+from linformer.linformer import LinformerSelfAttention
 from performer_pytorch import PerformerLM
 from performer_pytorch.performer_pytorch import FastAttention, softmax_kernel
 from safetensors.torch import save_file
@@ -57,6 +59,7 @@ def performer_matrix(module, q, k):
 
 
 def write_performer(name, seed, causal, **settings):
+    torch.manual_seed(seed)  # the random features are a buffer
     model = PerformerLM(num_tokens=WORDS, max_seq_len=12, dim=12, depth=2, heads=3, dim_head=6,
                         ff_mult=2, nb_features=8, causal=causal, **settings)
     folder, ids = begin(name, model, seed, None if causal else {"causal": False})
@@ -83,7 +86,38 @@ def write_performer(name, seed, causal, **settings):
     save(folder, ids, found[:count], hidden, logits)
 
 
+def write_linformer(name, seed, **settings):
+    model = LinformerLM(num_tokens=WORDS, dim=16, seq_len=12, depth=2, k=4, heads=8, **settings)
+    folder, ids = begin(name, model, seed)
+    model.double().eval()
+    found = []
+
+    def hook(module, inputs, output):
+        x, count = inputs[0], module.heads
+        q, k = module.to_q(x), module.to_k(x)
+        v = k if module.share_kv else module.to_v(x)
+        e = module.proj_k[:x.shape[1]].T
+        f = e if module.share_kv else module.proj_v[:x.shape[1]].T
+        q, k, v = (t.unflatten(-1, (-1, module.dim_head)).transpose(1, 2) for t in (q, k, v))
+        scores = q @ (e @ k).transpose(-1, -2) / module.dim_head ** 0.5
+        matrix = scores.softmax(-1) @ f
+        attended = module.to_out((matrix @ v).transpose(1, 2).flatten(2))
+        assert (attended - output).abs().max() < 1e-12
+        found.append(matrix.expand(-1, count, -1, -1))
+
+    for module in model.modules():
+        if isinstance(module, LinformerSelfAttention):
+            module.register_forward_hook(hook)
+    states = []
+    model.linformer.register_forward_hook(lambda module, inputs, output: states.append(output))
+    with torch.no_grad():
+        model(ids)
+    save(folder, ids, found, states[0])
+
+
 def main():
+    write_linformer("linformer", 64)
+    write_linformer("linformer-shared", 65, share_kv=True, one_kv_head=True)
     write_performer("performer", 61, True)
     write_performer("performer-learned", 62, True, rotary_position_emb=False, tie_embed=True,
                     ff_glu=True, qkv_bias=True, attn_out_bias=True)

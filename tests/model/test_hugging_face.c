@@ -483,6 +483,8 @@ int main(void)
                                            "nystromformer-softmax",
                                            "big_bird",
                                            "big_bird-full",
+                                           "longformer",
+                                           "longformer-classifier",
                                            "deberta-v2",
                                            "deberta-v2-plain",
                                            "modernbert",

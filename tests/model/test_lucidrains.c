@@ -16,7 +16,8 @@ static void check_model(void **state)
 
 int main(void)
 {
-    static const char *const names[] = {"performer", "performer-learned", "performer-encoder"};
+    static const char *const names[] = {"performer", "performer-learned", "performer-encoder",
+                                        "linformer", "linformer-shared"};
     enum { NAMES = sizeof(names) / sizeof(names[0]) };
     struct CMUnitTest tests[NAMES];
     for (int i = 0; i < NAMES; i++)

@@ -191,6 +191,7 @@ static const encoder_type encoder_types[] = {
      .norm_epsilon = 1e-5,
      .padding = 1,
      .kind = &mgk_bert_nystromformer},
+    {.type = "longformer", ROBERTA, .kind = &mgk_bert_longformer},
     {.type = "big_bird", BERT, .activation = "gelu_new", .kind = &mgk_bert_big_bird},
 };
 
@@ -414,3 +415,17 @@ const mgk_model_format mgk_format_bert = {.name = "Hugging Face's bert and its r
                                           .anchor = "encoder.layer.0.attention.self.query.weight",
                                           .configure = configure,
                                           .recipe = recipe};
+
+/* The maps of global tokens, where no token is global. */
+static const char *const longformer_beside[] = {"attention.self.query_global.",
+                                                "attention.self.key_global.",
+                                                "attention.self.value_global.", NULL};
+static const char *const longformer_types[] = {"longformer", NULL};
+
+const mgk_model_format mgk_format_longformer = {.name = "Hugging Face's longformer",
+                                                .model_types = longformer_types,
+                                                .beside = longformer_beside,
+                                                .root = anchor,
+                                                .assumed = assumed,
+                                                .configure = configure,
+                                                .recipe = recipe};
