@@ -22,13 +22,14 @@ static kind_shape shape_of(const char *kind)
         .kind = mgk_attention_find(kind), .heads = 4, .tokens = 21, .dim = 3, .shortened = 18};
 }
 
-/* A = P E with P = softmax(Q (E K)ᵀ / √D), whose rank is at most that of E. */
-static void linformer_is_its_formula(void **state)
+/* A = P F with P = softmax(Q (E K)ᵀ / √D), whose rank is at most that of F; F is E, or another map.
+ */
+static void check_formula(workspace *space, const char *kind, int second)
 {
-    workspace *space = *state;
-    const kind_case problem = kind_case_make(space, shape_of("linformer"));
+    const kind_case problem = kind_case_make(space, shape_of(kind));
     const kind_shape *s = &problem.shape;
     const double *e = problem.layers[0].input[KIND_PARAMETERS];
+    const double *f = problem.layers[0].input[KIND_PARAMETERS + second];
     const int length = kind_case_size(&problem, 0).length;
     double *expected = host_array(space, problem.matrices), *row = expected;
     for (int b = 0; b < KIND_SAMPLES; b++)
@@ -46,11 +47,17 @@ static void linformer_is_its_formula(void **state)
                 }
                 for (int j = 0; i < n && j < n; j++)
                     for (int r = 0; r < PROJECTION; r++)
-                        row[j] += p[r] / sum * e[r * length + j];
+                        row[j] += p[r] / sum * f[r * length + j];
             }
     assert_rows_close(problem.matrices / (size_t)s->tokens, (size_t)s->tokens,
                       kind_case_matrices(space, &problem), expected, 10 * space->tolerance);
     workspace_release(space);
+}
+
+static void linformers_are_their_formulas(void **state)
+{
+    check_formula(*state, "linformer", 0);
+    check_formula(*state, "linformer-separate", 1);
 }
 
 static void linformer_has_the_rank_of_its_map(void **state)
@@ -67,7 +74,7 @@ static void linformer_has_the_rank_of_its_map(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linformer_is_its_formula),
+        cmocka_unit_test(linformers_are_their_formulas),
         cmocka_unit_test(linformer_has_the_rank_of_its_map),
     };
     return kind_run_tests(sizeof tests / sizeof *tests, tests);
