@@ -39,6 +39,7 @@ static const mgk_attention_kind *const registry[] = {
     &mgk_attention_adaptive_span,
     &mgk_attention_linformer,
     &mgk_attention_linformer_separate,
+    &mgk_attention_linformer_heads,
     &mgk_attention_nystrom,
     &mgk_attention_convolved,
     &mgk_attention_csalr,

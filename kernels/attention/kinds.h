@@ -37,6 +37,7 @@ extern const mgk_attention_kind mgk_attention_gaussian;
 extern const mgk_attention_kind mgk_attention_adaptive_span;
 extern const mgk_attention_kind mgk_attention_linformer;
 extern const mgk_attention_kind mgk_attention_linformer_separate;
+extern const mgk_attention_kind mgk_attention_linformer_heads;
 extern const mgk_attention_kind mgk_attention_nystrom;
 extern const mgk_attention_kind mgk_attention_convolved;
 extern const mgk_attention_kind mgk_attention_csalr;

@@ -5,6 +5,21 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+static const char own[] = "own.safetensors";
+
+/* Writes the toolkit's own file of a model, which says everything that its folder did. */
+static void write_own_file(const char *folder)
+{
+    mgk_device *device;
+    mgk_model *model;
+    assert_ok(mgk_device_open("cpu", MGK_DOUBLE, 1, &device));
+    assert_ok(mgk_model_load(folder, NULL, device, &model));
+    assert_ok(mgk_model_save(model, own, true, NULL, 0, NULL, 0));
+    mgk_model_free(model);
+    mgk_device_close(device);
+}
 
 static void check_model(void **state)
 {
@@ -12,6 +27,9 @@ static void check_model(void **state)
     snprintf(folder, sizeof(folder), "%s/lucidrains/%s", MGK_TEST_GOLDEN, (const char *)*state);
     snprintf(expected, sizeof(expected), "%s/expected.safetensors", folder);
     golden_check(folder, NULL, expected);
+    write_own_file(folder);
+    golden_check(own, NULL, expected);
+    unlink(own);
 }
 
 static void refuse(const char *model, const mgk_model_options *options, mgk_status expected,

@@ -24,18 +24,22 @@ static kind_shape shape_of(const char *kind)
 
 /* A = P F with P = softmax(Q (E K)ᵀ / √D), whose rank is at most that of F; F is E, or another map.
  */
-static void check_formula(workspace *space, const char *kind, int second)
+static void check_formula(workspace *space, const char *kind, int second, bool own)
 {
     const kind_case problem = kind_case_make(space, shape_of(kind));
     const kind_shape *s = &problem.shape;
     const double *e = problem.layers[0].input[KIND_PARAMETERS];
     const double *f = problem.layers[0].input[KIND_PARAMETERS + second];
     const int length = kind_case_size(&problem, 0).length;
+    const double *maps[] = {e, f};
     double *expected = host_array(space, problem.matrices), *row = expected;
     for (int b = 0; b < KIND_SAMPLES; b++)
         for (int h = 0; h < s->heads; h++)
             for (int i = 0; i < s->tokens; i++, row += s->tokens) {
                 const int n = problem.lengths[b];
+                const int at = own ? h * PROJECTION * length : 0;
+                e = maps[0] + at;
+                f = maps[1] + at;
                 double p[PROJECTION], sum = 0;
                 for (int r = 0; r < PROJECTION; r++) {
                     p[r] = 0;
@@ -56,8 +60,9 @@ static void check_formula(workspace *space, const char *kind, int second)
 
 static void linformers_are_their_formulas(void **state)
 {
-    check_formula(*state, "linformer", 0);
-    check_formula(*state, "linformer-separate", 1);
+    check_formula(*state, "linformer", 0, false);
+    check_formula(*state, "linformer-separate", 1, false);
+    check_formula(*state, "linformer-heads", 0, true);
 }
 
 static void linformer_has_the_rank_of_its_map(void **state)
