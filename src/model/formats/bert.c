@@ -53,7 +53,9 @@ static const mgk_tensor_row bert_rows[] = {
     {.ours = "feed_forward.out.bias", .theirs = "output.dense.bias"},
     {.ours = "norm2.weight", .theirs = "output.LayerNorm.weight"},
     {.ours = "norm2.bias", .theirs = "output.LayerNorm.bias"},
-    MGK_BERT_KIND_ROWS,
+    {.ours = "attention.convolution", .theirs = "attention.self.conv.weight"},
+    {.ours = "attention.extra.weight", .theirs = "attention.self.query_global.weight"},
+    {.ours = "attention.extra.bias", .theirs = "attention.self.query_global.bias"},
     {.ours = NULL},
 };
 

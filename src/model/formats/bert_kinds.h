@@ -17,14 +17,6 @@ typedef struct mgk_bert_kind {
 
 extern const mgk_bert_kind mgk_bert_nystromformer, mgk_bert_big_bird, mgk_bert_longformer;
 
-/* The rows of bert_kinds.c in a table of names of layers. */
-#define MGK_BERT_KIND_ROWS                                                                  \
-    {.ours = "attention.convolution", .theirs = "attention.self.conv.weight"},              \
-        {.ours = "attention.extra.weight", .theirs = "attention.self.query_global.weight"}, \
-    {                                                                                       \
-        .ours = "attention.extra.bias", .theirs = "attention.self.query_global.bias"        \
-    }
-
 /* How results differ from those of transformers, for people; "": not at all. */
 const char *mgk_bert_kind_assumed(const mgk_config *config);
 
