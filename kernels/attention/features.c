@@ -6,10 +6,9 @@
 #include "kernels/attention/primitives.h"
 
 /* These variants exist to read trained models. */
-static mgk_status check_trainable(const mgk_attention_layer *layer)
+static mgk_status check_trainable(const mgk_attention_layer *layer, const mgk_linear *linear)
 {
-    const int map = layer->size.settings->feature_map;
-    if (map == MGK_CHOICE_POSITIVE_OFFSET)
+    if (linear->features.map == MGK_FEATURES_POSITIVE && linear->features.epsilon > 0)
         return mgk_fail(
             STATUS_UNSUPPORTED,
             "`feature_map` positive-offset is for trained models, and has no gradients");
@@ -40,7 +39,7 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
                            const mgk_layer_gradient *gradient)
 {
     const mgk_linear linear = layer->kind->features(view, layer);
-    TRY(check_trainable(layer));
+    TRY(check_trainable(layer, &linear));
     return device->op->linear_attention_backward(device, view, &linear, output, doutput,
                                                  output_stride, &gradient->view);
 }
@@ -75,7 +74,7 @@ static mgk_status update_prior(mgk_device *device, const mgk_attention_view *vie
                                const mgk_attention_layer *layer, void *prior)
 {
     const mgk_linear linear = layer->kind->features(view, layer);
-    TRY(check_trainable(layer));
+    TRY(check_trainable(layer, &linear));
     return device->op->linear_responsibilities(device, view, &linear, prior);
 }
 
