@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/memory.h"
 #include "kernels/attention/kinds.h"
 
 static const mgk_attention_kind *const registry[] = {
@@ -20,6 +21,7 @@ static const mgk_attention_kind *const registry[] = {
     &mgk_attention_block,
     &mgk_attention_global,
     &mgk_attention_bigbird,
+    &mgk_attention_bigbird_published,
     &mgk_attention_multi_scale,
     &mgk_attention_longformer,
     &mgk_attention_lowrank_band,
@@ -44,7 +46,10 @@ static const mgk_attention_kind *const registry[] = {
     &mgk_attention_set,
     &mgk_attention_luna,
     &mgk_attention_poolingformer,
+    &mgk_attention_linformer_separate,
+    &mgk_attention_linformer_heads,
     &mgk_attention_nystrom,
+    &mgk_attention_convolved,
     &mgk_attention_csalr,
     &mgk_attention_informer,
     &mgk_attention_clustered,
@@ -102,8 +107,20 @@ mgk_status mgk_attention_pattern(const mgk_attention_kind *kind, const mgk_atten
                                  mgk_pattern *out)
 {
     const mgk_pattern_shape shape = mgk_attention_pattern_shape(kind, size);
-    const pattern_context context = {kind, size};
-    return mgk_pattern_build(&shape, add_row, &context, out);
+    mgk_attention_size planned = *size;
+    const pattern_context context = {kind, &planned};
+    int32_t *plan = NULL;
+    mgk_status status;
+    *out = (mgk_pattern){0};
+    if (kind->plan) {
+        CHECK(mgk_alloc(kind->plan_count(size), sizeof *plan, &plan));
+        CHECK(kind->plan(size, plan));
+        planned.plan = plan;
+    }
+    status = mgk_pattern_build(&shape, add_row, &context, out);
+out:
+    mgk_free(plan);
+    return status;
 }
 
 mgk_status mgk_attention_check_matrix(const mgk_attention_kind *kind)

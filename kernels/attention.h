@@ -44,6 +44,7 @@ typedef struct mgk_attention_size {
     int layer, layers;                /* this one, from 0, and L */
     bool causal;
     int seed;                               /* of random patterns */
+    const int32_t *plan;                    /* of kinds that have one, for `pattern` */
     const mgk_attention_settings *settings; /* resolved */
     mgk_score_terms terms;                  /* `bias` not NULL: there is one */
 } mgk_attention_size;
@@ -196,6 +197,10 @@ struct mgk_attention_kind {
     /* The keys of the pattern where `replaced` has other ones than tokens; a rule for these leaves
      * out what a causal mask hides. NULL: N. */
     int (*pattern_keys)(const mgk_attention_size *);
+    /* What the pattern of a layer reads besides, the same for all queries: so many numbers, perhaps
+     * none, and their values; NULL: nothing. STATUS_MEMORY. */
+    size_t (*plan_count)(const mgk_attention_size *);
+    mgk_status (*plan)(const mgk_attention_size *, int32_t *out);
 
     /* Writes the kind's parameters and returns their number; NULL: it has none. */
     int (*parameters)(const mgk_attention_size *, mgk_kind_parameter out[MGK_KIND_PARAMETERS]);

@@ -229,7 +229,8 @@ typedef struct mgk_mixture {
 /* The feature maps φ of linear attention; mgk_features has their numbers. x' = input_scale x. */
 typedef enum mgk_feature_kind {
     MGK_FEATURES_ELU, /* elu(x) + 1, R = D */
-    /* exp(w_r·x' − ‖x'‖²/2) / √R (Choromanski et al. 2021, FAVOR+) */
+    /* exp(w_r·x' − ‖x'‖²/2) / √R (Choromanski et al. 2021, FAVOR+); plus epsilon exp(m) / √R, m the
+       largest w_r·x' of the query, or of all valid keys of the head, later ones too */
     MGK_FEATURES_POSITIVE,
     /* exp(± w_r·x' − ‖x'‖²/2) / √R, both signs of each w_r, + first; R = 2 omega_rows */
     MGK_FEATURES_HYPERBOLIC,
@@ -271,7 +272,7 @@ typedef struct mgk_features {
     const void *omega;
     size_t omega_rows, omega_stride, omega_head_stride;
     double input_scale; /* 0: D^(−1/4) for maps with an exponential of ‖x'‖², otherwise 1 */
-    double epsilon;     /* >= 0, of SPHERE and KERNEL */
+    double epsilon;     /* >= 0, of SPHERE, KERNEL and POSITIVE; of that one without gradients */
     double horizon;     /* of COSINE, > 0 */
     int rolls;          /* of DPFP, > 0 */
     bool unit_sum;      /* DPFP: the features of a token are divided by their sum, if it is not 0 */
@@ -313,7 +314,7 @@ static inline bool mgk_features_signed(const mgk_features *features)
  * responsibilities of mixtures always use the equation above and ignore these fields.
  *
  * Several keys per head (M > 1, prior, mix_keys) and responsibilities are for elu + 1 alone.
- * Devices without `all_parts` ignore `features`, `least_sum` and `gate`.
+ * Devices without `all_parts` ignore `features`, `least_sum`, `feature_sum_epsilon` and `gate`.
  *
  * Rows whose scores vanish: with features that are not negative they are uniform over the keys they
  * see, or 0 if there is a normalizer_epsilon; they pass no gradient to scores. Of exponential
@@ -329,6 +330,9 @@ typedef struct mgk_linear {
     mgk_prior_view prior;
     mgk_features features;
     double least_sum; /* > 0: smaller sums, negative ones too, are replaced by it; 0: no */
+    /* POSITIVE with epsilon: added to Σ_j f_j of each feature, which is divided by exp(m), before
+     * the product with φ(q_i) normalises a row. Has no gradients. */
+    double feature_sum_epsilon;
     /*
      * Causal attention only: decays g in (0, 1) per token and head, gate[(b N + t) gate_stride +
      * h], reals of the device: s_ij = (1 − g_j) (Π_{j < l <= i} g_l) φ(q_i)·f_j. This is the state

@@ -5,9 +5,13 @@
  */
 #include "kernels/attention/primitives.h"
 
-/* The two variants of mgk_linear exist to read trained models. */
-static mgk_status check_trainable(const mgk_attention_layer *layer)
+/* These variants exist to read trained models. */
+static mgk_status check_trainable(const mgk_attention_layer *layer, const mgk_linear *linear)
 {
+    if (linear->features.map == MGK_FEATURES_POSITIVE && linear->features.epsilon > 0)
+        return mgk_fail(
+            STATUS_UNSUPPORTED,
+            "`feature_map` positive-offset is for trained models, and has no gradients");
     if (layer->fixed_normalizer > 0 || layer->mix_keys)
         return mgk_fail(STATUS_UNSUPPORTED, "linear attention that does not normalise its rows or "
                                             "mixes its keys cannot be trained");
@@ -35,7 +39,7 @@ mgk_status mgk_feature_backward(mgk_device *device, const mgk_attention_view *vi
                                 const mgk_layer_gradient *gradient)
 {
     const mgk_linear linear = layer->kind->features(view, layer);
-    TRY(check_trainable(layer));
+    TRY(check_trainable(layer, &linear));
     return device->op->linear_attention_backward(device, view, &linear, output, doutput,
                                                  output_stride, &gradient->view);
 }
@@ -70,7 +74,7 @@ static mgk_status update_prior(mgk_device *device, const mgk_attention_view *vie
                                const mgk_attention_layer *layer, void *prior)
 {
     const mgk_linear linear = layer->kind->features(view, layer);
-    TRY(check_trainable(layer));
+    TRY(check_trainable(layer, &linear));
     return device->op->linear_responsibilities(device, view, &linear, prior);
 }
 

@@ -2,8 +2,9 @@
 /*
  * Linformer (Wang et al. 2020): a learned map E [K, N] of positions makes K keys and values of N,
  *     A = softmax(Q (E K)ᵀ / √D) E,
- * so that output and gradients cost O(N K). Heads, keys and values share E. Padding counts as
- * zeros. Entries may be negative, and rows have any sum.
+ * so that output and gradients cost O(N K). Heads, keys and values share E, or each head has its
+ * own, or values have a map F of their own, A = softmax(Q (E K)ᵀ / √D) F. Padding counts as zeros.
+ * Entries may be negative, and rows have any sum.
  */
 #include <math.h>
 
@@ -52,27 +53,44 @@ static mgk_status copy_tokens(mgk_device *device, const mgk_attention_view *view
     return device->op->dense->segment_means(device, &tokens, tokens.tokens, from, to, counts);
 }
 
+/* Which parameter maps values. */
+static int value_map(const mgk_attention_layer *layer)
+{
+    return layer->kind == &mgk_attention_linformer_separate ? 1 : 0;
+}
+
+/* Numbers from one head's map to the next; 0: all heads share one. */
+static size_t head_stride(const mgk_attention_layer *layer)
+{
+    const mgk_attention_size *size = &layer->size;
+    return layer->kind == &mgk_attention_linformer_heads
+               ? (size_t)size->settings->projection * (size_t)size->length
+               : 0;
+}
+
 /* out [B, K, H, D] = E x for each sample's x [N, H D]; or out [B, N, H, D] = Eᵀ x for x [K, H D].
  */
 static mgk_status map(mgk_device *device, const mgk_attention_view *view,
-                      const mgk_attention_layer *layer, bool back, const void *x, void *out)
+                      const mgk_attention_layer *layer, int which, bool back, const void *x,
+                      void *out)
 {
     const sizes s = sizes_of(&layer->size, view->samples);
     const size_t tokens = (size_t)view->tokens, in = back ? s.rows : tokens;
-    const size_t rows = back ? tokens : s.rows;
+    const size_t rows = back ? tokens : s.rows, own = head_stride(layer);
+    const size_t dim = own > 0 ? (size_t)view->dim : s.width;
     const mgk_batched_product product = {
         .samples = (size_t)view->samples,
-        .heads = 1,
+        .heads = s.width / dim,
         .m = rows,
-        .n = s.width,
+        .n = dim,
         .k = in,
         .transpose_a = back,
         .alpha = 1,
-        .a = {.row = (size_t)layer->size.length},
-        .b = {.sample = in * s.width, .row = s.width},
-        .c = {.sample = rows * s.width, .row = s.width},
+        .a = {.head = own, .row = (size_t)layer->size.length},
+        .b = {.sample = in * s.width, .head = dim, .row = s.width},
+        .c = {.sample = rows * s.width, .head = dim, .row = s.width},
     };
-    return device->op->dense->batched_multiply(device, &product, layer->parameters[0], x, out);
+    return device->op->dense->batched_multiply(device, &product, layer->parameters[which], x, out);
 }
 
 static int32_t *mapped_lengths(const mgk_device *device, const mgk_attention_view *view,
@@ -88,9 +106,10 @@ static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
     const int32_t rows = (int32_t)s.rows;
     int32_t *lengths = mapped_lengths(device, view, layer);
     TRY(copy_tokens(device, view, view->key, view->key_stride, layer->scratch, lengths));
-    TRY(map(device, view, layer, false, layer->scratch, layer->kept));
+    TRY(map(device, view, layer, 0, false, layer->scratch, layer->kept));
     TRY(copy_tokens(device, view, view->value, view->value_stride, layer->scratch, lengths));
-    TRY(map(device, view, layer, false, layer->scratch, mgk_at(device, layer->kept, s.mapped)));
+    TRY(map(device, view, layer, value_map(layer), false, layer->scratch,
+            mgk_at(device, layer->kept, s.mapped)));
     for (int b = 0; b < view->samples; b++)
         TRY(device->op->upload(device, lengths + b, &rows, sizeof(rows)));
     return STATUS_OK;
@@ -126,7 +145,7 @@ static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
                                          statistics(device, view, layer));
 }
 
-/* P E, without the columns of padding. */
+/* P E, or P F, without the columns of padding. */
 static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
                          const mgk_attention_layer *layer, mgk_matrix_content content, int sample,
                          const int32_t *heads, int count, void *out)
@@ -134,22 +153,18 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
     const mgk_attention_view own = mapped(device, view, layer);
     const mgk_mixture mixture = mgk_dot_products(view);
     const size_t rows = (size_t)own.key_tokens, tokens = (size_t)view->tokens;
-    int32_t n;
-    const mgk_batched_product product = {
-        .samples = 1,
-        .heads = (size_t)count,
-        .m = tokens,
-        .n = tokens,
-        .k = rows,
-        .alpha = 1,
-        .a = {.head = tokens * rows, .row = rows},
-        .b = {.row = (size_t)layer->size.length},
-        .c = {.head = tokens * tokens, .row = tokens},
-    };
+    const void *weights = layer->parameters[value_map(layer)];
+    int32_t n, head;
     TRY(device->op->mixture_matrix(device, &own, &mixture, content, sample, heads, count,
                                    layer->scratch));
-    TRY(device->op->dense->batched_multiply(device, &product, layer->scratch, layer->parameters[0],
-                                            out));
+    for (size_t which = 0; which < (size_t)count; which++) {
+        TRY(device->op->download(device, &head, heads + which, sizeof(head)));
+        TRY(device->op->multiply(device, false, false, tokens, tokens, rows, 1,
+                                 mgk_at(device, layer->scratch, which * tokens * rows), rows,
+                                 mgk_at(device, weights, (size_t)head * head_stride(layer)),
+                                 (size_t)layer->size.length, 0,
+                                 mgk_at(device, out, which * tokens * tokens), tokens));
+    }
     TRY(device->op->download(device, &n, view->lengths + sample, sizeof(n)));
     return mgk_zero_rows(device, (size_t)count * tokens, tokens - (size_t)n, tokens,
                          mgk_at(device, out, (size_t)n));
@@ -160,20 +175,24 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
  * `copied` and `room` [B, N, H, D] are memory.
  */
 static mgk_status map_backward(mgk_device *device, const mgk_attention_view *view,
-                               const mgk_attention_layer *layer, const void *x, size_t stride,
-                               const void *dy, void *copied, void *room, void *de, void *dx)
+                               const mgk_attention_layer *layer, int which, const void *x,
+                               size_t stride, const void *dy, void *copied, void *room, void *de,
+                               void *dx)
 {
     const sizes s = sizes_of(&layer->size, view->samples);
-    const size_t tokens = (size_t)view->tokens;
+    const size_t tokens = (size_t)view->tokens, own = head_stride(layer);
+    const size_t dim = own > 0 ? (size_t)view->dim : s.width;
     const mgk_head_tokens to = mgk_view_tokens(view, stride);
     /* `room` takes the counts of the copy, which nobody needs. */
     TRY(copy_tokens(device, view, x, stride, copied, room));
     for (size_t b = 0; b < (size_t)view->samples; b++)
-        TRY(device->op->multiply(device, false, true, s.rows, tokens, s.width, 1,
-                                 mgk_at(device, dy, b * s.rows * s.width), s.width,
-                                 mgk_at(device, copied, b * tokens * s.width), s.width, 1, de,
-                                 (size_t)layer->size.length));
-    TRY(map(device, view, layer, true, dy, room));
+        for (size_t h = 0; h < s.width / dim; h++)
+            TRY(device->op->multiply(device, false, true, s.rows, tokens, dim, 1,
+                                     mgk_at(device, dy, b * s.rows * s.width + h * dim), s.width,
+                                     mgk_at(device, copied, b * tokens * s.width + h * dim),
+                                     s.width, 1, mgk_at(device, de, h * own),
+                                     (size_t)layer->size.length));
+    TRY(map(device, view, layer, which, true, dy, room));
     TRY(mgk_zero_rows(device, (size_t)view->samples * tokens, s.width, stride, dx));
     return device->op->dense->segment_means_backward(device, &to, tokens, room, dx);
 }
@@ -193,10 +212,11 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
     TRY(device->op->mixture_attention_backward(device, &own, &mixture, output,
                                                statistics(device, view, layer), doutput,
                                                output_stride, &inner));
-    TRY(map_backward(device, view, layer, view->key, view->key_stride, dkey, copied, room,
+    TRY(map_backward(device, view, layer, 0, view->key, view->key_stride, dkey, copied, room,
                      gradient->parameters[0], gradient->view.key));
-    return map_backward(device, view, layer, view->value, view->value_stride, dvalue, copied, room,
-                        gradient->parameters[0], gradient->view.value);
+    return map_backward(device, view, layer, value_map(layer), view->value, view->value_stride,
+                        dvalue, copied, room, gradient->parameters[value_map(layer)],
+                        gradient->view.value);
 }
 
 static int parameters(const mgk_attention_size *size, mgk_kind_parameter out[MGK_KIND_PARAMETERS])
@@ -208,6 +228,26 @@ static int parameters(const mgk_attention_size *size, mgk_kind_parameter out[MGK
                                   .initial = MGK_INITIAL_NORMAL,
                                   .value = 1 / sqrt((double)rows)};
     return 1;
+}
+
+static int two_parameters(const mgk_attention_size *size,
+                          mgk_kind_parameter out[MGK_KIND_PARAMETERS])
+{
+    parameters(size, out);
+    out[1] = out[0];
+    out[1].name = "value_projection";
+    return 2;
+}
+
+static int parameters_of_heads(const mgk_attention_size *size,
+                               mgk_kind_parameter out[MGK_KIND_PARAMETERS])
+{
+    const int count = parameters(size, out);
+    out[0].axes = 3;
+    out[0].shape[2] = out[0].shape[1];
+    out[0].shape[1] = out[0].shape[0];
+    out[0].shape[0] = (size_t)size->heads;
+    return count;
 }
 
 /* Both maps, and attention to K keys. */
@@ -235,5 +275,31 @@ const mgk_attention_kind mgk_attention_linformer = {
     .signed_entries = true,
     .methods = &methods,
     .parameters = parameters,
+    .flops = flops,
+};
+
+const mgk_attention_kind mgk_attention_linformer_separate = {
+    .name = "linformer-separate",
+    .score = "softmax(Q (E K)' / sqrt(D)) F, E and F of projection rows",
+    .rank_bound = "projection",
+    .defaults = {.projection = 64},
+    .not_causal = true,
+    .unnormalized = true,
+    .signed_entries = true,
+    .methods = &methods,
+    .parameters = two_parameters,
+    .flops = flops,
+};
+
+const mgk_attention_kind mgk_attention_linformer_heads = {
+    .name = "linformer-heads",
+    .score = "softmax(Q (E K)' / sqrt(D)) E, E of projection rows in each head",
+    .rank_bound = "projection",
+    .defaults = {.projection = 64},
+    .not_causal = true,
+    .unnormalized = true,
+    .signed_entries = true,
+    .methods = &methods,
+    .parameters = parameters_of_heads,
     .flops = flops,
 };

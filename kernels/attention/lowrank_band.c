@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Low-rank and locality constrained attention (Guo et al. 2019, IEEE/ACM TASLP 27): heads 0, 2, …
- * see all keys, by the first d = `projection` numbers of queries and keys, so that their logits
- * have rank d at most; heads 1, 3, … see the keys nearby:
+ * see all keys, by the first d = `projection` numbers of queries and keys (all, if they have no
+ * more), so that their logits have rank d at most; heads 1, 3, … see the keys nearby:
  *     A = softmax(q_i[0..d)·k_j[0..d) / √d)  or  A = softmax(q_i·k_j / √D where |i − j| <= window).
  *
  * Both are tiles with queries q ∘ m: of the first heads m is √(D / d), then 0. Kept are m [H, D],
@@ -31,11 +31,6 @@ static void pattern(const mgk_attention_size *size, int head, int query, mgk_pat
 
 static mgk_status check(const mgk_attention_size *size)
 {
-    const int rank = size->settings->projection;
-    if (rank > size->dim)
-        return mgk_fail(STATUS_USAGE,
-                        "`projection` is %d, expected at most `head_dim`, which is %d", rank,
-                        size->dim);
     if (size->heads < 2)
         return mgk_fail(STATUS_USAGE, "attention \"lowrank-band\" with 1 head, expected 2: the "
                                       "first has a low rank, the second a band");
@@ -72,7 +67,8 @@ static mgk_attention_view replaced(const mgk_device *device, const mgk_attention
 /* m, in `kept`. */
 static mgk_status fill_weights(mgk_device *device, const mgk_attention_layer *layer)
 {
-    const int dim = layer->size.dim, rank = layer->size.settings->projection;
+    const int dim = layer->size.dim, given = layer->size.settings->projection;
+    const int rank = given < dim ? given : dim;
     const size_t width = width_of(&layer->size);
     double *weights;
     TRY(mgk_alloc(width, sizeof(*weights), &weights));

@@ -175,29 +175,6 @@ static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
                                               output_stride);
 }
 
-/*
- * Adds the band of a head's convolution to its matrix [N, N]: tap k to the entries (t, t + k −
- * offset) of the n valid tokens. Entries of a diagonal are N + 1 apart; `ones` [N].
- */
-static mgk_status add_band(const factors *f, int head, int n, const void *ones, void *matrix)
-{
-    mgk_device *device = f->device;
-    const size_t taps = f->convolution.taps, tokens = (size_t)f->view->tokens;
-    for (size_t k = 0; k < taps; k++) {
-        const int offset = (int)k - (int)(taps - 1) / 2, first = offset < 0 ? -offset : 0;
-        const int end = offset > 0 ? n - offset : n;
-        const size_t entry = (size_t)first * tokens + (size_t)(first + offset);
-        double weight;
-        if (first >= end)
-            continue;
-        TRY(mgk_device_download(
-            device, mgk_at(device, f->convolution.weight, (size_t)head * taps + k), 1, &weight));
-        TRY(device->op->multiply(device, false, false, (size_t)(end - first), 1, 1, weight, ones, 1,
-                                 ones, 1, 1, mgk_at(device, matrix, entry), tokens + 1));
-    }
-    return STATUS_OK;
-}
-
 /* The product F Z B of one head: left [N, m], right [m, N], room [N, m]. */
 static mgk_status multiply_factors(const factors *f, int sample, int head, const void *left,
                                    const void *right, void *room, void *out)
@@ -218,16 +195,11 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
 {
     const factors f = factors_of(device, view, layer);
     const size_t m = f.middle.rows, tokens = (size_t)view->tokens;
-    const double one = 1;
     void *scratch = layer->scratch;
     void *left = take(device, &scratch, (size_t)count * tokens * m);
     void *right = take(device, &scratch, (size_t)count * tokens * m);
     void *room = take(device, &scratch, tokens * m);
-    int32_t n;
     (void)content; /* rows are not normalised: scores are the matrix */
-    TRY(device->op->download(device, &n, view->lengths + sample, sizeof(n)));
-    for (size_t t = 0; f.convolution.weight && t < tokens; t++)
-        TRY(mgk_device_upload(device, &one, 1, mgk_at(device, scratch, t)));
     TRY(device->op->mixture_matrix(device, &f.left, &f.scores, MGK_MATRIX_ATTENTION, sample, heads,
                                    count, left));
     TRY(device->op->mixture_matrix(device, &f.right, &f.scores, MGK_MATRIX_ATTENTION, sample, heads,
@@ -238,10 +210,10 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
         TRY(device->op->download(device, &head, heads + which, sizeof(head)));
         TRY(multiply_factors(&f, sample, head, mgk_at(device, left, which * tokens * m),
                              mgk_at(device, right, which * tokens * m), room, own));
-        if (f.convolution.weight)
-            TRY(add_band(&f, head, n, scratch, own));
     }
-    return STATUS_OK;
+    return f.convolution.weight
+               ? mgk_add_bands(device, view, &f.convolution, sample, heads, count, scratch, out)
+               : STATUS_OK;
 }
 
 /* The gradients of landmarks by Z, with those of Z B V and B V: += dq_mean, dk_mean. */
@@ -306,12 +278,7 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
 
 static int parameters(const mgk_attention_size *size, mgk_kind_parameter out[MGK_KIND_PARAMETERS])
 {
-    const size_t taps = (size_t)size->settings->kernel;
-    out[0] = (mgk_kind_parameter){.name = "convolution",
-                                  .axes = 2,
-                                  .shape = {(size_t)size->heads, taps},
-                                  .initial = MGK_INITIAL_NORMAL,
-                                  .value = 1 / sqrt((double)taps)};
+    out[0] = mgk_convolution_parameter(size);
     return 1;
 }
 

@@ -5,7 +5,11 @@
  * Performers (Choromanski et al. 2021), with x' = x / D^¼:
  *     positive       φ_r = exp(w_r·x' − ‖x'‖²/2) / √R, whose mean product is exp(q·k / √D);
  *     trigonometric  φ = exp(‖x'‖²/2) [sin w_r·x', cos w_r·x'] / √(R/2), with the same mean;
- *     other maps f   φ_r = f(w_r·x') + 10⁻³ (generalised attention).
+ *     other maps f   φ_r = f(w_r·x') + 10⁻³ (generalised attention);
+ *     positive-offset, as code of the authors and of others: φ_r = [exp(w_r·x' − ‖x'‖²/2) +
+ *                    10⁻⁴ exp(m)] / √R, m the largest w_r·x' of the query, or of all keys of the
+ *                    head, also of later ones where attention is causal; the epsilon of the
+ *                    normaliser is added to each sum of features / exp(m).
  *
  * Random feature attention (Peng et al. 2021), without its gate (rfa_gate.c) and with σ = 1:
  *     φ = [sin w_r·u, cos w_r·u] / √(R/2), u = x / (‖x‖ + 10⁻³),
@@ -17,7 +21,7 @@
 #include "kernels/attention/kinds.h"
 #include "kernels/attention/primitives.h"
 
-static const double kernel_epsilon = 1e-3, sphere_epsilon = 1e-3;
+static const double kernel_epsilon = 1e-3, sphere_epsilon = 1e-3, positive_epsilon = 1e-4;
 
 /* Random vectors of a head; waves have two features each. */
 static size_t random_rows(const mgk_attention_size *size, bool waves)
@@ -73,9 +77,12 @@ static mgk_linear performer(const mgk_attention_view *view, const mgk_attention_
     _Static_assert(MGK_CHOICE_IDENTITY - MGK_CHOICE_RELU == MGK_FEATURE_IDENTITY,
                    "words of `feature_map` have the order of mgk_feature_function");
     const int choice = layer->size.settings->feature_map;
-    mgk_linear linear = {.normalizer_epsilon = layer->normalizer_epsilon,
+    const bool offset = choice == MGK_CHOICE_POSITIVE_OFFSET;
+    mgk_linear linear = {.normalizer_epsilon = offset ? 0 : layer->normalizer_epsilon,
+                         .feature_sum_epsilon = offset ? layer->normalizer_epsilon : 0,
                          .features = random_features(layer, is_trigonometric(&layer->size))};
     linear.features.input_scale = 1 / sqrt(sqrt((double)view->dim));
+    linear.features.epsilon = offset ? positive_epsilon : 0;
     if (choice == MGK_CHOICE_TRIGONOMETRIC)
         linear.features.map = MGK_FEATURES_TRIGONOMETRIC;
     else if (choice < MGK_CHOICE_RELU)

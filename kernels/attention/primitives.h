@@ -9,6 +9,7 @@
 #define MGK_KERNELS_ATTENTION_PRIMITIVES_H
 
 #include "kernels/attention.h"
+#include "kernels/dense.h"
 
 extern const mgk_attention_methods mgk_tile_methods;            /* of kinds with `tile` */
 extern const mgk_attention_methods mgk_distance_methods;        /* the same, with `distance` */
@@ -73,6 +74,18 @@ mgk_status mgk_map_vectors(mgk_device *device, size_t rows, size_t width, const 
 mgk_status mgk_map_vectors_backward(mgk_device *device, size_t rows, size_t width,
                                     const void *weight, const void *x, const void *dy, double beta,
                                     void *dx, void *dweight);
+
+/*
+ * A convolution of each head's values over tokens, [H, kernel], beside a matrix: the parameter; and
+ * adds its band to the matrices [count, N, N] of these heads, with memory `ones` [N].
+ */
+mgk_kind_parameter mgk_convolution_parameter(const mgk_attention_size *size);
+mgk_status mgk_add_bands(mgk_device *device, const mgk_attention_view *view,
+                         const mgk_token_kernel *convolution, int sample, const int32_t *heads,
+                         int count, void *ones, void *matrices);
+
+/* Adds the keys that a query of Big Bird sees but for random blocks; whether these are all keys. */
+bool mgk_bigbird_window(const mgk_attention_size *size, int query, mgk_pattern_row *row);
 
 /* Sets the first `width` of every `stride` reals to 0, `rows` times. */
 mgk_status mgk_zero_rows(mgk_device *device, size_t rows, size_t width, size_t stride, void *reals);

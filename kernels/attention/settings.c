@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/attention/settings.h"
 
-static const char *const feature_maps[] = {"none",    "positive", "trigonometric", "relu",
-                                           "sigmoid", "exp",      "abs",           "gelu",
-                                           "cos",     "tanh",     "identity",      NULL};
+static const char *const feature_maps[] = {
+    "none", "positive", "trigonometric", "positive-offset", "relu", "sigmoid", "exp", "abs",
+    "gelu", "cos",      "tanh",          "identity",        NULL};
 static const char *const feature_draws[] = {"none", "orthogonal", "iid", NULL};
 
 enum { MOST_TOKENS = 1 << 20, MOST_ROUNDS = 64 };

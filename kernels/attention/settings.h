@@ -12,6 +12,7 @@ typedef enum mgk_feature_choice {
     MGK_CHOICE_NONE, /* "none": the default, or a kind without the setting */
     MGK_CHOICE_POSITIVE,
     MGK_CHOICE_TRIGONOMETRIC,
+    MGK_CHOICE_POSITIVE_OFFSET,
     MGK_CHOICE_RELU,
     MGK_CHOICE_SIGMOID,
     MGK_CHOICE_EXP,

@@ -104,6 +104,20 @@ static void random_keys(const mgk_attention_size *size, int head, int query, mgk
                size->settings->random - 1, 1, row);
 }
 
+bool mgk_bigbird_window(const mgk_attention_size *size, int query, mgk_pattern_row *row)
+{
+    const int length = size->settings->block, own = query / length;
+    const int blocks = (size->length + length - 1) / length;
+    if (own == 0 || own == blocks - 1) {
+        mgk_pattern_add(row, 0, size->tokens);
+        return true;
+    }
+    mgk_pattern_add(row, 0, length);
+    mgk_pattern_add(row, (own - 1) * length, (own + 2) * length);
+    mgk_pattern_add(row, (blocks - 1) * length, size->tokens);
+    return false;
+}
+
 /*
  * Big Bird (Zaheer et al. 2020) in blocks: the own block and its neighbours, the first and the
  * last block, and random ones; the first and the last block see all.
@@ -112,13 +126,8 @@ static void bigbird(const mgk_attention_size *size, int head, int query, mgk_pat
 {
     const int length = size->settings->block, own = query / length;
     const int blocks = (size->length + length - 1) / length;
-    if (own == 0 || own == blocks - 1) {
-        mgk_pattern_add(row, 0, size->tokens);
+    if (mgk_bigbird_window(size, query, row))
         return;
-    }
-    mgk_pattern_add(row, 0, length);
-    mgk_pattern_add(row, (own - 1) * length, (own + 2) * length);
-    mgk_pattern_add(row, (blocks - 1) * length, size->tokens);
     add_random(size, head, own, size->causal ? own + 1 : blocks, own, size->settings->random,
                length, row);
 }

@@ -13,6 +13,7 @@ from golden import DOUBLE, Draw, layer_norm, linear, square_distance
 
 DIM, HEADS, HEAD_DIM, HIDDEN, LENGTH, LAYERS, WORDS, CLASSES = 12, 2, 5, 14, 9, 2, 30, 3
 WIDTH = HEADS * HEAD_DIM
+MAPPED = 3
 
 
 def put_linear(sd, draw, name, out, into):
@@ -47,6 +48,8 @@ def put_attention(sd, draw, at, kind, keys, prior):
         if keys == "shifted":
             sd[at + "attn.mu"] = shifts
         put_prior(sd, draw, at + "attn.pi", prior)
+    if kind == "linformer":
+        sd[at + "attn.E"] = Draw("E").normal(HEADS, MAPPED, LENGTH, spread=0.7)  # of all layers
     put_linear(sd, draw, at + "ff", DIM, WIDTH)
 
 
@@ -122,6 +125,11 @@ def attention(sd, at, kind, x, mask):
         k = split_heads(linear(x, sd, at + "W_k"))
         scores = torch.exp(q @ k.transpose(-1, -2) / math.sqrt(HEAD_DIM)) * mask[:, None, None, :]
         return scores / scores.sum(-1, keepdim=True)
+    if kind == "linformer":
+        k = split_heads(linear(x, sd, at + "W_k")) * mask[:, None, :, None]
+        e = sd[at + "attn.E"]
+        scores = torch.exp(q @ (e @ k).transpose(-1, -2) / math.sqrt(HEAD_DIM))
+        return scores / scores.sum(-1, keepdim=True) @ e * mask[:, None, None, :]
     if kind == "mgk":
         return gaussian(sd, at, q, x, mask)
     return features(sd, at, kind, q, x, mask)
@@ -173,6 +181,7 @@ def checkpoints():
     """Name, object to save, keyword arguments of torch.save, and expected values of each checkpoint."""
     rows = [  # name, kind, keys, prior, dual, prefix of the names
         ("softmax", "softmax", 1, None, False, "module."),
+        ("linformer", "linformer", 1, None, False, ""),
         ("mgk", "mgk", "projected", "learned", True, ""),
         ("mgk_em", "mgk", "projected", "em", False, ""),
         ("mgk_hard", "mgk", "projected", "hard", False, ""),

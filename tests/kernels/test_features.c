@@ -180,6 +180,24 @@ static void reference_features(const problem *p, int head, int position, const d
     }
 }
 
+/* Adds epsilon exp(m) / √R to the features of one side, POSITIVE: m of each token, or of all. */
+static void add_offsets(const problem *p, int sample, int head, int side, double *phi)
+{
+    const size_t rows = p->features.omega_rows, n = (size_t)p->lengths[sample];
+    double most = -INFINITY, largest[128];
+    for (size_t t = 0; t < n; t++) {
+        const double *x =
+            p->host[side] + ((size_t)(sample * p->tokens) + t) * p->stride + head * p->dim;
+        largest[t] = -INFINITY;
+        for (size_t r = 0; r < rows; r++)
+            largest[t] = fmax(largest[t], projection(p, head, r, x, pow(p->dim, -0.25)));
+        most = fmax(most, largest[t]);
+    }
+    for (size_t k = 0; k < n * rows; k++)
+        phi[k] +=
+            p->features.epsilon * exp(side == KEY ? most : largest[k / rows]) / sqrt((double)rows);
+}
+
 /* scores and attention [N, N] of one head; condition [N] = Σ |s_ij| / Z_i of each row. */
 static void reference_matrix(workspace *space, const problem *p, int sample, int head,
                              double *scores, double *attention, double *condition)
@@ -192,6 +210,8 @@ static void reference_matrix(workspace *space, const problem *p, int sample, int
             reference_features(p, head, (int)t,
                                p->host[side] + (base + t) * p->stride + head * p->dim,
                                phi[side] + t * features);
+    for (int side = 0; p->features.map == MGK_FEATURES_POSITIVE && side < 2; side++)
+        add_offsets(p, sample, head, side, phi[side]);
     for (size_t i = 0; i < valid; i++) {
         double sum = 0, sizes = 0, decay = 1;
         for (size_t j = p->causal ? i + 1 : valid; j-- > 0;) {
@@ -405,6 +425,24 @@ static void check_maps(workspace *space)
             p.fixed_normalizer = k % 5 == 1 && form == 1 ? 3 : 0;
             compare(space, &p);
         }
+}
+
+/* Positive features with an offset, which has no gradients and looks ahead. */
+static void check_offset(workspace *space)
+{
+    static const map_row row = {"positive, offset",
+                                {.map = MGK_FEATURES_POSITIVE, .omega_rows = 1, .epsilon = 1e-3}};
+    for (int k = 0; k < 10; k++) {
+        problem p = make(space, &row, token_counts[k % 5], dims[k % 5], omega_counts[k % 5]);
+        p.causal = k >= 5;
+        compare(space, &p);
+    }
+}
+
+static void offsets_match_their_formula(void **state)
+{
+    (void)state;
+    for_every_device(MGK_SINGLE, 3, check_offset);
 }
 
 static void maps_match_their_formulas(void **state)
@@ -737,6 +775,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(maps_match_their_formulas),
+        cmocka_unit_test(offsets_match_their_formula),
         cmocka_unit_test(gradients_match_differences),
         cmocka_unit_test(single_precision_gradients_match),
         cmocka_unit_test(causal_rows_do_not_look_ahead),

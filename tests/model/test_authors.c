@@ -20,12 +20,13 @@ typedef struct checkpoint_row {
 
 /* LRA files with mixtures contain the number of heads, so they need no head dimension. */
 static const checkpoint_row checkpoints[] = {
-    {"lra_softmax", NULL, 5},   {"lra_mgk", "mgk", 5},       {"lra_mgk_em", NULL, 0},
-    {"lra_mgk_hard", NULL, 5},  {"lra_smgk", NULL, 0},       {"lra_smgk_em", NULL, 5},
-    {"lra_smgk_hard", NULL, 0}, {"lra_linear", "linear", 5}, {"lra_mlk", "mlk", 5},
-    {"lra_smlk", NULL, 0},      {"lm_softmax", NULL, 0},     {"lm_softmax_state", NULL, 5},
-    {"lm_rbf", NULL, 0},        {"lm_rbf2keys", NULL, 0},    {"lm_soft", NULL, 0},
-    {"lm_soft2keys", NULL, 0},  {"lm_hard", NULL, 5},        {"lm_hard2keys", NULL, 5},
+    {"lra_softmax", NULL, 5},      {"lra_mgk", "mgk", 5},       {"lra_mgk_em", NULL, 0},
+    {"lra_mgk_hard", NULL, 5},     {"lra_smgk", NULL, 0},       {"lra_smgk_em", NULL, 5},
+    {"lra_smgk_hard", NULL, 0},    {"lra_linear", "linear", 5}, {"lra_mlk", "mlk", 5},
+    {"lra_linformer", NULL, 0},    {"lra_smlk", NULL, 0},       {"lm_softmax", NULL, 0},
+    {"lm_softmax_state", NULL, 5}, {"lm_rbf", NULL, 0},         {"lm_rbf2keys", NULL, 0},
+    {"lm_soft", NULL, 0},          {"lm_soft2keys", NULL, 0},   {"lm_hard", NULL, 5},
+    {"lm_hard2keys", NULL, 5},
 };
 enum { CHECKPOINTS = sizeof(checkpoints) / sizeof(checkpoints[0]) };
 
@@ -310,7 +311,8 @@ static void test_remarks(void **state)
         snprintf(path, sizeof(path), TOP "%s.pt", checkpoints[i].name);
         mgk_model_options options = options_of(&checkpoints[i]);
         assert_ok(load(path, options, remark));
-        bool lra = strncmp(checkpoints[i].name, "lra_", 4) == 0, shifted = strstr(path, "lra_sm");
+        bool lra = strncmp(checkpoints[i].name, "lra_", 4) == 0,
+             shifted = strstr(path, "lra_sm") || strstr(path, "linformer");
         bool assumed = lra && !options.attention && (!shifted || strstr(path, "softmax"));
         if (assumed)
             assert_non_null(strstr(remark, "its tensors fit linear attention"));

@@ -65,6 +65,7 @@ static void assert_same(const mgk_config *a, const mgk_config *b)
     assert_true(a->alibi_rounded == b->alibi_rounded);
     assert_int_equal(a->buckets, b->buckets);
     assert_int_equal(a->bucket_limit, b->bucket_limit);
+    assert_int_equal(a->rotary_table, b->rotary_table);
     assert_int_equal(a->rotary_dim, b->rotary_dim);
     assert_true(a->local_base == b->local_base);
     assert_int_equal(a->rotary_whole, b->rotary_whole);
@@ -191,6 +192,7 @@ static mgk_config rotary_config(void)
     config.positions = MGK_POSITIONS_ROTARY;
     config.pre_norm = true;
     config.parallel = MGK_PARALLEL_OWN;
+    config.rotary_table = true;
     config.rotary_dim = 4;
     config.rotary_whole = false;
     config.rotary_scaling = MGK_ROTARY_LONG;

@@ -52,6 +52,8 @@ void MGK_CPU(feature_begin)(const mgk_features *features, size_t dim, size_t hea
         work.scale = (real)features->input_scale;
     else if (is_exponential(features))
         work.scale = (real)(1 / sqrt(sqrt((double)dim)));
+    if (features->map == MGK_FEATURES_POSITIVE)
+        work.offset = (real)features->epsilon;
     if (projects(features)) {
         const real *omega = (const real *)features->omega + head * features->omega_head_stride;
         work.omega = memory;
@@ -173,7 +175,7 @@ void MGK_CPU(feature_project)(mgk_feature_work *work, size_t first)
         largest_exponent(work, map == MGK_FEATURES_HYPERBOLIC);
 }
 
-/* feature = factor exp(sign u − ‖x'‖²/2 − shift). */
+/* feature = factor (exp(sign u − ‖x'‖²/2 − shift) + offset). */
 static void exponentials(const mgk_feature_work *work, real sign, real factor, const real *shift,
                          real *restrict feature)
 {
@@ -184,7 +186,8 @@ static void exponentials(const mgk_feature_work *work, real sign, real factor, c
     for (size_t r = 0; r < work->rows; r++)
 #pragma omp simd
         for (size_t i = 0; i < CHUNK; i++)
-            feature[r * CHUNK + i] = factor * mgk_exp(sign * u[r * CHUNK + i] - less[i]);
+            feature[r * CHUNK + i] =
+                factor * (mgk_exp(sign * u[r * CHUNK + i] - less[i]) + work->offset);
 }
 
 /* [sin u, cos u] factor, with exp(‖x'‖²/2 − shift) if the map has shifts. */

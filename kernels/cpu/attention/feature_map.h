@@ -24,6 +24,7 @@ typedef struct mgk_feature_work {
     size_t dim, rows; /* D; rows of `projected` */
     real scale;       /* x' = scale x */
     bool shifts;      /* whether features have a shift */
+    real offset;      /* added to features of POSITIVE, divided by exp(shift), times √R */
     real *omega;      /* [rows, pitch] scale w_r, padded with zeros; NULL: none */
     size_t pitch;
     real *input;     /* [D, MGK_LINEAR_CHUNK] x, written by the caller; of SPHERE then u */

@@ -62,11 +62,32 @@ static void mix_key(const mgk_linear_head *head, size_t j, real *mixed)
     }
 }
 
+/* The largest w_r·x' of all keys. */
+static real largest_product(mgk_linear_head *head)
+{
+    const mgk_attention_view *view = head->view;
+    real maximum = (real)-INFINITY;
+    for (size_t first = 0; first < head->n; first += CHUNK) {
+        const size_t left = head->n - first, rows = left < CHUNK ? left : CHUNK;
+        mgk_transpose(rows, head->dim,
+                      (const real *)view->key + mgk_linear_key_index(head, 0, first),
+                      view->key_stride, head->work.input, CHUNK);
+        MGK_CPU(feature_project)(&head->work, first);
+        for (size_t j = 0; j < rows; j++) {
+            const real product = head->work.top[j] + head->work.norm[j];
+            maximum = product > maximum ? product : maximum;
+        }
+    }
+    return maximum;
+}
+
 /* The scale of all keys; exponentials begin without one, and find it chunk by chunk. */
-static mgk_feature_scale scale_keys(const mgk_linear_head *head)
+static mgk_feature_scale scale_keys(mgk_linear_head *head)
 {
     const mgk_attention_view *view = head->view;
     real maximum = (real)-INFINITY, *mixed = head->value;
+    if (head->work.offset > 0)
+        return (mgk_feature_scale){largest_product(head), 1};
     if (!head->is_elu) {
         const bool chosen = head->work.shifts && !(head->linear->fixed_normalizer > 0);
         return (mgk_feature_scale){chosen ? maximum : 0, 1};
@@ -118,6 +139,8 @@ void MGK_CPU(linear_begin)(const mgk_attention_view *view, const mgk_linear *lin
     head.own_sum = take(&memory, mgk_cpu_padded((size_t)view->tokens));
     head.shifts = memory;
     head.key_scale = scale_keys(&head);
+    for (size_t r = 0; head.work.offset > 0 && r < linear->features.omega_rows; r++)
+        head.state[r * head.wide + dim] = (real)linear->feature_sum_epsilon;
     *out = head;
 }
 
@@ -167,7 +190,8 @@ void MGK_CPU(linear_queries)(mgk_linear_head *head, size_t first)
     const bool chosen = head->work.shifts && !(head->linear->fixed_normalizer > 0);
     MGK_CPU(feature_project)(&head->work, first);
     for (size_t i = 0; i < CHUNK; i++) {
-        head->query_shift[i] = chosen ? head->work.top[i] : 0;
+        const real most = head->work.offset > 0 ? head->work.norm[i] : 0;
+        head->query_shift[i] = chosen ? head->work.top[i] + most : 0;
         head->query_inverse[i] = 1;
     }
     MGK_CPU(feature_finish)(&head->work, head->query_shift, head->query);
@@ -227,6 +251,8 @@ static void mapped_keys(mgk_linear_head *head)
     MGK_CPU(feature_project)(&head->work, head->first);
     if (head->shifts_known)
         head->key_scale.shift = head->shifts[chunk];
+    else if (head->work.offset > 0)
+        head->shifts[chunk] = head->key_scale.shift;
     else if (head->work.shifts && !(head->linear->fixed_normalizer > 0))
         choose_shift(head);
     else

@@ -65,6 +65,9 @@ static real row_factor(const mgk_linear_head *head, mgk_matrix_content content, 
 #pragma omp simd reduction(+ : sum)
     for (size_t j = 0; j < visible; j++)
         sum += row[j];
+    const real more = (real)head->linear->feature_sum_epsilon;
+    for (size_t r = 0; more > 0 && r < head->linear->features.omega_rows; r++)
+        sum += more * head->query[r * MGK_LINEAR_CHUNK + i];
     real inverse = mgk_linear_inverse(head, query, sum, &own_sum);
     if (!mgk_linear_uniform(head, inverse))
         return inverse;

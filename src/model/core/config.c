@@ -240,6 +240,8 @@ static mgk_status check_memory(const mgk_config *config)
 static mgk_status check_frequencies(const mgk_config *config)
 {
     const int count = config->rotary_dim / 2;
+    if (config->rotary_table && config->positions != MGK_POSITIONS_ROTARY)
+        return mgk_fail(STATUS_USAGE, "rotary_table is true, expected false without \"rotary\"");
     if (config->positions != MGK_POSITIONS_ROTARY)
         return STATUS_OK;
     if (config->rotary_dim % 2 != 0 || config->rotary_dim > config->head_dim)

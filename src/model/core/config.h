@@ -175,6 +175,7 @@ typedef struct mgk_config {
     double alibi_scale; /* of the slopes, > 0 */
     bool alibi_rounded; /* slope, position of the key and product are rounded to bf16, as falcon was
                            trained; then positions count from the first token, not from the query */
+    bool rotary_table;  /* rotary: a learned [N, E] table is added to the tokens, too */
     int rotary_dim;     /* R: so many numbers of a head are rotated, even; 0: D, once resolved */
     double rotary_base; /* angles are t base^(-2d/R) */
     double local_base;  /* the same of local layers, without scaling; 0: as the other layers */

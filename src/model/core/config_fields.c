@@ -97,6 +97,7 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(alibi_rounded), .kind = MGK_FIELD_FLAG},
     {AT(buckets), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_COUNT},
     {AT(bucket_limit), .kind = MGK_FIELD_SIZE, .low = 2, .high = MAX_SIZE},
+    {AT(rotary_table), .kind = MGK_FIELD_FLAG},
     {AT(rotary_dim), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE},
     {AT(rotary_base), .kind = MGK_FIELD_REAL, .low = 1, .high = 1e12},
     {AT(local_base), .kind = MGK_FIELD_REAL, .low = 0, .high = 1e12},

@@ -203,10 +203,10 @@ static double convolutions(const mgk_config *config)
 static void count_flops(const mgk_config *config, int tokens, mgk_cost *cost)
 {
     double sequences = config->dual ? 2 : 1, rows = sequences * tokens, layers = config->layers;
-    double placed =
-        config->positions == MGK_POSITIONS_LEARNED || config->positions == MGK_POSITIONS_SINUSOIDAL
-            ? 1
-            : 0;
+    double placed = config->positions == MGK_POSITIONS_LEARNED || config->rotary_table ||
+                            config->positions == MGK_POSITIONS_SINUSOIDAL
+                        ? 1
+                        : 0;
     double embedded =
         (config->embedding_outer ? 0 : placed) + (config->embedding_scale != 1 ? 1 : 0);
     double patch = 2.0 * (double)mgk_patch_size(&config->picture) + convolutions(config);

@@ -353,7 +353,7 @@ static void append_embedding(builder *b, const mgk_config *config)
     else
         out->token = append(b, "embedding.token.weight", MGK_INITIAL_NORMAL, spread, 2,
                             (size_t)config->vocabulary, width);
-    if (config->positions == MGK_POSITIONS_LEARNED)
+    if (config->positions == MGK_POSITIONS_LEARNED || config->rotary_table)
         out->position = append(b, "embedding.position.weight", MGK_INITIAL_NORMAL, spread, 2,
                                places, config->embedding_outer ? (size_t)config->dim : width);
     if (config->embedding_norm)

@@ -4,13 +4,15 @@
  * positions and often types of tokens. The first type is added to the positions: all tokens have it
  * unless a second sentence follows. roberta's positions begin after the id of padding, and padding
  * is not counted. electra and albert embed words in fewer numbers; albert's layers share their
- * parameters. mpnet adds a bias to scores, which depends on the distance of query and key.
+ * parameters. mpnet adds a bias to scores, which depends on the distance of query and key. Those in
+ * bert_kinds.c have another kind of attention than softmax.
  * sentence-transformers saves such models.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "model/formats/bert_kinds.h"
 #include "model/formats/format.h"
 #include "model/formats/hugging_face.h"
 
@@ -51,6 +53,9 @@ static const mgk_tensor_row bert_rows[] = {
     {.ours = "feed_forward.out.bias", .theirs = "output.dense.bias"},
     {.ours = "norm2.weight", .theirs = "output.LayerNorm.weight"},
     {.ours = "norm2.bias", .theirs = "output.LayerNorm.bias"},
+    {.ours = "attention.convolution", .theirs = "attention.self.conv.weight"},
+    {.ours = "attention.extra.weight", .theirs = "attention.self.query_global.weight"},
+    {.ours = "attention.extra.bias", .theirs = "attention.self.query_global.bias"},
     {.ours = NULL},
 };
 
@@ -150,25 +155,50 @@ typedef struct encoder_type {
     const char *type;
     const mgk_tensor_names *names;
     const size_keys *keys;
-    const char *activation; /* default */
-    int padding;            /* default id */
-    bool after_padding;     /* positions begin after the id of padding, and skip padding */
-    int token_types;        /* default number; 0: the family has none */
-    int embedding;          /* default width of the embedding; 0: that of the model */
+    const char *activation;    /* default; NULL: "gelu" */
+    double norm_epsilon;       /* default; 0: 1e-12 */
+    int padding;               /* default id */
+    bool after_padding;        /* positions begin after the id of padding, and skip padding */
+    int token_types;           /* default number; 0: the family has none */
+    int embedding;             /* default width of the embedding; 0: that of the model */
+    const mgk_bert_kind *kind; /* of attention; NULL: softmax */
 } encoder_type;
 
+#define BERT .names = &bert_names, .keys = &bert_keys, .token_types = 2
+#define ROBERTA BERT, .padding = 1, .after_padding = true
+
 static const encoder_type encoder_types[] = {
-    {"bert", &bert_names, &bert_keys, "gelu", 0, false, 2, 0},
-    {"roberta", &bert_names, &bert_keys, "gelu", 1, true, 2, 0},
-    {"xlm-roberta", &bert_names, &bert_keys, "gelu", 1, true, 2, 0},
-    {"camembert", &bert_names, &bert_keys, "gelu", 1, true, 2, 0},
-    {"data2vec-text", &bert_names, &bert_keys, "gelu", 1, true, 2, 0},
-    {"ernie", &bert_names, &bert_keys, "gelu", 0, false, 2, 0},
-    {"distilbert", &distilbert_names, &distilbert_keys, "gelu", 0, false, 0, 0},
-    {"electra", &bert_names, &bert_keys, "gelu", 0, false, 2, 128},
-    {"albert", &albert_names, &bert_keys, "gelu_new", 0, false, 2, 128},
-    {"mpnet", &mpnet_names, &bert_keys, "gelu", 1, true, 0, 0},
+    {.type = "bert", BERT},
+    {.type = "roberta", ROBERTA},
+    {.type = "xlm-roberta", ROBERTA},
+    {.type = "camembert", ROBERTA},
+    {.type = "data2vec-text", ROBERTA},
+    {.type = "ernie", BERT},
+    {.type = "distilbert", .names = &distilbert_names, .keys = &distilbert_keys},
+    {.type = "electra", BERT, .embedding = 128},
+    {.type = "albert",
+     .names = &albert_names,
+     .keys = &bert_keys,
+     .activation = "gelu_new",
+     .token_types = 2,
+     .embedding = 128},
+    {.type = "mpnet",
+     .names = &mpnet_names,
+     .keys = &bert_keys,
+     .padding = 1,
+     .after_padding = true},
+    {.type = "nystromformer",
+     BERT,
+     .activation = "gelu_new",
+     .norm_epsilon = 1e-5,
+     .padding = 1,
+     .kind = &mgk_bert_nystromformer},
+    {.type = "longformer", ROBERTA, .kind = &mgk_bert_longformer},
+    {.type = "big_bird", BERT, .activation = "gelu_new", .kind = &mgk_bert_big_bird},
 };
+
+#undef ROBERTA
+#undef BERT
 
 /* The row of config.json's model_type, which has been recognised. */
 static const encoder_type *type_of(const mgk_checkpoint *checkpoint)
@@ -288,16 +318,20 @@ static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_op
     TRY(mgk_hugging_face_heads(checkpoint, keys->heads, keys->dim, config));
     TRY(mgk_checkpoint_needed(checkpoint, keys->layers, &config->layers));
     TRY(mgk_checkpoint_needed(checkpoint, keys->hidden, &config->hidden));
-    TRY(mgk_hugging_face_activation(checkpoint, keys->activation, type->activation,
+    TRY(mgk_hugging_face_activation(checkpoint, keys->activation,
+                                    type->activation ? type->activation : "gelu",
                                     &config->activation));
-    TRY(mgk_checkpoint_real(checkpoint, "layer_norm_eps", 1e-12, &config->norm_epsilon));
+    TRY(mgk_checkpoint_real(checkpoint, "layer_norm_eps",
+                            type->norm_epsilon > 0 ? type->norm_epsilon : 1e-12,
+                            &config->norm_epsilon));
     TRY(mgk_checkpoint_flag(checkpoint, "is_decoder", false, &config->causal));
     if (config->causal)
         TRY(mgk_hugging_face_causal(checkpoint));
     TRY(configure_sharing(checkpoint, type, config));
     TRY(configure_distances(checkpoint, type, config));
     TRY(configure_positions(checkpoint, type, config));
-    return refuse_ignored(checkpoint, type, config);
+    TRY(refuse_ignored(checkpoint, type, config));
+    return type->kind ? type->kind->configure(checkpoint, config) : STATUS_OK;
 }
 
 /*
@@ -333,17 +367,19 @@ out:
     return status;
 }
 
-static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *config,
-                         const mgk_parameter *parameter, mgk_recipe *out)
+/* The table of positions, to which the first type of tokens is added. */
+static mgk_status position_recipe(const mgk_checkpoint *checkpoint, const encoder_type *type,
+                                  const mgk_config *config, mgk_recipe *out)
 {
-    const encoder_type *type = type_of(checkpoint);
     char prefix[MGK_TENSOR_NAME] = "";
-    int kinds;
-    TRY(mgk_recipe_by_names(checkpoint, type->names, parameter, out));
-    if (strcmp(parameter->name, "embedding.position.weight") != 0)
-        return STATUS_OK;
+    int kinds, length;
     if (config->positions_skip_padding)
         out->compute = compute_places;
+    else if (type->kind) {
+        TRY(mgk_checkpoint_needed(checkpoint, "max_position_embeddings", &length));
+        out->first = (size_t)type->kind->first_position;
+        out->rows = (size_t)length + out->first;
+    }
     if (type->token_types == 0)
         return STATUS_OK;
     TRY(mgk_checkpoint_integer(checkpoint, "type_vocab_size", type->token_types, &kinds));
@@ -353,13 +389,45 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
     return STATUS_OK;
 }
 
-static const char *const types[] = {"bert",          "roberta", "xlm-roberta", "camembert",
-                                    "data2vec-text", "ernie",   "distilbert",  "electra",
-                                    "albert",        "mpnet",   NULL};
+static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *config,
+                         const mgk_parameter *parameter, mgk_recipe *out)
+{
+    const encoder_type *type = type_of(checkpoint);
+    TRY(mgk_recipe_by_names(checkpoint, type->names, parameter, out));
+    if (strcmp(parameter->name, "embedding.position.weight") == 0)
+        return position_recipe(checkpoint, type, config, out);
+    return type->kind && type->kind->recipe ? type->kind->recipe(checkpoint, config, parameter, out)
+                                            : STATUS_OK;
+}
+
+static const char *assumed(const mgk_model_options *options, const mgk_config *config)
+{
+    (void)options;
+    return mgk_bert_kind_assumed(config);
+}
+
+static const char *const types[] = {
+    "bert",    "roberta", "xlm-roberta", "camembert",     "data2vec-text", "ernie", "distilbert",
+    "electra", "albert",  "mpnet",       "nystromformer", "big_bird",      NULL};
 
 const mgk_model_format mgk_format_bert = {.name = "Hugging Face's bert and its relatives",
                                           .model_types = types,
                                           .root = anchor,
+                                          .assumed = assumed,
                                           .anchor = "encoder.layer.0.attention.self.query.weight",
                                           .configure = configure,
                                           .recipe = recipe};
+
+/* The maps of global tokens, where no token is global. */
+static const char *const longformer_beside[] = {"attention.self.query_global.",
+                                                "attention.self.key_global.",
+                                                "attention.self.value_global.", NULL};
+static const char *const longformer_types[] = {"longformer", NULL};
+
+const mgk_model_format mgk_format_longformer = {.name = "Hugging Face's longformer",
+                                                .model_types = longformer_types,
+                                                .beside = longformer_beside,
+                                                .root = anchor,
+                                                .assumed = assumed,
+                                                .configure = configure,
+                                                .recipe = recipe};

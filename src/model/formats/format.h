@@ -84,7 +84,10 @@ extern const mgk_model_format mgk_format_native;      /* the toolkit's own */
 extern const mgk_model_format mgk_format_lra;         /* the paper's code: encoders */
 extern const mgk_model_format mgk_format_lm;          /* and language models */
 extern const mgk_model_format mgk_format_llama2c;     /* llama2.c */
+extern const mgk_model_format mgk_format_linformer;   /* linformer */
+extern const mgk_model_format mgk_format_performer;   /* performer-pytorch */
 extern const mgk_model_format mgk_format_bert;        /* Hugging Face: bert, roberta, distilbert, */
+extern const mgk_model_format mgk_format_longformer;  /* longformer, */
 extern const mgk_model_format mgk_format_gpt2;        /* gpt2, gptj, */
 extern const mgk_model_format mgk_format_llama;       /* llama and many like it, */
 extern const mgk_model_format mgk_format_neox;        /* gpt_neox, */

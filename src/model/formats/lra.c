@@ -7,6 +7,7 @@
  *   attn.multi_gauss_kernel.mu            shifts that are subtracted from the keys, in mixtures
  *   attn.mu                               the same in linear attention
  *   attn.pi or multi_gauss_kernel.pi [2]  learned priors; [H, N]: soft-E, of key 1; none: hard-E
+ *   attn.E [H, K, N]                      Linformer's maps of positions
  * Linear attention with projected keys has the same tensors as softmax and mixtures: the user must
  * say which it is.
  */
@@ -33,6 +34,7 @@ static const mgk_tensor_row layer_rows[] = {
     {.ours = "attention.key.bias", .theirs = "mha.W_k.bias"},
     {.ours = "attention.key_shift", .theirs = "mha.attn.multi_gauss_kernel.mu"},
     {.ours = "attention.prior", .theirs = "mha.attn.pi"},
+    {.ours = "attention.projection", .theirs = "mha.attn.E"},
     {.ours = "attention.value.weight", .theirs = "mha.W_v.weight"},
     {.ours = "attention.value.bias", .theirs = "mha.W_v.bias"},
     {.ours = "attention.output.weight", .theirs = "mha.ff.weight"},
@@ -62,8 +64,9 @@ static const mgk_tensor_names names = {"embeddings.word_embeddings.weight", "tra
 static const mgk_tensor_names classifier_names = {classifier, "", layer_rows, classifier_rows};
 
 /* Tensors that an attention may have besides the required ones. */
-static const char *const extras[] = {"mha.W_k2.weight", "mha.W_k2.bias", "mha.attn.mu",
-                                     "mha.attn.multi_gauss_kernel.pi", NULL};
+static const char *const extras[] = {"mha.W_k2.weight", "mha.W_k2.bias",
+                                     "mha.attn.mu",     "mha.attn.multi_gauss_kernel.pi",
+                                     "mha.attn.E",      NULL};
 
 static bool matches(const mgk_checkpoint *checkpoint)
 {
@@ -96,17 +99,18 @@ static mgk_status refuse_unknown(const mgk_checkpoint *checkpoint, const char *p
         const char *own = name + length, *rest = strchr(own, '.');
         bool layer = strncmp(own, "transformer", strlen("transformer")) == 0;
         if (strcmp(own, "cls_embed") == 0 || (layer && rest && !is_known(rest + 1)))
-            return mgk_fail(STATUS_UNSUPPORTED,
-                            "%s: tensor \"%s\" belongs to a model that is not known; of the "
-                            "paper's encoders those with softmax, MGK and linear attention are",
-                            checkpoint->path, name);
+            return mgk_fail(
+                STATUS_UNSUPPORTED,
+                "%s: tensor \"%s\" belongs to a model that is not known; of the "
+                "paper's encoders those with softmax, MGK, linear attention and Linformer's are",
+                checkpoint->path, name);
     }
     return STATUS_OK;
 }
 
 /* The tensors of a layer's keys and priors. */
 typedef struct key_tensors {
-    const mgk_tensor_info *second, *shift, *linear_shift, *prior; /* NULL: there is none */
+    const mgk_tensor_info *second, *shift, *linear_shift, *prior, *map; /* NULL: there is none */
 } key_tensors;
 
 static key_tensors find_keys(const mgk_checkpoint *checkpoint, const char *prefix, int layer)
@@ -116,7 +120,8 @@ static key_tensors find_keys(const mgk_checkpoint *checkpoint, const char *prefi
         .second = mgk_checkpoint_find(checkpoint, at, prefix, layer, "W_k2.weight"),
         .shift = mgk_checkpoint_find(checkpoint, at, prefix, layer, "attn.multi_gauss_kernel.mu"),
         .linear_shift = mgk_checkpoint_find(checkpoint, at, prefix, layer, "attn.mu"),
-        .prior = mgk_checkpoint_find(checkpoint, at, prefix, layer, "attn.pi")};
+        .prior = mgk_checkpoint_find(checkpoint, at, prefix, layer, "attn.pi"),
+        .map = mgk_checkpoint_find(checkpoint, at, prefix, layer, "attn.E")};
     if (!keys.prior)
         keys.prior =
             mgk_checkpoint_find(checkpoint, at, prefix, layer, "attn.multi_gauss_kernel.pi");
@@ -126,7 +131,7 @@ static key_tensors find_keys(const mgk_checkpoint *checkpoint, const char *prefi
 static bool same_kind(key_tensors a, key_tensors b)
 {
     return !a.second == !b.second && !a.shift == !b.shift && !a.linear_shift == !b.linear_shift &&
-           !a.prior == !b.prior;
+           !a.prior == !b.prior && !a.map == !b.map;
 }
 
 /* Checks that every layer's keys have the design of layer 0. */
@@ -166,6 +171,10 @@ static mgk_status set_kind(const mgk_checkpoint *checkpoint, const key_tensors *
 {
     const char *usual = keys->linear_shift ? "smlk" : keys->shift ? "smgk" : "softmax";
     const char *linear = keys->linear_shift ? "smlk" : keys->shift ? "" : "linear";
+    if (keys->map) {
+        usual = "linformer-heads";
+        linear = "";
+    }
     if (keys->second) {
         usual = "mgk";
         linear = "mlk";
@@ -187,7 +196,8 @@ static mgk_status set_heads(const mgk_checkpoint *checkpoint, const key_tensors 
 {
     enum { USUAL = 32 };
     const mgk_tensor_info *shift = keys->shift ? keys->shift : keys->linear_shift;
-    size_t heads = shift && shift->axes == 3               ? shift->shape[1]
+    size_t heads = keys->map && keys->map->axes == 3       ? keys->map->shape[0]
+                   : shift && shift->axes == 3             ? shift->shape[1]
                    : keys->prior && keys->prior->axes == 2 ? keys->prior->shape[0]
                                                            : 0;
     return mgk_authors_heads(checkpoint, query, heads, wanted, USUAL, config);
@@ -244,6 +254,8 @@ static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_op
     TRY(check_layers(checkpoint, prefix, config->layers));
     key_tensors keys = find_keys(checkpoint, prefix, 0);
     TRY(set_kind(checkpoint, &keys, options->attention, config));
+    if (keys.map && keys.map->axes == 3)
+        config->settings.projection = mgk_authors_size(keys.map->shape[1]);
     TRY(set_heads(checkpoint, &keys, query, options->head_dim, config));
     return set_classifier(checkpoint, config);
 }

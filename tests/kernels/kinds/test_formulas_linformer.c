@@ -22,19 +22,24 @@ static kind_shape shape_of(const char *kind)
         .kind = mgk_attention_find(kind), .heads = 4, .tokens = 21, .dim = 3, .shortened = 18};
 }
 
-/* A = P E with P = softmax(Q (E K)ᵀ / √D), whose rank is at most that of E. */
-static void linformer_is_its_formula(void **state)
+/* A = P F with P = softmax(Q (E K)ᵀ / √D), whose rank is at most that of F; F is E, or another map.
+ */
+static void check_formula(workspace *space, const char *kind, int second, bool own)
 {
-    workspace *space = *state;
-    const kind_case problem = kind_case_make(space, shape_of("linformer"));
+    const kind_case problem = kind_case_make(space, shape_of(kind));
     const kind_shape *s = &problem.shape;
     const double *e = problem.layers[0].input[KIND_PARAMETERS];
+    const double *f = problem.layers[0].input[KIND_PARAMETERS + second];
     const int length = kind_case_size(&problem, 0).length;
+    const double *maps[] = {e, f};
     double *expected = host_array(space, problem.matrices), *row = expected;
     for (int b = 0; b < KIND_SAMPLES; b++)
         for (int h = 0; h < s->heads; h++)
             for (int i = 0; i < s->tokens; i++, row += s->tokens) {
                 const int n = problem.lengths[b];
+                const int at = own ? h * PROJECTION * length : 0;
+                e = maps[0] + at;
+                f = maps[1] + at;
                 double p[PROJECTION], sum = 0;
                 for (int r = 0; r < PROJECTION; r++) {
                     p[r] = 0;
@@ -46,11 +51,18 @@ static void linformer_is_its_formula(void **state)
                 }
                 for (int j = 0; i < n && j < n; j++)
                     for (int r = 0; r < PROJECTION; r++)
-                        row[j] += p[r] / sum * e[r * length + j];
+                        row[j] += p[r] / sum * f[r * length + j];
             }
     assert_rows_close(problem.matrices / (size_t)s->tokens, (size_t)s->tokens,
                       kind_case_matrices(space, &problem), expected, 10 * space->tolerance);
     workspace_release(space);
+}
+
+static void linformers_are_their_formulas(void **state)
+{
+    check_formula(*state, "linformer", 0, false);
+    check_formula(*state, "linformer-separate", 1, false);
+    check_formula(*state, "linformer-heads", 0, true);
 }
 
 static void linformer_has_the_rank_of_its_map(void **state)
@@ -67,7 +79,7 @@ static void linformer_has_the_rank_of_its_map(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linformer_is_its_formula),
+        cmocka_unit_test(linformers_are_their_formulas),
         cmocka_unit_test(linformer_has_the_rank_of_its_map),
     };
     return kind_run_tests(sizeof tests / sizeof *tests, tests);
