@@ -678,7 +678,13 @@ def longformer(_):
     yield name, tensors
 
 
-# ---- mixing -------------------------------------------------------------------------------------
+# ---- heads -------------------------------------------------------------------------------------
+
+
+def multi_query(_):
+    """PyTorch's own function, of groups of queries; here there is one group."""
+    yield case("multi-query", lambda q, k, v: heads_first(F.scaled_dot_product_attention(
+        heads_first(q), heads_first(k)[:, :1], heads_first(v)[:, :1], enable_gqa=True)))
 
 
 def talking_heads(clones):
@@ -750,8 +756,8 @@ def predictive(clones):
 
 FAMILIES = (patterns, sparse_transformer, hard_coded, average, camtl, adaptive_span, linear,
             trigonometric, performer, rfa, cosformer, dpfp, delta, linformer, nystrom, informer, luna,
-            set_transformer, memory_compressed, clustered, routing, reformer, longformer, talking_heads,
-            collaborative, predictive)
+            set_transformer, memory_compressed, clustered, routing, reformer, longformer, multi_query,
+            talking_heads, collaborative, predictive)
 
 
 def main():

@@ -47,6 +47,7 @@ static const golden_kind goldens[] = {
     {"longformer", "longformer", false, {.window = 2, .global = 2}},
     {"luna", "luna", false, {.landmarks = 3}},
     {"memory-compressed", "memory-compressed", false, {.kernel = 2}},
+    {"multi-query", "multi-query", false, {0}},
     {"nystrom", "nystrom", false, {.landmarks = 4, .kernel = 3}},
     {"performer", "performer", false, {.features = 6}},
     {"performer-causal", "performer", true, {.features = 6}},
