@@ -221,6 +221,9 @@ static mgk_status check_memory(const mgk_config *config)
 {
     if (config->memory == 0 && config->start != -1)
         return mgk_fail(STATUS_USAGE, "start is %d, expected -1 without a memory", config->start);
+    if (config->memory > 0 && config->aggregate != MGK_AGGREGATION_CONCATENATION)
+        return mgk_fail(STATUS_USAGE, "aggregate is not \"concatenation\", expected that with a "
+                                      "memory");
     if (config->start >= config->vocabulary)
         return mgk_fail(STATUS_USAGE, "start is %d, expected less than %d", config->start,
                         config->vocabulary);
