@@ -101,6 +101,13 @@ static void test_soft_expectation(void **state)
     check_equals_whole(f, 5, 0);
 }
 
+static void test_capsules(void **state)
+{
+    train_case *f = *state;
+    f->config.aggregate = MGK_AGGREGATION_CAPSULES;
+    check_equals_whole(f, 5, 0);
+}
+
 static void refuse(const train_case *f, const mgk_train_settings *settings, const char *name)
 {
     assert_fails(train(f, settings, -1), STATUS_USAGE);
@@ -485,6 +492,7 @@ int main(void)
         resume_test(test_equals_uninterrupted),
         resume_test(test_threads),
         resume_test(test_soft_expectation),
+        resume_test(test_capsules),
         resume_test(test_terms),
         resume_test(test_after_crash),
         resume_test(test_best_model_outlives_its_file),
