@@ -119,7 +119,7 @@ static void structures_have_their_sizes(void **state)
         ROW(mgk_watcher, 24, context, 16),
         ROW(mgk_job, 104, reserved, 96),
         ROW(mgk_input, 192, reserved, 160),
-        ROW(mgk_architecture, 120, reserved, 88),
+        ROW(mgk_architecture, 120, reserved, 96),
         ROW(mgk_train_options, 552, regularise, 544),
         ROW(mgk_kind_settings, 112, reserved, 60),
         ROW(mgk_kind_description, 96, reserved, 64),
