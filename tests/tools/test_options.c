@@ -122,7 +122,7 @@ static void structures_have_their_sizes(void **state)
         ROW(mgk_architecture, 120, reserved, 96),
         ROW(mgk_train_options, 552, regularise, 544),
         ROW(mgk_kind_settings, 112, reserved, 60),
-        ROW(mgk_kind_description, 96, reserved, 64),
+        ROW(mgk_kind_description, 104, reserved, 72),
         ROW(mgk_setting_description, 48, reserved, 24),
         ROW(mgk_convert_options, 136, double_precision, 128),
         ROW(mgk_network_shape, 72, reserved, 48),
