@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Heads that are aggregated as capsules. The output o_h [D] of head h votes for each of H capsules
- * through learned maps, and dynamic routing (Sabour et al. 2017, NeurIPS; kernels/dense.h) makes
- * the capsules of a token by agreement of its votes:
+ * through learned maps, and dynamic routing (Sabour et al. 2017, arXiv 1710.09829; see
+ * kernels/dense.h) makes the capsules of a token by agreement of its votes:
  *     u_hj = W_hj o_h,   v_1 … v_H = routing of u in MGK_ROUTING_STEPS steps,
  *     attention(x) = W_O [v_1 … v_H] + b.
- * This is the aggregation of Gu and Feng (2019, EMNLP) with as many capsules as heads and of their
- * size; Li et al. (2019, NAACL) propose the same with other steps. The maps have no bias: a head
- * that is left out votes 0, which changes no coupling of other heads.
+ * So Gu and Feng (2019, arXiv 1909.00188) aggregate heads, here with as many capsules as heads and
+ * of their size; Li et al. (2019, arXiv 1904.03100) route in another form. The maps have no bias: a
+ * head that is left out votes 0, as if it were not there.
  *
  * Tokens are routed in blocks, because votes are H times as many numbers as the outputs of heads.
  */
+#include "kernels/dense.h"
 #include "model/core/pass_private.h"
 
 /* The tokens first … first + count − 1 of a layer. */

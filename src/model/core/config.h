@@ -95,7 +95,7 @@ typedef enum mgk_sentence_pooling {
     MGK_POOLING_LENGTH  /* "length": their sum divided by N, as if padding were zeros */
 } mgk_sentence_pooling;
 
-/* Steps of the routing of capsules, as many as the papers take. */
+/* Steps of the routing of capsules, as many as Sabour et al. (2017) take. */
 enum { MGK_ROUTING_STEPS = 3 };
 
 enum { MGK_MAX_CUTOFFS = 8, MGK_MAX_LAYERS = 4096, MGK_MAX_FREQUENCIES = 128 };

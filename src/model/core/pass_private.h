@@ -3,7 +3,6 @@
 #ifndef MGK_MODEL_PASS_PRIVATE_H
 #define MGK_MODEL_PASS_PRIVATE_H
 
-#include "kernels/dense.h"
 #include "model/core/pass.h"
 
 /*
