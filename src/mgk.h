@@ -227,7 +227,10 @@ typedef struct mgk_architecture {
     size_t variance_count;
     double normalizer_epsilon; /* added to each row sum */
     double dropout;
-    void *reserved[4];
+    /* What the output projection of attention reads: "concatenation" (default), the outputs of all
+     * heads; "capsules", what these agree on by dynamic routing (Gu and Feng 2019). */
+    const char *aggregate;
+    void *reserved[3];
 } mgk_architecture;
 
 typedef struct mgk_train_options {

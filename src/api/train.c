@@ -67,6 +67,16 @@ static mgk_status set_prior(const mgk_architecture *a, mgk_config *config)
     return STATUS_OK;
 }
 
+static mgk_status set_aggregation(const mgk_architecture *a, mgk_config *config)
+{
+    static const char *const words[] = {"concatenation", "capsules"};
+    int aggregate = MGK_AGGREGATION_CONCATENATION;
+    if (a->aggregate)
+        TRY(word_index("aggregation", a->aggregate, words, 2, &aggregate));
+    config->aggregate = (mgk_aggregation)aggregate;
+    return STATUS_OK;
+}
+
 static mgk_status set_variances(const mgk_architecture *a, mgk_config *config)
 {
     if (a->variance_count > 1 && a->variance_count != (size_t)config->mixtures)
@@ -121,6 +131,7 @@ static mgk_status build_config(const mgk_train_options *o, mgk_task task,
     config->dropout = a->dropout;
     TRY(set_prior(a, config));
     TRY(set_variances(a, config));
+    TRY(set_aggregation(a, config));
     TRY(mgk_config_resolve(config));
     if (config->settings.random > 0)
         config->pattern_seed = (int)(o->job.seed % INT_MAX);

@@ -344,6 +344,7 @@ mgk_source mgk_model_source_of(mgk_model_source *s, bool double_precision)
                         .ahead = s->capacity,
                         .causal = mgk_model_run_is_causal(run),
                         .unnormalized = !rows_sum_to_one(s),
+                        .merged_heads = config->aggregate != MGK_AGGREGATION_CONCATENATION,
                         .may_be_blank = mgk_kinds_may_be_blank(config->attention),
                         .cross = run->cross,
                         .samples = run->index,

@@ -80,6 +80,22 @@ static void retrieval(void **state)
     assert_parts(cost.parameters, parameters);
 }
 
+/* The same model with capsules: 2 heads of 3 vote for 2 capsules of 3, in 3 steps. */
+static void capsules(void **state)
+{
+    (void)state;
+    mgk_config config = small(MGK_FAMILY_LM, "softmax", 1);
+    mgk_cost plain, cost;
+    const double step = 4 * 3 + 2 * 2 * 6 + 2 * (3 * 3 + 3); /* couplings, sums, squash */
+    assert_ok(mgk_cost_of(&config, 5, &plain));
+    config.aggregate = MGK_AGGREGATION_CAPSULES;
+    assert_ok(mgk_cost_of(&config, 5, &cost));
+    plain.flops[MGK_COST_PROJECTIONS] += 5 * (2 * 3 * 12 + 3 * step + 2 * (2 * 2 * 6));
+    plain.parameters[MGK_COST_PROJECTIONS] += 2 * (2 * 3) * 3;
+    assert_parts(cost.flops, plain.flops);
+    assert_parts(cost.parameters, plain.parameters);
+}
+
 /* A gated language model with RMS norms, one key head for two query heads, rotary
  * positions: N = 5. */
 static void shared_keys(void **state)
@@ -257,6 +273,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(language_model),
         cmocka_unit_test(retrieval),
+        cmocka_unit_test(capsules),
         cmocka_unit_test(shared_keys),
         cmocka_unit_test(parallel_parts),
         cmocka_unit_test(decoder),

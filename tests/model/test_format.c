@@ -89,6 +89,7 @@ static void test_round_trip(void **state)
             config.dual = family == MGK_FAMILY_ENCODER && k % 2;
             config.prior_shape = (mgk_prior_shape)(k % 3);
             config.variance[0] = 0.1 + k / 3.0;
+            config.aggregate = k == 4 ? MGK_AGGREGATION_CAPSULES : MGK_AGGREGATION_CONCATENATION;
             check_round_trip(&config, family ? MGK_DOUBLE : MGK_SINGLE);
         }
     unlink(PATH);

@@ -218,6 +218,22 @@ static void test_dropout(void **state)
     check_gradient(&config);
 }
 
+/* Heads that vote for capsules, three of another width than the model's, also with terms of the
+ * heads' own outputs. */
+static void test_capsules(void **state)
+{
+    (void)state;
+    static const mgk_regularisation term = {{[MGK_TERM_OUTPUT] = 2}};
+    for (int family = MGK_FAMILY_ENCODER; family <= MGK_FAMILY_LM; family++) {
+        mgk_config config = config_of((mgk_family)family, family == 0 ? "softmax" : "mgk");
+        config.aggregate = MGK_AGGREGATION_CAPSULES;
+        config.heads = 3;
+        config.head_dim = 5;
+        check_gradient(&config);
+        check_regularised(&config, &term);
+    }
+}
+
 /* Options that the families' defaults do not use. */
 static void test_variants(void **state)
 {
@@ -373,6 +389,7 @@ int main(void)
         cmocka_unit_test(test_hard_expectation),
         cmocka_unit_test(test_dropout),
         cmocka_unit_test(test_soft_expectation),
+        cmocka_unit_test(test_capsules),
         cmocka_unit_test(test_variants),
         cmocka_unit_test(test_terms),
         cmocka_unit_test(test_terms_of_other_kinds),

@@ -124,6 +124,13 @@ static void test_terms(void **state)
     refuse(f, &other, "\"position 0.5\", not \"position 0.25\"");
 }
 
+static void test_capsules(void **state)
+{
+    train_case *f = *state;
+    f->config.aggregate = MGK_AGGREGATION_CAPSULES;
+    check_equals_whole(f, 5, 0);
+}
+
 /* A crash leaves the last checkpoint; later rows of the log are written again. */
 static void test_after_crash(void **state)
 {
@@ -486,6 +493,7 @@ int main(void)
         resume_test(test_threads),
         resume_test(test_soft_expectation),
         resume_test(test_terms),
+        resume_test(test_capsules),
         resume_test(test_after_crash),
         resume_test(test_best_model_outlives_its_file),
         resume_test(test_foreign_outputs),

@@ -79,8 +79,11 @@ static mgk_status attention_backward(mgk_pass *pass, int index, const backward *
     size_t rows = mgk_pass_rows(pass), dim = (size_t)model->config.dim;
     size_t mixtures = (size_t)model->config.mixtures;
     const bool soft_e = model->config.prior == MGK_PRIOR_EM && weights->prior != MGK_ABSENT;
-    TRY(linear_backward(pass, gradient, weights->output, rows, pass->width, dim, layer->attended,
-                        dbranch, 0, pass->dattended));
+    const bool routed = model->config.aggregate == MGK_AGGREGATION_CAPSULES;
+    TRY(linear_backward(pass, gradient, weights->output, rows, pass->width, dim,
+                        routed ? layer->capsules : layer->attended, dbranch, 0, pass->dattended));
+    if (routed)
+        TRY(mgk_pass_aggregate_backward(pass, index, gradient));
     TRY(mgk_regularise_outputs(pass, index));
     if (to->observer)
         TRY(to->observer->heads(to->observer->context, index, layer->attended, pass->dattended));

@@ -69,6 +69,12 @@ typedef enum mgk_output_bias {
     MGK_OUTPUT_BIAS_OWN   /* "own": has one */
 } mgk_output_bias;
 
+/* What the output projection of attention reads. */
+typedef enum mgk_aggregation {
+    MGK_AGGREGATION_CONCATENATION, /* "concatenation": the outputs of all heads */
+    MGK_AGGREGATION_CAPSULES       /* "capsules": what they agree on, see aggregate.c */
+} mgk_aggregation;
+
 /*
  * Scaling of rotary frequencies for lengths beyond the original one. A frequency has so many turns
  * within rotary_original tokens.
@@ -88,6 +94,9 @@ typedef enum mgk_sentence_pooling {
     MGK_POOLING_TOKENS, /* "mean": over the valid tokens */
     MGK_POOLING_LENGTH  /* "length": their sum divided by N, as if padding were zeros */
 } mgk_sentence_pooling;
+
+/* Steps of the routing of capsules, as many as Sabour et al. (2017) take. */
+enum { MGK_ROUTING_STEPS = 3 };
 
 enum { MGK_MAX_CUTOFFS = 8, MGK_MAX_LAYERS = 4096, MGK_MAX_FREQUENCIES = 128 };
 
@@ -130,6 +139,7 @@ typedef struct mgk_config {
     bool causal;         /* a query sees no later key; always true for language models */
     bool attention_bias; /* the query, key and value projections have biases, the output's, too: */
     mgk_output_bias attention_output_bias;
+    mgk_aggregation aggregate; /* of heads; "concatenation" with a memory */
     mgk_query_norm query_norm;
     double attention_scale; /* of q·k, softmax; 0: 1/√D */
     double attention_cap;   /* softmax: scores x become cap tanh(x / cap), in [0, 1e6); 0: none */

@@ -39,6 +39,21 @@ static double cross_projections(const mgk_config *config)
            linear(width, config->dim, mgk_config_has_attention_output_bias(config));
 }
 
+/*
+ * Capsules of one token, see aggregate.c: the votes; in each step the couplings (an exponential, a
+ * sum and a division each), the sums of votes, their norms and the scaling by them; between steps
+ * the products of votes and capsules.
+ */
+static double capsules(const mgk_config *config)
+{
+    const double heads = config->heads, width = heads * config->head_dim;
+    const double sums = 2 * heads * width, agreement = sums, squash = 3 * width + 3 * heads;
+    if (config->aggregate != MGK_AGGREGATION_CAPSULES)
+        return 0;
+    return 2 * width * width + MGK_ROUTING_STEPS * (3 * heads * heads + sums + squash) +
+           (MGK_ROUTING_STEPS - 1) * agreement;
+}
+
 /* Query, key, value, extra and output projections of one token, on average over layers. */
 static double projections(const mgk_config *config)
 {
@@ -60,7 +75,7 @@ static double projections(const mgk_config *config)
            maps * linear(config->dim, shared, config->attention_bias) +
            linear(config->dim, extra / config->layers, config->attention_bias) +
            linear(width, config->dim, mgk_config_has_attention_output_bias(config)) + turns +
-           cross_projections(config);
+           cross_projections(config) + capsules(config);
 }
 
 /*

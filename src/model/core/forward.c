@@ -288,8 +288,7 @@ static mgk_status feed_forward(mgk_pass *pass, int index, const void *input)
     return mgk_pass_linear(pass, weights->out, rows, hidden, dim, layer->activated, pass->branch);
 }
 
-/* Heads first … *end − 1 of a layer are kept, and head *end is not; false: no head is left. */
-static bool next_kept(const mgk_pass *pass, int index, int *first, int *end)
+bool mgk_pass_next_kept(const mgk_pass *pass, int index, int *first, int *end)
 {
     const int heads = pass->model->config.heads;
     const bool *removed = pass->removed ? pass->removed + (size_t)index * (size_t)heads : NULL;
@@ -301,7 +300,7 @@ static bool next_kept(const mgk_pass *pass, int index, int *first, int *end)
 }
 
 /* pass->branch = the output projection of the heads that are kept: the sum of what each adds. */
-static mgk_status project_output(mgk_pass *pass, int index)
+static mgk_status project_heads(mgk_pass *pass, int index)
 {
     const mgk_model *model = pass->model;
     mgk_device *device = model->device;
@@ -311,7 +310,7 @@ static mgk_status project_output(mgk_pass *pass, int index)
     const void *weight = mgk_pass_weight(pass, map.weight);
     int first, end = 0;
     bool any = false;
-    for (; next_kept(pass, index, &first, &end); any = true) {
+    for (; mgk_pass_next_kept(pass, index, &first, &end); any = true) {
         const size_t before = (size_t)first * head;
         TRY(device->op->multiply(device, false, true, rows, dim, (size_t)(end - first) * head, 1,
                                  mgk_at(device, pass->layers[index].attended, before), pass->width,
@@ -321,6 +320,18 @@ static mgk_status project_output(mgk_pass *pass, int index)
     if (!any)
         TRY(device->op->zero(device, pass->branch, rows * dim * device->real_size));
     return add_bias(pass, map, rows, dim, pass->branch);
+}
+
+/* pass->branch = the output of the layer's attention. */
+static mgk_status project_output(mgk_pass *pass, int index)
+{
+    const mgk_model *model = pass->model;
+    if (model->config.aggregate == MGK_AGGREGATION_CONCATENATION)
+        return project_heads(pass, index);
+    TRY(mgk_pass_aggregate(pass, index));
+    return mgk_pass_linear(pass, model->parameters.layers[index].output, mgk_pass_rows(pass),
+                           pass->width, (size_t)model->config.dim, pass->layers[index].capsules,
+                           pass->branch);
 }
 
 static mgk_status run_layer(mgk_pass *pass, int index, const mgk_observer *observer)

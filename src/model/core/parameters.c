@@ -220,6 +220,7 @@ static mgk_layer_offsets append_layer(builder *b, const mgk_config *config, int 
                                .extra = kind->extra ? (size_t)kind->extra(&size) : 0,
                                .key_shift = MGK_ABSENT,
                                .prior = MGK_ABSENT,
+                               .votes = MGK_ABSENT,
                                .query_norm = absent,
                                .key_norm = absent,
                                .cross_query = absent,
@@ -235,6 +236,9 @@ static mgk_layer_offsets append_layer(builder *b, const mgk_config *config, int 
     if (kind->mixture && config->prior != MGK_PRIOR_HARD)
         layer.prior = append_prior(b, config);
     append_query_norms(b, config, &layer);
+    if (config->aggregate == MGK_AGGREGATION_CAPSULES)
+        layer.votes = append_weight(b, "attention.votes.weight", (size_t)config->heads * width,
+                                    (size_t)config->head_dim);
     const char *bias =
         mgk_config_has_attention_output_bias(config) ? "attention.output.bias" : NULL;
     layer.output = append_linear(b, "attention.output.weight", bias, dim, width);

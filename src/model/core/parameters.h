@@ -36,6 +36,7 @@ typedef struct mgk_layer_offsets {
     mgk_offset key_shift;          /* [M, H, D], shifted designs only */
     mgk_offset prior;              /* [M], [H, M] or [H, M, N]; mixtures except hard-E */
     mgk_norm query_norm, key_norm; /* [D], or [H·D] and [G·D] */
+    mgk_offset votes;              /* [H, H·D, D], see aggregate.c; stored as [H H·D, D] */
     mgk_linear_map output;         /* [C, H·D] */
     mgk_linear_map cross_query;    /* attention to a memory of K numbers: [H·D, C]; */
     mgk_linear_map cross_key;      /* [H·D, K], followed by value [H·D, K]; */

@@ -46,6 +46,8 @@ static void plan_layer(mgk_pass *pass, mgk_layer_activations *layer, plan *p)
     add(p, &layer->turned, rows, pass->turning ? 3 * pass->width : 0, real);
     add(p, &layer->kept, pass->kept_reals, 1, real);
     add(p, &layer->attended, rows, pass->width, real);
+    add(p, &layer->capsules, config->aggregate == MGK_AGGREGATION_CAPSULES ? rows : 0, pass->width,
+        real);
     add(p, &layer->sum1, rows, dim, real);
     add(p, &layer->norm2, rows, dim, real);
     add(p, &layer->mean2, rows, 1, real);
@@ -92,6 +94,18 @@ static void plan_positions(mgk_pass *pass, plan *p)
     add(p, &pass->local_angles, rotary && config->local_base > 0 ? tokens : 0, head, real);
     add(p, &pass->distances, biased, 2 * tokens - 1, real);
     add(p, &pass->places, config->positions_skip_padding ? rows : 0, 1, sizeof(int32_t));
+}
+
+/* The votes of heads for capsules, a block of tokens. */
+static void plan_votes(mgk_pass *pass, plan *p)
+{
+    const mgk_config *config = &pass->model->config;
+    const size_t rows = pass->capacity_rows, real = pass->model->device->real_size;
+    const size_t block = config->aggregate != MGK_AGGREGATION_CAPSULES ? 0
+                         : rows < MGK_ROUTED_TOKENS                    ? rows
+                                                                       : MGK_ROUTED_TOKENS;
+    add(p, &pass->votes, block, (size_t)config->heads * pass->width, real);
+    add(p, &pass->dvotes, pass->training ? block : 0, (size_t)config->heads * pass->width, real);
 }
 
 /* What a backward pass needs; `pooled` vectors go into the classifier. */
@@ -142,6 +156,7 @@ static void plan_rest(mgk_pass *pass, plan *p)
     add(p, &pass->logits, pass->logit_capacity, (size_t)(lm ? config->vocabulary : config->classes),
         real);
     add(p, &pass->scratch, pass->scratch_reals, 1, real);
+    plan_votes(pass, p);
     plan_gradients(pass, p, pooled);
     add(p, &pass->ids, rows, 1, sizeof(int32_t));
     add(p, &pass->input, sequences, mgk_pass_input_size(config), real);
@@ -209,6 +224,8 @@ static const char *special_part(const mgk_config *config, int tokens)
         return "norms of its queries and keys";
     if (config->norm == MGK_NORMALIZATION_LAYER && config->norm_parameters != MGK_NORM_ALL)
         return "norms without gain or offset";
+    if (config->aggregate == MGK_AGGREGATION_CAPSULES)
+        return "capsules of its heads";
     return NULL;
 }
 
