@@ -246,7 +246,8 @@ const mgk_attention_kind *mgk_config_kind(const mgk_config *config, int layer);
 /* Keys of each head and position in layer `layer`, of a known kind: M, or 1 if it is no mixture. */
 int mgk_config_mixtures(const mgk_config *config, int layer);
 
-/* The kind of layer `layer` in a list, as `attention` of a store is; NULL: it is not known. */
+/* The kind of layer `layer` in a list, as `attention` of a store is; NULL: it is not known, or the
+ * list is longer than that of a model. */
 const mgk_attention_kind *mgk_kinds_of_layer(const char *kinds, int layer);
 
 /* Whether a kind of a list weighs other values than those that layers project for each head. */

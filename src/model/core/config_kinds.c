@@ -60,6 +60,8 @@ void mgk_config_kind_name(const mgk_config *config, int layer, char out[MGK_KIND
 const mgk_attention_kind *mgk_kinds_of_layer(const char *kinds, int layer)
 {
     char name[MGK_KIND_NAME];
+    if (strnlen(kinds, MGK_KINDS_SIZE) == MGK_KINDS_SIZE) /* no model's, and slow to search */
+        return NULL;
     copy_name_of(kinds, layer, name);
     return mgk_attention_find(name);
 }
