@@ -99,13 +99,13 @@ static void set_size(int value, int *size)
         *size = value;
 }
 
-/* Whether all layers may have several keys for a position. */
-static bool is_mixture(const mgk_config *config)
+/* Whether a layer may have several keys for a position. */
+static bool has_mixture(const mgk_config *config)
 {
-    bool all = true;
+    bool any = false;
     for (int layer = 0; layer < config->layers; layer++)
-        all &= mgk_config_kind(config, layer)->mixture;
-    return all;
+        any |= mgk_config_kind(config, layer)->mixture;
+    return any;
 }
 
 /* The task determines the family, vocabulary and classes; the options determine the sizes. */
@@ -122,7 +122,7 @@ static mgk_status build_config(const mgk_train_options *o, mgk_task task,
     set_size(a->dim, &config->dim);
     set_size(a->head_dim, &config->head_dim);
     set_size(a->hidden, &config->hidden);
-    config->mixtures = a->mixtures ? a->mixtures : is_mixture(config) ? 2 : 1;
+    config->mixtures = a->mixtures ? a->mixtures : has_mixture(config) ? 2 : 1;
     config->length = (int)shape->length;
     config->vocabulary = (int)shape->vocabulary;
     config->classes = (int)shape->classes;

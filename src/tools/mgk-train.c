@@ -105,7 +105,7 @@ int main(int argc, char **argv)
         {MGK_ARG_INT, 0, "hidden", &a->hidden, "F", "Hidden size of the feed-forward block.", NULL},
         {MGK_ARG_INT, 0, "length", &a->length, "N", "Tokens of a sequence.", NULL},
         {MGK_ARG_INT, 0, "keys", &a->mixtures, "M",
-         "Keys of each head and position; 2 for mixtures if not given.", NULL},
+         "Keys of each head and position in layers of mixtures; 2 if not given.", NULL},
         {MGK_ARG_WORD, 0, "prior", &a->prior, "learned|em|hard",
          "Mixture priors: learned (if not given), soft-E or hard-E.", NULL},
         {MGK_ARG_WORD, 0, "prior-shape", &a->prior_shape, "layer|head|position",

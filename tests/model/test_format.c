@@ -81,8 +81,9 @@ static void test_weight_beyond_single_precision(void **state)
 static void test_round_trip(void **state)
 {
     (void)state;
-    static const char *const kinds[] = {"softmax", "mgk", "smgk", "linear", "mlk", "smlk"};
-    for (int k = 0; k < 6; k++)
+    static const char *const kinds[] = {"softmax", "mgk",  "smgk",        "linear",
+                                        "mlk",     "smlk", "softmax,mgk", "smgk,mgk"};
+    for (int k = 0; k < 8; k++)
         for (int family = 0; family < 2; family++) {
             int mixtures = k == 0 || k == 3 ? 1 : 3;
             mgk_config config = case_config((mgk_family)family, kinds[k], mixtures);

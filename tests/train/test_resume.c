@@ -101,6 +101,15 @@ static void test_soft_expectation(void **state)
     check_equals_whole(f, 5, 0);
 }
 
+static void test_layers_of_different_keys(void **state)
+{
+    train_case *f = *state;
+    strcpy(f->config.attention, "mgk,softmax,smgk");
+    f->config.layers = 3;
+    f->config.prior = MGK_PRIOR_EM;
+    check_equals_whole(f, 5, 0);
+}
+
 static void refuse(const train_case *f, const mgk_train_settings *settings, const char *name)
 {
     assert_fails(train(f, settings, -1), STATUS_USAGE);
@@ -492,6 +501,7 @@ int main(void)
         resume_test(test_equals_uninterrupted),
         resume_test(test_threads),
         resume_test(test_soft_expectation),
+        resume_test(test_layers_of_different_keys),
         resume_test(test_terms),
         resume_test(test_capsules),
         resume_test(test_after_crash),

@@ -125,7 +125,8 @@ typedef struct mgk_config {
     int vocabulary; /* V, 1 to 2^20; N if tokens are patches or sounds, whose ids are positions */
     int classes; /* outputs of an encoder's classifier, 0 (none) to 2^20; 0 for language models */
     int classifier; /* width of the classifier's hidden layer; 0: C, once resolved */
-    int mixtures;   /* M, keys per head, 1 to MGK_MAX_MIXTURES */
+    int mixtures;   /* M, keys per head, 1 to MGK_MAX_MIXTURES, of layers whose kind is a mixture;
+                       others have one */
 
     mgk_prior_mode prior; /* "learned", "em" or "hard" */
     mgk_prior_shape prior_shape;
@@ -253,8 +254,12 @@ void mgk_config_kind_name(const mgk_config *config, int layer, char out[MGK_KIND
 /* The kind of layer `layer`; NULL: it is not known. */
 const mgk_attention_kind *mgk_config_kind(const mgk_config *config, int layer);
 
-/* The first kind of a list, as `attention` of a store is; NULL: it is not known. */
-const mgk_attention_kind *mgk_kinds_first(const char *kinds);
+/* Keys of each head and position in layer `layer`, of a known kind: M, or 1 if it is no mixture. */
+int mgk_config_mixtures(const mgk_config *config, int layer);
+
+/* The kind of layer `layer` in a list, as `attention` of a store is; NULL: it is not known, or the
+ * list is longer than that of a model. */
+const mgk_attention_kind *mgk_kinds_of_layer(const char *kinds, int layer);
 
 /* Whether a kind of a list weighs other values than those that layers project for each head. */
 bool mgk_kinds_own_values(const char *kinds);

@@ -61,12 +61,12 @@ mgk_attention_view mgk_pass_view(const mgk_pass *pass, int index)
         .heads = config->heads,
         .tokens = pass->tokens,
         .dim = config->head_dim,
-        .mixtures = config->mixtures,
+        .mixtures = (int)offsets->mixtures,
         .causal = config->causal,
         .lengths = pass->lengths,
         .query = layer->qkv,
         .key = mgk_at(device, layer->qkv, pass->width),
-        .value = mgk_at(device, layer->qkv, pass->width + pass->keys),
+        .value = mgk_at(device, layer->qkv, pass->width + offsets->keys),
         .extra = mgk_at(device, layer->qkv, row - offsets->extra),
         .query_stride = row,
         .key_stride = row,
@@ -74,9 +74,9 @@ mgk_attention_view mgk_pass_view(const mgk_pass *pass, int index)
         .extra_stride = row,
         .extra_width = offsets->extra,
     };
-    if (pass->shifted) {
+    if (offsets->kind->keys == MGK_KEYS_SHIFTED) {
         view.key = layer->keys;
-        view.key_stride = (size_t)config->mixtures * pass->width;
+        view.key_stride = offsets->mixtures * pass->width;
     }
     if (pass->turning) {
         view.query = layer->turned;
@@ -96,14 +96,15 @@ static mgk_status turn_sequences(const mgk_pass *pass, int index, int first, int
     const mgk_layer_activations *layer = &pass->layers[index];
     const size_t heads = (size_t)config->heads, shared = (size_t)config->key_heads;
     const size_t row = (size_t)first * (size_t)pass->tokens;
-    const size_t width = pass->model->parameters.layers[index].rows;
+    const mgk_layer_offsets *offsets = &pass->model->parameters.layers[index];
+    const size_t width = offsets->rows;
     const struct {
         size_t heads;
         const void *angles;
         size_t from;
     } parts[] = {{heads, angles, 0},
                  {shared, angles, pass->width},
-                 {shared, NULL, pass->width + pass->keys}};
+                 {shared, NULL, pass->width + offsets->keys}};
     for (size_t i = 0; i < 3; i++)
         TRY(device->op->rotary_embedding(
             device, (size_t)(end - first), (size_t)pass->tokens, heads, parts[i].heads,
@@ -176,8 +177,8 @@ static mgk_status project(mgk_pass *pass, int index, const void *input)
     size_t rows = mgk_pass_rows(pass);
     TRY(mgk_pass_linear(pass, weights->query, rows, (size_t)model->config.dim, weights->rows, input,
                         layer->qkv));
-    if (pass->shifted)
-        TRY(device->op->shift_keys(device, rows, (size_t)model->config.mixtures, pass->width,
+    if (weights->kind->keys == MGK_KEYS_SHIFTED)
+        TRY(device->op->shift_keys(device, rows, weights->mixtures, pass->width,
                                    mgk_at(device, layer->qkv, pass->width), weights->rows,
                                    mgk_pass_weight(pass, weights->key_shift), layer->keys));
     if (model->config.query_norm != MGK_QUERY_NORM_NONE)

@@ -28,6 +28,8 @@ typedef struct mgk_layer_offsets {
     const mgk_attention_kind *kind;
     mgk_linear_map query; /* [H·D, C], followed by key [M·G·D or G·D, C], value [G·D, C] and the
                              kind's extra numbers [E, C] */
+    size_t mixtures;      /* M of the layer */
+    size_t keys;          /* rows of keys: M·G·D, or G·D if they are shifted */
     size_t extra;         /* E */
     size_t rows;          /* of all four */
     mgk_offset own[MGK_KIND_PARAMETERS]; /* of the kind, in its order, */

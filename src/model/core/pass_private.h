@@ -57,10 +57,9 @@ struct mgk_pass {
     size_t capacity_sequences, capacity_tokens, capacity_rows; /* B, N, T = B N at most */
     size_t capacity_memory;                                    /* tokens of a memory at most */
     size_t width;                                              /* H·D */
-    size_t keys;      /* rows of keys in qkv: M·G·D, or G·D if shifted */
-    size_t qkv_width; /* width + keys + G·D, and the most extra numbers of a layer */
-    bool shifted;
-    bool turning; /* rotary positions, or heads share keys */
+    size_t qkv_width; /* of queries, keys, values and extra numbers, of the layer with most */
+    size_t shifted;   /* M·H·D of layers with shifted keys; 0: there are none */
+    bool turning;     /* rotary positions, or heads share keys */
 
     mgk_layer_activations *layers; /* [L] */
     void *arrays;                  /* one allocation for all */
