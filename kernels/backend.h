@@ -307,6 +307,12 @@ static inline bool mgk_features_signed(const mgk_features *features)
            (features->map == MGK_FEATURES_KERNEL && features->function >= MGK_FEATURE_GELU);
 }
 
+/* Whether vectors may have no feature at all, not by rounding: rows without scores are then 0. */
+static inline bool mgk_features_sparse(const mgk_features *features)
+{
+    return features->map == MGK_FEATURES_COSINE || features->map == MGK_FEATURES_DPFP;
+}
+
 /*
  * Linear attention: A_ij = s_ij / (Σ_j s_ij + normalizer_epsilon), s_ij = φ(q_i)·f_j,
  * f_j = Σ_r π_jr φ(k_jr). With φ = elu + 1: paper, Eqn. 14. Models of the paper's code differ:
@@ -317,11 +323,11 @@ static inline bool mgk_features_signed(const mgk_features *features)
  * Devices without `all_parts` ignore `features`, `least_sum`, `feature_sum_epsilon` and `gate`.
  *
  * Rows whose scores vanish: with features that are not negative they are uniform over the keys they
- * see, or 0 if there is a normalizer_epsilon; they pass no gradient to scores. Of exponential
- * features a causal row also vanishes if all keys it sees are below the range of the precision
- * (e^−87 in float32) next to a later key of the same block of 32 tokens. Signed features may
- * give negative and large entries: their rows are divided by their sum, whatever its sign, and are
- * 0 only where the sum itself is below the least normal number.
+ * see, or 0 if the features are sparse or there is a normalizer_epsilon; they pass no gradient to
+ * scores. Of exponential features a causal row also vanishes if all keys it sees are below the
+ * range of the precision (e^−87 in float32) next to a later key of the same block of 32 tokens.
+ * Signed features may give negative and large entries: their rows are divided by their sum,
+ * whatever its sign, and are 0 only where the sum itself is below the least normal number.
  */
 typedef struct mgk_linear {
     double normalizer_epsilon;

@@ -369,6 +369,24 @@ typedef mgk_status mgk_subtract_windows_backward_fn(mgk_device *, const mgk_head
                                                     const void *dscores, void *dx, void *dcentre,
                                                     void *dwidth);
 
+/*
+ * Capsules that are made of votes by agreement, in each row on its own (Sabour et al. 2017,
+ * procedure 1): input i votes u_ij for output j, u [rows, inputs, outputs, dim]. From b_ij = 0 on,
+ * `steps` times, at least once,
+ *     c_ij = exp b_ij / Σ_k exp b_ik,   s_j = Σ_i c_ij u_ij,   v_j = ‖s_j‖ / (1 + ‖s_j‖²) s_j,
+ *     b_ij += u_ij·v_j.
+ * y [rows, outputs, dim] receives the last v. STATUS_MEMORY.
+ */
+typedef struct mgk_capsules {
+    size_t rows, inputs, outputs, dim;
+    int steps;
+} mgk_capsules;
+typedef mgk_status mgk_route_capsules_fn(mgk_device *, const mgk_capsules *, const void *u,
+                                         void *y);
+/* du, laid out like u, from dy: the gradient through all steps, which it computes anew. */
+typedef mgk_status mgk_route_capsules_backward_fn(mgk_device *, const mgk_capsules *, const void *u,
+                                                  const void *dy, void *du);
+
 /* See device->op->dense. */
 struct mgk_dense_operations {
     mgk_batched_multiply_fn *batched_multiply;
@@ -407,6 +425,8 @@ struct mgk_dense_operations {
     mgk_sinkhorn_backward_fn *sinkhorn_backward;
     mgk_subtract_windows_fn *subtract_windows;
     mgk_subtract_windows_backward_fn *subtract_windows_backward;
+    mgk_route_capsules_fn *route_capsules;
+    mgk_route_capsules_backward_fn *route_capsules_backward;
 };
 
 #endif

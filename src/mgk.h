@@ -218,7 +218,8 @@ typedef struct mgk_architecture {
     const char *attention;
     int layers, heads, dim, head_dim, hidden; /* L, H, C, D, F */
     int length;                               /* N, positions */
-    int mixtures;                             /* M; default 2 if all kinds are mixtures, else 1 */
+    int mixtures;                             /* M of layers whose kind is a mixture, others
+                                                 have 1; default 2 if there are such, else 1 */
     const char *prior;                        /* "learned" (default), "em", "hard" */
     const char *prior_shape; /* "layer" [M], "head" [H, M], "position" [H, M, N]; default: position
                                 for language models, else layer */
@@ -227,7 +228,10 @@ typedef struct mgk_architecture {
     size_t variance_count;
     double normalizer_epsilon; /* added to each row sum */
     double dropout;
-    void *reserved[4];
+    /* What the output projection of attention reads: "concatenation" (default), the outputs of all
+     * heads; "capsules", what these agree on by dynamic routing (Gu and Feng 2019). */
+    const char *aggregate;
+    void *reserved[3];
 } mgk_architecture;
 
 typedef struct mgk_train_options {

@@ -339,7 +339,7 @@ static mgk_status measure_head(head_matrix *m)
     TRY(describe_entries(m));
     measure_rows(m);
     measure_matrix(m);
-    if (m->work->keys)
+    if (m->work->keys && mgk_source_is_gaussian(source, m->layer))
         measure_mixture(m);
     if (m->work->outputs)
         compute_output(m);

@@ -190,7 +190,7 @@ static void close_worker(mgk_diversity_worker *worker)
 
 /* ---- parameters of the model, which all samples share ---------------------------------------- */
 
-/* The priors and variances of all layers and heads. */
+/* The priors and variances of all layers and heads; 0 of layers that are not gaussian. */
 static mgk_status read_mixtures(mgk_diversity_work *work)
 {
     const mgk_source *source = work->source;
@@ -201,9 +201,10 @@ static mgk_status read_mixtures(mgk_diversity_work *work)
     TRY(mgk_alloc(priors, sizeof(double), &work->priors));
     TRY(mgk_alloc(heads, mixtures * sizeof(double), &work->variances));
     for (size_t i = 0; i < heads; i++)
-        TRY(source->mixture(source->state, i / layout->heads, i % layout->heads,
-                            work->priors + i * mixtures * source->n_max,
-                            work->variances + i * mixtures));
+        if (mgk_source_is_gaussian(source, i / layout->heads))
+            TRY(source->mixture(source->state, i / layout->heads, i % layout->heads,
+                                work->priors + i * mixtures * source->n_max,
+                                work->variances + i * mixtures));
     return STATUS_OK;
 }
 
@@ -214,12 +215,13 @@ static mgk_status measure_weights(mgk_diversity_work *work, size_t layer, size_t
     const mgk_source *source = work->source;
     const mgk_record_layout *layout = work->layout;
     const size_t count = source->width * source->dim;
-    for (size_t r = 0; r < source->components; r++)
+    const size_t components = mgk_source_components(source, layer);
+    for (size_t r = 0; r < components; r++)
         TRY(source->key_weight(source->state, layer, head, r, weights + r * count));
     for (size_t m = 0; m < layout->measure_count; m++)
         if (layout->measures[m]->key_weights)
             mgk_record_values(layout, work->common, layer, m)[head] =
-                layout->measures[m]->key_weights(source->components, count, weights);
+                layout->measures[m]->key_weights(components, count, weights);
     return STATUS_OK;
 }
 
@@ -241,7 +243,8 @@ static mgk_status make_common(mgk_diversity_work *work)
     TRY(mgk_alloc(size, sizeof(double), &weights));
     mgk_status status = STATUS_OK;
     for (size_t i = 0; i < layout->layers * layout->heads && status == STATUS_OK; i++)
-        status = measure_weights(work, i / layout->heads, i % layout->heads, weights);
+        if (mgk_source_components(source, i / layout->heads) > 1)
+            status = measure_weights(work, i / layout->heads, i % layout->heads, weights);
     mgk_free(weights);
     return status;
 }

@@ -9,10 +9,11 @@ typedef struct bases {
     mgk_diversity_work *work;
     mgk_projection which;
     size_t layers, heads; /* P heads of these layers */
-    size_t count;         /* vectors of a head */
-    double *vectors;      /* [P, count, C]; each basis is in the place of its vectors */
-    mgk_basis *list;      /* [P] */
-    double *scratch;      /* [granted threads, count, count] */
+    size_t count;         /* vectors of a head, in the layer with most */
+    double *vectors; /* [layers, H count, C]; each basis is in the place of its vectors, those of
+                        a layer's heads one after the other */
+    mgk_basis *list; /* [P] */
+    double *scratch; /* [granted threads, count, count] */
 } bases;
 
 static bool is_wanted(const mgk_diversity_work *work, mgk_projection which)
@@ -28,16 +29,16 @@ static mgk_status make_bases(const bases *b, size_t layer)
 {
     mgk_diversity_work *work = b->work;
     const mgk_source *source = work->source;
-    const size_t size = b->count * source->width;
+    const size_t heads = work->layout->heads, size = b->count * source->width;
     for (size_t l = 0; l < b->layers; l++)
-        TRY(source->projections(source->state, b->which, layer + l,
-                                b->vectors + l * work->layout->heads * size));
+        TRY(source->projections(source->state, b->which, layer + l, b->vectors + l * heads * size));
 #pragma omp parallel for schedule(dynamic) num_threads(work->granted)
     for (size_t h = 0; h < b->heads; h++) {
         mgk_basis *basis = &b->list[h];
-        *basis = (mgk_basis){.rows = b->vectors + h * size, .width = source->width};
-        mgk_status status =
-            mgk_basis_make(b->count, source->width, b->vectors + h * size, &basis->rank);
+        const size_t count = mgk_source_projection(source, b->which, layer + h / heads);
+        double *vectors = b->vectors + h / heads * heads * size + h % heads * count * source->width;
+        *basis = (mgk_basis){.rows = vectors, .width = source->width};
+        mgk_status status = mgk_basis_make(count, source->width, vectors, &basis->rank);
         if (status != STATUS_OK)
             mgk_failure_record(&work->failure, h, status);
     }
@@ -86,7 +87,7 @@ double mgk_diversity_projection_bytes(const mgk_diversity_work *work)
     const size_t layers = work->layout->across ? work->layout->layers : 1;
     double most = 0;
     for (int which = 0; which < MGK_PROJECTIONS; which++) {
-        const double count = (double)mgk_source_projection(source, (mgk_projection)which),
+        const double count = (double)mgk_source_most_projection(source, (mgk_projection)which),
                      vectors = (double)(layers * work->layout->heads) * (double)source->width,
                      numbers = count * (vectors + count * (double)work->granted);
         if (is_wanted(work, (mgk_projection)which) && numbers > most)
@@ -103,7 +104,7 @@ mgk_status mgk_diversity_projections(mgk_diversity_work *work)
                    .which = (mgk_projection)which,
                    .layers = layers,
                    .heads = layers * work->layout->heads,
-                   .count = mgk_source_projection(work->source, (mgk_projection)which)};
+                   .count = mgk_source_most_projection(work->source, (mgk_projection)which)};
         if (is_wanted(work, b.which))
             TRY(measure_projection(&b));
     }

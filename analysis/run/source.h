@@ -42,22 +42,32 @@ static inline size_t mgk_source_number(const int32_t *numbers, size_t position)
     return numbers ? (size_t)numbers[position] : position;
 }
 
+/* The keys of a layer whose kind others do not have. */
+typedef struct mgk_layer_keys {
+    size_t components; /* key weights of a head, 1 if its keys are shifted */
+    bool gaussian;     /* scores are mixtures of M > 1 Gaussians */
+} mgk_layer_keys;
+
 typedef struct mgk_source {
-    size_t n_max;            /* the largest order of a matrix */
-    size_t count;            /* number of all matrices, for progress; 0: unknown */
-    size_t depth;            /* > 0: matrices come as two factors of this many columns */
-    size_t dim, mixtures;    /* D and M of vectors; 0: no vectors, or none wanted */
-    unsigned kinds;          /* bit set of the wanted vectors that there are */
-    bool gaussian;           /* scores are mixtures of M > 1 Gaussians, see `mixture` */
-    size_t components;       /* key weights of a head, 1 if its keys are shifted; 0: none */
-    size_t width;            /* C of key weights and projections */
-    size_t model_dim;        /* C of outputs; 0: none, or not wanted */
-    unsigned importances;    /* bit set of the wanted MGK_IMPORTANCE_BIT that there are */
+    size_t n_max;         /* the largest order of a matrix */
+    size_t count;         /* number of all matrices, for progress; 0: unknown */
+    size_t depth;         /* > 0: matrices come as two factors of this many columns */
+    size_t dim, mixtures; /* D and M of vectors, the M of the layer with most keys; 0: no vectors,
+                             or none wanted */
+    unsigned kinds;       /* bit set of the wanted vectors that there are */
+    bool gaussian;        /* scores of a layer are mixtures of M > 1 Gaussians, see `mixture` */
+    size_t components;    /* key weights of a head, 1 if its keys are shifted, of the layer with
+                             most; 0: none */
+    const mgk_layer_keys *layer_keys; /* [L], by position; NULL: layers do not differ */
+    size_t width;                     /* C of key weights and projections */
+    size_t model_dim;                 /* C of outputs; 0: none, or not wanted */
+    unsigned importances;             /* bit set of the wanted MGK_IMPORTANCE_BIT that there are */
     size_t all_heads;        /* of a layer of the model; the source may lack some; 0: not known */
     size_t ahead;            /* the most matrices of one `prepare`; 0: any number */
     mgk_float_format format; /* the coarsest format that entries are known to have had */
     bool causal;             /* entries of keys after the query are known to be 0 */
     bool unnormalized;       /* rows of some matrices are known not to sum to 1 */
+    bool merged_heads;       /* W_O reads mixtures of heads: no column of it is of one head */
     bool may_be_blank;       /* some rows are 0 by the kind of attention, not for a fault */
     /* Queries and keys are of different sequences: there may be more of one than of the other, and
      * their positions cannot be compared. Then no matrix is causal, `depth` is 0, and there are no
@@ -104,8 +114,8 @@ typedef struct mgk_source {
 
     /*
      * Copies the vectors of a prepared group's heads to data: queries or values [count, n, D], keys
-     * [count, M, n, D]. Only of `kinds`. By one thread at a time, concurrently with `take`. NULL:
-     * no vectors.
+     * [count, M, n, D], 0 of components that the layer lacks. Only of `kinds`. By one thread at a
+     * time, concurrently with `take`. NULL: no vectors.
      */
     mgk_status (*vectors)(void *state, const mgk_group *group, mgk_vectors which, double *data);
 
@@ -131,8 +141,8 @@ typedef struct mgk_source {
                              double *values);
 
     /*
-     * The priors [M, n_max] and variances [M] of a layer's head, positions in the source. NULL
-     * unless gaussian. Outside parallel regions.
+     * The priors [M, n_max] and variances [M] of a head of a layer that is gaussian, positions in
+     * the source. NULL unless a layer is. Outside parallel regions.
      */
     mgk_status (*mixture)(void *state, size_t layer, size_t head, double *priors,
                           double *variances);
@@ -168,8 +178,27 @@ static inline void mgk_group_settle(const mgk_source *source, mgk_group *group)
     mgk_group_set(group, source->cross ? group->queries : n, source->cross ? group->keys : n);
 }
 
-/* The vectors of a head's projection. */
-static inline size_t mgk_source_projection(const mgk_source *source, mgk_projection which)
+/* Key weights of a head of a layer, by position. */
+static inline size_t mgk_source_components(const mgk_source *source, size_t layer)
+{
+    return source->layer_keys ? source->layer_keys[layer].components : source->components;
+}
+
+/* Whether scores of a layer, by position, are mixtures of several Gaussians. */
+static inline bool mgk_source_is_gaussian(const mgk_source *source, size_t layer)
+{
+    return source->layer_keys ? source->layer_keys[layer].gaussian : source->gaussian;
+}
+
+/* The vectors of a head's projection in a layer, by position. */
+static inline size_t mgk_source_projection(const mgk_source *source, mgk_projection which,
+                                           size_t layer)
+{
+    return source->dim * (which == MGK_PROJECTION_KEY ? mgk_source_components(source, layer) : 1);
+}
+
+/* The same in the layer with most. */
+static inline size_t mgk_source_most_projection(const mgk_source *source, mgk_projection which)
 {
     return source->dim * (which == MGK_PROJECTION_KEY ? source->components : 1);
 }

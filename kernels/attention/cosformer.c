@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cosFormer (Qin et al. 2022): a_ij = relu(q_i)·relu(k_j) cos(π (i − j) / 2 M), for a model of M
- * positions, in 2 D features, since cos(a − b) = cos a cos b + sin a sin b.
+ * positions, in 2 D features, since cos(a − b) = cos a cos b + sin a sin b. The row of a query that
+ * has no positive part in common with a key is 0, as in the authors' code.
  */
 #include "kernels/attention/kinds.h"
 #include "kernels/attention/primitives.h"
@@ -23,7 +24,8 @@ static double flops(const mgk_attention_kind *kind, const mgk_attention_size *si
 const mgk_attention_kind mgk_attention_cosformer = {
     .name = "cosformer",
     .score = "relu(q_i).relu(k_j) cos(pi (i - j) / 2 M), M positions of the model",
-    .rank_bound = "2 D + 1",
+    .rank_bound = "2 D",
+    .may_be_blank = true,
     .methods = &mgk_feature_methods,
     .features = features,
     .flops = flops,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Deterministic parameter-free projections (Schlag et al. 2021): with y = [relu(x), relu(−x)], the
- * products y_e y_(e − r) of y with itself rolled by r = 1 … ν are 2 D ν features.
+ * products y_e y_(e − r) of y with itself rolled by r = 1 … ν are 2 D ν features. The row of a
+ * query that has no feature in common with a key is 0, as in the authors' code.
  *
  * dpfp is linear attention with them. delta writes each value into a state S by the delta rule,
  *     S_t = S_{t−1} + β_t k_t (v_t − S_{t−1}ᵀ k_t)ᵀ,   o_t = S_tᵀ q_t,
@@ -170,8 +171,9 @@ const mgk_attention_kind mgk_attention_dpfp = {
     .name = "dpfp",
     .score =
         "phi(q_i).phi(k_j), phi = y_e y_(e - r), y = positive and negative parts, r <= features",
-    .rank_bound = "2 D features + 1",
+    .rank_bound = "2 D features",
     .defaults = {.features = 3},
+    .may_be_blank = true,
     .methods = &mgk_feature_methods,
     .features = features,
     .flops = dpfp_flops,

@@ -2,9 +2,10 @@
 /*
  * Predictive attention (Wang et al. 2021, Evolving Attention): the logits of a layer are predicted
  * from those of the layer below, by a convolution of 3 x 3 whose channels are heads.
- *     T = (1 − β) Q Kᵀ / √D + β S_{l−1}   (without a layer below, Q Kᵀ / √D)
+ *     T = (1 − β) Q Kᵀ / √D + β S_{l−1}
  *     S_l = (1 − α) T + α relu(conv T)
- * `kept` is S, a statistic of each row, and T.
+ * Without a layer below, S = Q Kᵀ / √D, and nobody reads the parameters. `kept` is S, a statistic
+ * of each row, and T.
  */
 #include <math.h>
 
@@ -114,12 +115,11 @@ static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
 {
     const void *alpha = layer->parameters[ALPHA], *beta = layer->parameters[BETA];
     void *scores = layer->kept, *mixed = blend(device, layer, view), *scratch = layer->scratch;
-    if (layer->below) {
-        TRY(mgk_scores_multiply(device, view, 0, scratch));
-        TRY(rest(device, view, beta, scratch, mixed));
-        TRY(add_share(device, view, 1, beta, layer->below, 1, mixed));
-    } else
-        TRY(mgk_scores_multiply(device, view, 0, mixed));
+    if (!layer->below)
+        return mgk_scores_multiply(device, view, 0, scores);
+    TRY(mgk_scores_multiply(device, view, 0, scratch));
+    TRY(rest(device, view, beta, scratch, mixed));
+    TRY(add_share(device, view, 1, beta, layer->below, 1, mixed));
     /* From here on nobody reads the layer below, whose memory `scores` may be. */
     TRY(predict(device, view, layer, mixed, scratch));
     TRY(rest(device, view, alpha, mixed, scores));
@@ -160,9 +160,9 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
     void *first = layer->scratch, *dmixed = mgk_at(device, first, count);
     void *dproduct = mgk_at(device, first, 2 * count), *dbeta = gradient->parameters[BETA];
     TRY(mgk_scores_backward(device, view, layer, output, doutput, output_stride, gradient, first));
-    TRY(predict_backward(device, view, layer, first, gradient, dproduct, dmixed));
     if (!layer->below)
-        return mgk_scores_multiply_backward(device, view, dmixed, &gradient->view);
+        return mgk_scores_multiply_backward(device, view, first, &gradient->view);
+    TRY(predict_backward(device, view, layer, first, gradient, dproduct, dmixed));
     TRY(mgk_scores_multiply(device, view, 0, first));
     TRY(share_gradient(device, view, -1, dmixed, first, dbeta));
     TRY(share_gradient(device, view, 1, dmixed, layer->below, dbeta));
@@ -175,8 +175,8 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
 static double flops(const mgk_attention_kind *kind, const mgk_attention_size *size)
 {
     const double maps = (double)size->heads * size->tokens * size->tokens;
-    return mgk_scores_flops(kind, size) +
-           maps * (18.0 * size->heads + 1 + 4 + (size->layer > 0 ? 4 : 0));
+    const double own = size->layer > 0 ? maps * (18.0 * size->heads + 1 + 4 + 4) : 0;
+    return mgk_scores_flops(kind, size) + own;
 }
 
 static const mgk_attention_methods methods = {MGK_SCORES_METHODS, .memory = memory,

@@ -17,7 +17,9 @@
 DECLARE(base);
 #else
 DECLARE(v2);
+#ifdef MGK_CPU_HAS_v3 /* builds with sanitizers go without */
 DECLARE(v3);
+#endif
 DECLARE(v4);
 #endif
 
@@ -30,7 +32,9 @@ mgk_status mgk_cpu_choose_variant(mgk_cpu_variant *out)
     const int level = mgk_processor_level();
     const mgk_cpu_variant variants[] = {
         {"v4", "x86-64-v4", TABLES(v4), level >= 4},
+#ifdef MGK_CPU_HAS_v3
         {"v3", "x86-64-v3", TABLES(v3), level >= 3},
+#endif
         {"v2", "x86-64-v2", TABLES(v2), level >= 2},
     };
 #endif

@@ -67,7 +67,7 @@ static mgk_status storage_type(const mgk_dump_options *o, mgk_store_real *out)
     return mgk_fail(STATUS_USAGE, "dtype \"%s\": expected f32, f64 or f16", o->dtype);
 }
 
-static unsigned chosen_objects(unsigned save, const mgk_model *model)
+static unsigned chosen_objects(unsigned save, const mgk_dump *dump)
 {
     static const struct {
         unsigned save;
@@ -77,13 +77,24 @@ static unsigned chosen_objects(unsigned save, const mgk_model *model)
         {MGK_SAVE_QUERIES, STORE_QUERIES},     {MGK_SAVE_KEYS, STORE_KEYS},
         {MGK_SAVE_VALUES, STORE_VALUES},
     };
-    unsigned objects = save & MGK_SAVE_WEIGHTS ? mgk_dump_parameter_objects(model) : 0;
-    if (model->own_kind)
+    unsigned objects = save & MGK_SAVE_WEIGHTS ? mgk_dump_parameter_objects(dump) : 0;
+    if (dump->run->model->own_kind)
         objects |= MGK_STORE_BIT(STORE_APPROXIMATION_ERROR) | MGK_STORE_BIT(STORE_OUTPUT_ERROR);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (save & rows[i].save)
             objects |= MGK_STORE_BIT(rows[i].object);
     return objects;
+}
+
+/* The keys of a position in the chosen layer with most. */
+static size_t most_keys(const mgk_dump *dump)
+{
+    int most = 1;
+    for (size_t i = 0; i < dump->layer_count; i++) {
+        const int keys = mgk_config_mixtures(&dump->run->model->config, dump->layers[i]);
+        most = keys > most ? keys : most;
+    }
+    return (size_t)most;
 }
 
 /* Whether rows of attention sum to 1 in all chosen layers. */
@@ -110,7 +121,7 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
         .heads = (int32_t)dump->head_count,
         .tokens = run->tokens,
         .key_tokens = run->cross ? run->memory->tokens : 0,
-        .mixtures = config->mixtures,
+        .mixtures = (int32_t)dump->mixtures,
         .head_dim = config->head_dim,
         .model_dim = config->dim,
         .sample_index = run->index,
@@ -207,7 +218,8 @@ static mgk_status dump_attention(const mgk_dump_options *o, mgk_dump_summary *su
     if (run.cross && o->save & MGK_SAVE_WEIGHTS)
         CHECK(mgk_fail(STATUS_UNSUPPORTED,
                        "part \"cross\": the weights of this attention are not exported"));
-    dump.objects = chosen_objects(o->save, run.model);
+    dump.mixtures = most_keys(&dump);
+    dump.objects = chosen_objects(o->save, &dump);
     CHECK(mgk_dump_plan(&dump, omp_get_num_procs()));
     if (o->perplexity)
         CHECK(mgk_model_run_measure_loss(&run));

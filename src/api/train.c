@@ -67,6 +67,16 @@ static mgk_status set_prior(const mgk_architecture *a, mgk_config *config)
     return STATUS_OK;
 }
 
+static mgk_status set_aggregation(const mgk_architecture *a, mgk_config *config)
+{
+    static const char *const words[] = {"concatenation", "capsules"};
+    int aggregate = MGK_AGGREGATION_CONCATENATION;
+    if (a->aggregate)
+        TRY(word_index("aggregation", a->aggregate, words, 2, &aggregate));
+    config->aggregate = (mgk_aggregation)aggregate;
+    return STATUS_OK;
+}
+
 static mgk_status set_variances(const mgk_architecture *a, mgk_config *config)
 {
     if (a->variance_count > 1 && a->variance_count != (size_t)config->mixtures)
@@ -89,13 +99,13 @@ static void set_size(int value, int *size)
         *size = value;
 }
 
-/* Whether all layers may have several keys for a position. */
-static bool is_mixture(const mgk_config *config)
+/* Whether a layer may have several keys for a position. */
+static bool has_mixture(const mgk_config *config)
 {
-    bool all = true;
+    bool any = false;
     for (int layer = 0; layer < config->layers; layer++)
-        all &= mgk_config_kind(config, layer)->mixture;
-    return all;
+        any |= mgk_config_kind(config, layer)->mixture;
+    return any;
 }
 
 /* The task determines the family, vocabulary and classes; the options determine the sizes. */
@@ -112,7 +122,7 @@ static mgk_status build_config(const mgk_train_options *o, mgk_task task,
     set_size(a->dim, &config->dim);
     set_size(a->head_dim, &config->head_dim);
     set_size(a->hidden, &config->hidden);
-    config->mixtures = a->mixtures ? a->mixtures : is_mixture(config) ? 2 : 1;
+    config->mixtures = a->mixtures ? a->mixtures : has_mixture(config) ? 2 : 1;
     config->length = (int)shape->length;
     config->vocabulary = (int)shape->vocabulary;
     config->classes = (int)shape->classes;
@@ -121,6 +131,7 @@ static mgk_status build_config(const mgk_train_options *o, mgk_task task,
     config->dropout = a->dropout;
     TRY(set_prior(a, config));
     TRY(set_variances(a, config));
+    TRY(set_aggregation(a, config));
     TRY(mgk_config_resolve(config));
     if (config->settings.random > 0)
         config->pattern_seed = (int)(o->job.seed % INT_MAX);

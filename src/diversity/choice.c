@@ -165,17 +165,25 @@ static bool lacks_sequence(const mgk_source *source, const mgk_measure *measure)
                              mgk_measures_vectors(needs) != 0);
 }
 
+/* Whether the measure is of the columns of W_O that heads write through, and there are none. */
+static bool lacks_columns(const mgk_source *source, const mgk_measure *measure)
+{
+    return source->merged_heads && measure->bases && measure->projection == MGK_PROJECTION_OUTPUT;
+}
+
 /* What a measure needs that the source lacks. */
 static const char *missing_text(const mgk_source *source, const mgk_measure *measure)
 {
-    return lacks_sequence(source, measure) ? "queries and keys of one sequence"
-                                           : mgk_measure_needs_text(measure);
+    return lacks_sequence(source, measure)  ? "queries and keys of one sequence"
+           : lacks_columns(source, measure) ? "heads that are concatenated"
+                                            : mgk_measure_needs_text(measure);
 }
 
 static bool is_allowed(const mgk_source *source, const mgk_measure *measure)
 {
     const unsigned needs = mgk_measures_needs(&measure, 1);
-    return !lacks_sequence(source, measure) && (source->tokens || !(needs & MGK_NEEDS_TOKENS)) &&
+    return !lacks_sequence(source, measure) && !lacks_columns(source, measure) &&
+           (source->tokens || !(needs & MGK_NEEDS_TOKENS)) &&
            (mgk_measures_vectors(needs) & ~source->kinds) == 0 &&
            (source->gaussian || !(needs & MGK_NEEDS_MIXTURE)) &&
            (source->components > 1 || !(needs & MGK_NEEDS_KEY_WEIGHTS)) &&

@@ -23,6 +23,7 @@ typedef struct mgk_dump {
     bool compresses;         /* compression keeps all threads busy while writing */
     int32_t *layers, *heads; /* chosen numbers, [layer_count] and [head_count] */
     size_t layer_count, head_count;
+    size_t mixtures; /* M of the store: of the chosen layer with most keys; set by the owner, too */
 
     int passes, threads; /* number of concurrent passes; total number of threads */
     bool writer_thread;  /* one thread does nothing but write */
@@ -79,10 +80,11 @@ mgk_status mgk_dump_flush(mgk_dump_pass *pass);
  * the job's watcher. After the first failure all passes stop at the end of their batches. */
 mgk_status mgk_dump_run(mgk_dump *dump, const mgk_job *job);
 
-/* The parameters that a store of this model can contain, MGK_STORE_BIT. */
-unsigned mgk_dump_parameter_objects(const mgk_model *model);
+/* The parameters that the store can contain, MGK_STORE_BIT: those that a chosen layer has. */
+unsigned mgk_dump_parameter_objects(const mgk_dump *dump);
 
-/* Writes the parameters that the store contains. */
+/* Writes the parameters that the store contains. Those that a layer lacks, of all its components or
+ * of those beyond its own M, are 0, and the prior of one key is 1. */
 mgk_status mgk_dump_parameters(const mgk_dump *dump);
 
 /* Writes the errors of a model that ran as another kind, after all samples. */

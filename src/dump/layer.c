@@ -11,7 +11,7 @@
 typedef struct vectors {
     const void *values;       /* of the batch, on the device */
     size_t stride;            /* distance of tokens, in numbers */
-    int mixtures;             /* vectors per head and token */
+    size_t mixtures, most;    /* vectors per head and token; in the store, at least as many */
     const mgk_model_run *run; /* of their tokens */
 } vectors;
 
@@ -154,7 +154,7 @@ mgk_status mgk_dump_flush(mgk_dump_pass *pass)
     return STATUS_OK;
 }
 
-/* Copies out [heads, mixtures, N, D] from rows of all heads; padding is 0. */
+/* Copies out [heads, most, N, D] from rows of all heads; padding is 0. */
 static mgk_status put_vectors(const mgk_dump_pass *pass, int layer, const mgk_attention_view *view,
                               vectors source, int sample, const char *object, void *out)
 {
@@ -165,8 +165,9 @@ static mgk_status put_vectors(const mgk_dump_pass *pass, int layer, const mgk_at
                                   .length = (size_t)source.run->lengths[sample],
                                   .stride = source.stride,
                                   .heads = (size_t)view->heads,
-                                  .mixtures = (size_t)source.mixtures,
-                                  .size = (size_t)view->dim};
+                                  .mixtures = source.mixtures,
+                                  .size = (size_t)view->dim,
+                                  .most = source.most};
     const size_t width = rows.mixtures * rows.heads * rows.size;
     if (!out)
         return STATUS_OK;
@@ -176,8 +177,8 @@ static mgk_status put_vectors(const mgk_dump_pass *pass, int layer, const mgk_at
             mgk_at(device, source.values, (size_t)sample * tokens * source.stride),
             ((rows.length - 1) * source.stride + width) * device->real_size));
     mgk_vector_rows_take(&rows, pass->dump->heads, pass->dump->head_count, tokens, out);
-    return check_values(pass, object, out,
-                        pass->dump->head_count * rows.mixtures * tokens * rows.size, layer);
+    return check_values(pass, object, out, pass->dump->head_count * rows.most * tokens * rows.size,
+                        layer);
 }
 
 static void put_tokens(const mgk_model_run *run, int sample, int32_t *out)
@@ -193,9 +194,10 @@ static mgk_status put_sample(mgk_dump_pass *pass, int32_t place, mgk_observed *o
     const mgk_attention_view *view = &observed->view;
     const int layer = observed->layer;
     const mgk_model_run *run = pass->run, *keys = mgk_model_run_keys(run);
-    const vectors query = {view->query, view->query_stride, 1, run};
-    const vectors key = {view->key, view->key_stride, view->mixtures, keys};
-    const vectors value = {view->value, view->value_stride, 1, keys};
+    const vectors query = {view->query, view->query_stride, 1, 1, run};
+    const vectors key = {view->key, view->key_stride, (size_t)view->mixtures, pass->dump->mixtures,
+                         keys};
+    const vectors value = {view->value, view->value_stride, 1, 1, keys};
     int begun_at_most = run->device->accelerator ? 2 : 1;
     mgk_store_block *block;
     TRY(mgk_store_next_block(pass->dump->writer, &block));

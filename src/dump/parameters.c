@@ -22,7 +22,7 @@ static mgk_status fill_key_bias(const mgk_model *model, int tokens, int layer, i
     const mgk_config *config = &model->config;
     const mgk_layer_offsets *offsets = &model->parameters.layers[layer];
     const size_t head_dim = (size_t)config->head_dim, width = (size_t)config->heads * head_dim;
-    const size_t row = width + mgk_key_row(model, head, r);
+    const size_t row = width + mgk_key_row(model, layer, head, r);
     const size_t shift = (size_t)r * width + (size_t)head * head_dim;
     double *shifts;
     (void)tokens;
@@ -38,13 +38,23 @@ static mgk_status fill_key_bias(const mgk_model *model, int tokens, int layer, i
     return status;
 }
 
+/* Number of priors of a component: one, or one of each position. */
+static size_t prior_count(const mgk_model *model, int tokens)
+{
+    return model->config.prior_shape == MGK_PRIOR_POSITION ? (size_t)tokens : 1;
+}
+
 /* As the forward pass uses them: clamped to [0, 1]. The priors of the positions of one head and
  * component are contiguous. */
 static mgk_status fill_prior(const mgk_model *model, int tokens, int layer, int head, int r,
                              double *out)
 {
     const mgk_prior_view view = mgk_model_attention(model, layer, tokens).prior;
-    const size_t count = view.key_stride ? (size_t)tokens : 1;
+    const size_t count = prior_count(model, tokens);
+    for (size_t j = 0; j < count && !view.values; j++)
+        out[j] = 1;
+    if (!view.values)
+        return STATUS_OK;
     TRY(mgk_model_read(model,
                        model->parameters.layers[layer].prior + (size_t)head * view.head_stride +
                            (size_t)r * view.component_stride,
@@ -57,8 +67,8 @@ static mgk_status fill_prior(const mgk_model *model, int tokens, int layer, int 
 static mgk_status fill_variance(const mgk_model *model, int tokens, int layer, int head, int r,
                                 double *out)
 {
-    (void)tokens, (void)layer, (void)head;
-    *out = model->config.variance[r];
+    (void)tokens, (void)head;
+    *out = mgk_model_kind(model, layer)->gaussian ? model->config.variance[r] : 0;
     return STATUS_OK;
 }
 
@@ -73,7 +83,7 @@ static size_t fill_size(const mgk_model *model, int tokens, mgk_store_object obj
     case STORE_KEY_BIAS:
         return head_dim;
     case STORE_PRIORS:
-        return config->prior_shape == MGK_PRIOR_POSITION ? (size_t)tokens : 1;
+        return prior_count(model, tokens);
     default:
         return 1;
     }
@@ -97,36 +107,39 @@ static mgk_status write_values(const mgk_dump *dump, mgk_store_object object, co
 static mgk_status write_object(const mgk_dump *dump, mgk_store_object object, fill fill_one)
 {
     const mgk_model *model = dump->run->model;
-    const int mixtures = model->config.mixtures, tokens = dump->run->tokens;
+    const int tokens = dump->run->tokens;
     const size_t size = fill_size(model, tokens, object);
     mgk_status status;
     size_t count;
     double *values = NULL;
     if (!(dump->objects & MGK_STORE_BIT(object)))
         return STATUS_OK;
-    TRY(mgk_multiply(dump->layer_count * dump->head_count * (size_t)mixtures, size, &count));
+    TRY(mgk_multiply(dump->layer_count * dump->head_count * dump->mixtures, size, &count));
     CHECK(mgk_alloc(count, sizeof(*values), &values));
     double *out = values;
     for (size_t l = 0; l < dump->layer_count; l++)
-        for (size_t h = 0; h < dump->head_count; h++)
-            for (int r = 0; r < mixtures; r++, out += size)
-                CHECK(fill_one(model, tokens, dump->layers[l], dump->heads[h], r, out));
+        for (size_t h = 0; h < dump->head_count; h++, out += dump->mixtures * size)
+            for (size_t r = 0; r < model->parameters.layers[dump->layers[l]].mixtures; r++)
+                CHECK(fill_one(model, tokens, dump->layers[l], dump->heads[h], (int)r,
+                               out + r * size));
     CHECK(write_values(dump, object, values, count));
 out:
     mgk_free(values);
     return status;
 }
 
-unsigned mgk_dump_parameter_objects(const mgk_model *model)
+unsigned mgk_dump_parameter_objects(const mgk_dump *dump)
 {
-    const mgk_layer_offsets *layer = &model->parameters.layers[0];
     unsigned objects = MGK_STORE_BIT(STORE_KEY_WEIGHTS);
-    if (layer->query.bias != MGK_ABSENT || layer->key_shift != MGK_ABSENT)
-        objects |= MGK_STORE_BIT(STORE_KEY_BIAS);
-    if (layer->prior != MGK_ABSENT)
-        objects |= MGK_STORE_BIT(STORE_PRIORS);
-    if (mgk_model_kind(model, 0)->gaussian)
-        objects |= MGK_STORE_BIT(STORE_VARIANCES);
+    for (size_t l = 0; l < dump->layer_count; l++) {
+        const mgk_layer_offsets *layer = &dump->run->model->parameters.layers[dump->layers[l]];
+        if (layer->query.bias != MGK_ABSENT || layer->key_shift != MGK_ABSENT)
+            objects |= MGK_STORE_BIT(STORE_KEY_BIAS);
+        if (layer->prior != MGK_ABSENT)
+            objects |= MGK_STORE_BIT(STORE_PRIORS);
+        if (layer->kind->gaussian)
+            objects |= MGK_STORE_BIT(STORE_VARIANCES);
+    }
     return objects;
 }
 

@@ -29,6 +29,17 @@ mgk_status mgk_plot_choose(const char *path, const char *what, const int *wanted
     return STATUS_OK;
 }
 
+mgk_status mgk_plot_expect_alike(const char *path, const char *what, const int32_t layers[2],
+                                 const size_t counts[2])
+{
+    return counts[0] == counts[1]
+               ? STATUS_OK
+               : mgk_fail(STATUS_SHAPE,
+                          "%s: heads of layers %d and %d have %zu and %zu %s: expected `layers` "
+                          "whose heads have as many",
+                          path, layers[0], layers[1], counts[0], counts[1], what);
+}
+
 static size_t count_gaps(const mgk_panels *panels, size_t *entries)
 {
     size_t gaps = 0, matrices = panels->layers * panels->heads * panels->keys;

@@ -141,6 +141,11 @@ mgk_status mgk_plot_choose(const char *path, const char *what, const int *wanted
                            size_t wanted_count, const int32_t *index, size_t count,
                            int32_t **positions, int32_t **numbers, size_t *out_count);
 
+/* STATUS_SHAPE unless the heads of two layers, by the model's numbers, have as many of `what`:
+ * panels of a group are a grid. */
+mgk_status mgk_plot_expect_alike(const char *path, const char *what, const int32_t layers[2],
+                                 const size_t counts[2]);
+
 /* Makes the panels with their titles, out [count]; adds the models' hashes to the picture's texts,
  * and reports entries that are not finite to the job's watcher. */
 void mgk_plot_groups(mgk_plot *plot, const mgk_plot_matrices *matrices, size_t count,

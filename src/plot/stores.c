@@ -117,28 +117,44 @@ static mgk_status read_values(source *s, float **values)
     return STATUS_OK;
 }
 
-/* Models with one shared key projection store it for each component; it is drawn once. */
-static bool share_projection(const source *s)
+/*
+ * The matrices that are drawn of a head in a layer of the model: the stored components that its
+ * kind has. Layers with one shared key projection store it for each component; it is drawn once.
+ */
+static size_t count_drawn(const source *s, int32_t layer)
 {
-    const mgk_attention_kind *kind = mgk_kinds_first(s->description->attention);
-    return s->object == STORE_KEY_WEIGHTS && kind && kind->keys == MGK_KEYS_SHIFTED;
+    const mgk_attention_kind *kind = mgk_kinds_of_layer(s->description->attention, layer);
+    const bool shared = kind && kind->keys == MGK_KEYS_SHIFTED && s->object == STORE_KEY_WEIGHTS;
+    return shared || (kind && !kind->mixture) ? 1 : s->mixtures;
+}
+
+/* Sets *drawn to the matrices of a head. STATUS_SHAPE: layers [layer_count] differ. */
+static mgk_status choose_drawn(const source *s, const int32_t *layers, size_t *drawn)
+{
+    const char *what = s->object == STORE_KEYS ? "keys per position" : "key projections";
+    *drawn = s->layer_count > 0 ? count_drawn(s, layers[0]) : s->mixtures;
+    for (size_t l = 1; l < s->layer_count; l++)
+        TRY(mgk_plot_expect_alike(s->path, what, (const int32_t[]){layers[0], layers[l]},
+                                  (const size_t[]){*drawn, count_drawn(s, layers[l])}));
+    return STATUS_OK;
 }
 
 /* Sets the panels to the valid tokens, and for keys to the first ones. */
 static mgk_status set_panels(const source *s, mgk_plot_matrices *out)
 {
-    bool once = share_projection(s);
+    size_t drawn;
     size_t limit = s->object == STORE_KEYS ? mgk_plot_tokens(s->options) : SIZE_MAX;
     size_t valid = s->object == STORE_KEYS ? s->keys : s->length;
     size_t tokens = valid < limit ? valid : limit;
+    TRY(choose_drawn(s, out->layers, &drawn));
     out->panels = (mgk_panels){.f32 = out->values,
                                .layers = s->layer_count,
                                .heads = s->head_count,
-                               .keys = once ? 1 : s->mixtures,
+                               .keys = drawn,
                                .rows = s->object == STORE_KEY_WEIGHTS ? s->rows : tokens,
                                .cols = s->object == STORE_ATTENTION ? s->keys : s->cols,
                                .row_stride = s->cols,
-                               .matrix_stride = s->rows * s->cols * (once ? s->mixtures : 1),
+                               .matrix_stride = s->rows * s->cols * (drawn == 1 ? s->mixtures : 1),
                                .layer_numbers = out->layers,
                                .head_numbers = out->heads};
     out->cross = s->object == STORE_ATTENTION && s->description->cross;

@@ -55,7 +55,13 @@ static mgk_status gather(const mgk_plot_options *o, const char *path, const mgk_
                        &panels->layers));
     TRY(choose_numbers(path, "head", o->heads, o->head_count, config->heads, &out->heads,
                        &panels->heads));
-    panels->keys = mgk_model_keys(model) == MGK_KEYS_PROJECTED ? (size_t)config->mixtures : 1;
+    panels->keys = (size_t)mgk_model_key_weights(model, out->layers[0]);
+    for (size_t l = 1; l < panels->layers; l++) {
+        const size_t keys = (size_t)mgk_model_key_weights(model, out->layers[l]);
+        TRY(mgk_plot_expect_alike(path, "key projections",
+                                  (const int32_t[]){out->layers[0], out->layers[l]},
+                                  (const size_t[]){panels->keys, keys}));
+    }
     panels->rows = (size_t)config->dim;
     panels->cols = (size_t)config->head_dim;
     panels->layer_numbers = out->layers;

@@ -2,7 +2,8 @@
 /*
  * Ablation: the loss, the logits and the last hidden states of a model without some of its heads,
  * on a batch of a model run. A head that is removed adds nothing to the output projection of its
- * layer (Michel et al. 2019, ξ = 0); the other layers read what is left.
+ * layer (Michel et al. 2019, ξ = 0), or votes for none of its capsules; the other layers read what
+ * is left.
  */
 #ifndef MGK_RUN_ABLATION_H
 #define MGK_RUN_ABLATION_H

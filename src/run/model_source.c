@@ -129,8 +129,9 @@ static mgk_status keep_vectors(const mgk_model_source *s, const mgk_group *group
                                   .length = group->n,
                                   .stride = strides[which],
                                   .heads = (size_t)view->heads,
-                                  .mixtures = mgk_source_mixtures(s, which),
-                                  .size = (size_t)view->dim};
+                                  .mixtures = which == MGK_KEYS ? (size_t)view->mixtures : 1,
+                                  .size = (size_t)view->dim,
+                                  .most = mgk_source_mixtures(s, which)};
     const size_t sample = group->sample - (size_t)s->run.first;
     const size_t first = sample * (size_t)view->tokens * rows.stride;
     if (group->n > 0)
@@ -283,8 +284,8 @@ static mgk_status give_mixture(void *state, size_t layer, size_t head, double *p
     const int number = s->layers[layer];
     const mgk_attention_layer attention = mgk_model_attention(model, number, s->run.tokens);
     const mgk_prior_view view = attention.prior;
-    const size_t tokens = (size_t)s->run.tokens, mixtures = (size_t)model->config.mixtures;
-    for (size_t r = 0; r < mixtures; r++) {
+    const size_t tokens = (size_t)s->run.tokens;
+    for (size_t r = 0; r < s->mixtures; r++) {
         double *prior = priors + r * tokens;
         variances[r] = attention.variance[r];
         prior[0] = 1; /* hard-E has none */
@@ -324,26 +325,31 @@ mgk_source mgk_model_source_of(mgk_model_source *s, bool double_precision)
 {
     const mgk_model_run *run = &s->run;
     const mgk_config *config = &run->model->config;
-    const bool shifted = mgk_model_keys(run->model) == MGK_KEYS_SHIFTED;
-    const bool gaussian = mgk_model_kind(run->model, 0)->gaussian && config->mixtures > 1;
     const size_t tokens = (size_t)run->tokens, keys = mgk_source_key_tokens(s);
     const bool there = run->device->accelerator && s->depth == 0 && !s->block;
+    size_t components = 0;
+    bool gaussian = false;
+    for (size_t l = 0; l < s->layer_count; l++) {
+        const mgk_layer_keys *keys_of = &s->layer_keys[l];
+        components = keys_of->components > components ? keys_of->components : components;
+        gaussian |= keys_of->gaussian;
+    }
     return (mgk_source){.n_max = keys > tokens ? keys : tokens,
                         .count = s->layer_count * s->selection.per_layer,
                         .depth = s->depth,
                         .dim = (size_t)config->head_dim,
                         .kinds = s->kinds,
                         .gaussian = gaussian,
-                        .components = run->cross ? 0
-                                      : shifted  ? 1
-                                                 : (size_t)config->mixtures,
+                        .components = components,
+                        .layer_keys = s->layer_keys,
                         .width = (size_t)config->dim,
-                        .mixtures = s->kinds ? (size_t)config->mixtures : 0,
+                        .mixtures = s->kinds ? s->mixtures : 0,
                         .model_dim = s->outputs ? (size_t)config->dim : 0,
                         .importances = s->importance.wanted,
                         .ahead = s->capacity,
                         .causal = mgk_model_run_is_causal(run),
                         .unnormalized = !rows_sum_to_one(s),
+                        .merged_heads = config->aggregate != MGK_AGGREGATION_CONCATENATION,
                         .may_be_blank = mgk_kinds_may_be_blank(config->attention),
                         .cross = run->cross,
                         .samples = run->index,

@@ -60,6 +60,7 @@ static void close_model(void *state)
     mgk_free(s->output);
     mgk_free(s->tokens);
     mgk_free(s->layers);
+    mgk_free(s->layer_keys);
     mgk_model_run_close(&s->run);
     mgk_free(s);
 }
@@ -77,7 +78,7 @@ static size_t kind_reals(const mgk_model_source *s, int layer, int sequences)
  * what its kind keeps, and the output. */
 static size_t kept_bytes(const mgk_model_source *s, unsigned importances)
 {
-    const bool shifted = mgk_model_keys(s->run.model) == MGK_KEYS_SHIFTED;
+    const bool shifted = mgk_model_shifts_keys(s->run.model);
     const size_t rows =
         (size_t)s->run.tokens * (shifted ? 2 : 1) * mgk_model_row_width(s->run.model);
     size_t reals = s->layer_count * (rows + (s->outputs ? mgk_source_output_numbers(s) : 0));
@@ -219,6 +220,21 @@ static mgk_status allow_vectors(const mgk_source_options *options, mgk_model_sou
                : STATUS_OK;
 }
 
+static mgk_status open_keys(mgk_model_source *s)
+{
+    const mgk_model *model = s->run.model;
+    TRY(mgk_alloc(s->layer_count, sizeof(*s->layer_keys), &s->layer_keys));
+    for (size_t place = 0; place < s->layer_count; place++) {
+        const int layer = s->layers[place];
+        const size_t mixtures = model->parameters.layers[layer].mixtures;
+        s->mixtures = larger(s->mixtures, mixtures);
+        s->layer_keys[place] = (mgk_layer_keys){
+            .components = s->run.cross ? 0 : (size_t)mgk_model_key_weights(model, layer),
+            .gaussian = mixtures > 1 && mgk_model_kind(model, layer)->gaussian};
+    }
+    return STATUS_OK;
+}
+
 static mgk_status open_model(const mgk_source_options *options, mgk_model_source *s)
 {
     mgk_model_run *run = &s->run;
@@ -231,6 +247,7 @@ static mgk_status open_model(const mgk_source_options *options, mgk_model_source
                            run));
     TRY(mgk_choose_numbers("layer", options->layers, options->layer_count,
                            run->model->config.layers, &s->layers, &s->layer_count));
+    TRY(open_keys(s));
     TRY(mgk_model_run_choose(run, s->job.seed, sample_count(options, run)));
     TRY(allow_vectors(options, s));
     mgk_model_run_tell(run, &s->job, options->input);
@@ -274,7 +291,7 @@ mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_i
                               .sample_count = (size_t)s->run.samples,
                               .layer_count = s->layer_count,
                               .head_count = (size_t)config->heads,
-                              .mixtures = (size_t)config->mixtures,
+                              .mixtures = s->mixtures,
                               .per_layer = s->selection.per_layer,
                               .held = s->held,
                               .run = &s->run,

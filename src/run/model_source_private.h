@@ -26,10 +26,12 @@ typedef struct mgk_model_source {
     mgk_model_run run;
     int32_t *layers; /* [layer_count] */
     size_t layer_count;
-    mgk_kept_layer *kept; /* [layer_count], of the last batch */
-    size_t depth;         /* columns of a matrix's factors; 0: whole matrices are computed */
-    unsigned kinds;       /* bit set of the wanted vectors */
-    double *rows;         /* [N, ·], vectors of one sample, on the host */
+    size_t mixtures;            /* M of the layer with most keys */
+    mgk_layer_keys *layer_keys; /* [layer_count] */
+    mgk_kept_layer *kept;       /* [layer_count], of the last batch */
+    size_t depth;               /* columns of a matrix's factors; 0: whole matrices are computed */
+    unsigned kinds;             /* bit set of the wanted vectors */
+    double *rows;               /* [N, ·], vectors of one sample, on the host */
     mgk_selection selection;
     int32_t *heads_there; /* selection.head, on the device */
 
@@ -56,7 +58,7 @@ static inline size_t mgk_source_key_tokens(const mgk_model_source *s)
 /* Vectors of a head and token. */
 static inline size_t mgk_source_mixtures(const mgk_model_source *s, mgk_vectors which)
 {
-    return which == MGK_KEYS ? (size_t)s->run.model->config.mixtures : 1;
+    return which == MGK_KEYS ? s->mixtures : 1;
 }
 
 /* Numbers in the vectors of one head. */

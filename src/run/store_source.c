@@ -22,6 +22,8 @@ typedef struct store_source {
     int32_t *layers, *numbers; /* the analysed layers: positions in the store and the model's
                                   numbers; [layer_count] */
     size_t layer_count;
+    size_t mixtures;            /* M of the analysed layer with most keys */
+    mgk_layer_keys *layer_keys; /* [layer_count] */
     mgk_selection selection;
     double *weights; /* [M, C, D], of one head; NULL: none */
     double *vectors; /* [M, N, D], of one head; NULL: not wanted */
@@ -37,6 +39,7 @@ static void close_store(void *state)
     mgk_selection_free(&s->selection);
     mgk_free(s->layers);
     mgk_free(s->numbers);
+    mgk_free(s->layer_keys);
     mgk_free(s->vectors);
     mgk_free(s->weights);
     mgk_free(s->tokens);
@@ -243,22 +246,46 @@ static mgk_status give_key_weight(void *state, size_t layer, size_t head, size_t
     return STATUS_OK;
 }
 
+/*
+ * The store has components for the layer with most keys. Which of them a layer has is that of its
+ * kind; all of them if the kind is not known.
+ */
+static mgk_status open_keys(store_source *s)
+{
+    const mgk_store_description *d = s->description;
+    const bool variances = (d->objects & MGK_STORE_BIT(STORE_VARIANCES)) != 0;
+    const bool weights = (d->objects & MGK_STORE_BIT(STORE_KEY_WEIGHTS)) != 0;
+    TRY(mgk_alloc(s->layer_count, sizeof(*s->layer_keys), &s->layer_keys));
+    s->mixtures = 1;
+    for (size_t l = 0; l < s->layer_count; l++) {
+        const mgk_attention_kind *kind = mgk_kinds_of_layer(d->attention, s->numbers[l]);
+        const size_t mixtures = kind && !kind->mixture ? 1 : (size_t)d->mixtures;
+        /* Shifted keys have one projection, which is stored for each component. */
+        const size_t projections = kind && kind->keys == MGK_KEYS_SHIFTED ? 1 : mixtures;
+        s->mixtures = mixtures > s->mixtures ? mixtures : s->mixtures;
+        s->layer_keys[l] = (mgk_layer_keys){.components = weights && !d->cross ? projections : 0,
+                                            .gaussian = variances && !d->cross && mixtures > 1 &&
+                                                        (!kind || kind->gaussian)};
+    }
+    return STATUS_OK;
+}
+
 static mgk_status open_parameters(store_source *s, mgk_source *source)
 {
     const mgk_store_description *d = s->description;
     size_t numbers;
-    if (d->cross)
-        return STATUS_OK;
-    if ((d->objects & MGK_STORE_BIT(STORE_VARIANCES)) && d->mixtures > 1) {
-        source->gaussian = true;
-        source->mixture = give_mixture;
+    source->layer_keys = s->layer_keys;
+    for (size_t l = 0; l < s->layer_count; l++) {
+        const mgk_layer_keys *keys = &s->layer_keys[l];
+        source->gaussian |= keys->gaussian;
+        source->components =
+            keys->components > source->components ? keys->components : source->components;
     }
-    if (!(d->objects & MGK_STORE_BIT(STORE_KEY_WEIGHTS)))
+    if (source->gaussian)
+        source->mixture = give_mixture;
+    if (d->cross || !(d->objects & MGK_STORE_BIT(STORE_KEY_WEIGHTS)))
         return STATUS_OK;
     source->dim = (size_t)d->head_dim;
-    /* Shifted keys have one projection, which is stored for each component. */
-    const mgk_attention_kind *kind = mgk_kinds_first(d->attention);
-    source->components = kind && kind->keys == MGK_KEYS_SHIFTED ? 1 : (size_t)d->mixtures;
     source->width = (size_t)d->model_dim;
     source->key_weight = give_key_weight;
     TRY(mgk_multiply((size_t)d->mixtures * source->width, source->dim, &numbers));
@@ -323,6 +350,7 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
     s->zero_keys.cross = d->cross;
     s->counts_zero_keys = !options->mask && !mgk_store_has_tokens(s->reader);
     CHECK(choose_layers(options, path, s));
+    CHECK(open_keys(s));
     mgk_selection *selection = &s->selection;
     CHECK(mgk_selection_make(options->job->seed, (size_t)d->samples, s->layer_count, s->numbers,
                              (size_t)d->heads, (size_t)options->matrices, selection));
@@ -350,7 +378,7 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
                               .sample_count = (size_t)d->samples,
                               .layer_count = s->layer_count,
                               .head_count = (size_t)d->heads,
-                              .mixtures = d->mixtures > 1 ? (size_t)d->mixtures : 1,
+                              .mixtures = s->mixtures,
                               .per_layer = selection->per_layer,
                               .zero_keys = s->counts_zero_keys ? &s->zero_keys : NULL,
                               .keys = (size_t)keys,

@@ -17,8 +17,10 @@ void mgk_vector_rows_take(const mgk_vector_rows *rows, const int32_t *chosen, si
                           size_t tokens, void *out)
 {
     const size_t bytes = tokens * rows->size * rows->element;
-    for (size_t h = 0; h < count; h++)
+    for (size_t h = 0; h < count; h++) {
+        char *own = (char *)out + h * rows->most * bytes;
         for (size_t r = 0; r < rows->mixtures; r++)
-            take_head(rows, (size_t)chosen[h], r, tokens,
-                      (char *)out + (h * rows->mixtures + r) * bytes);
+            take_head(rows, (size_t)chosen[h], r, tokens, own + r * bytes);
+        memset(own + rows->mixtures * bytes, 0, (rows->most - rows->mixtures) * bytes);
+    }
 }

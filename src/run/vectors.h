@@ -16,10 +16,11 @@ typedef struct mgk_vector_rows {
     size_t element;               /* bytes of a number */
     size_t length, stride;        /* tokens; distance of rows, in numbers */
     size_t heads, mixtures, size; /* H, M, D */
+    size_t most;                  /* vectors of a head in the output, at least M */
 } mgk_vector_rows;
 
-/* Copies the vectors of the chosen heads [count] to out [count, M, tokens, D], tokens >= length;
- * rows from `length` on are 0. */
+/* Copies the vectors of the chosen heads [count] to out [count, most, tokens, D], tokens >= length;
+ * rows from `length` on are 0, and so are vectors from M on. */
 void mgk_vector_rows_take(const mgk_vector_rows *rows, const int32_t *chosen, size_t count,
                           size_t tokens, void *out);
 

@@ -33,6 +33,11 @@ static const mgk_arg_note notes[] = {
      "`learned` priors are parameters; `em` sets them to the mean responsibilities of each batch "
      "in training (soft E step); `hard` takes the nearest key alone (hard E step)."},
     {"prior-shape", "The default is `position` for language models and `layer` for encoders."},
+    {"aggregate",
+     "With `capsules` the output of each head votes through learned maps for as many capsules as "
+     "there are heads, and dynamic routing makes the capsules in three steps (Gu and Feng 2019; "
+     "Sabour et al. 2017).\n"
+     "The CPU alone runs such models."},
     {"batch",
      "A batch that does not fit into the memory of the device is refused; the message names a "
      "number that fits."},
@@ -100,7 +105,7 @@ int main(int argc, char **argv)
         {MGK_ARG_INT, 0, "hidden", &a->hidden, "F", "Hidden size of the feed-forward block.", NULL},
         {MGK_ARG_INT, 0, "length", &a->length, "N", "Tokens of a sequence.", NULL},
         {MGK_ARG_INT, 0, "keys", &a->mixtures, "M",
-         "Keys of each head and position; 2 for mixtures if not given.", NULL},
+         "Keys of each head and position in layers of mixtures; 2 if not given.", NULL},
         {MGK_ARG_WORD, 0, "prior", &a->prior, "learned|em|hard",
          "Mixture priors: learned (if not given), soft-E or hard-E.", NULL},
         {MGK_ARG_WORD, 0, "prior-shape", &a->prior_shape, "layer|head|position",
@@ -111,6 +116,10 @@ int main(int argc, char **argv)
          NULL},
         {MGK_ARG_REAL, 0, "normalizer-epsilon", &a->normalizer_epsilon, "E",
          "Number added to the sum of a row of scores before the row is divided by this sum.", NULL},
+        {MGK_ARG_WORD, 0, "aggregate", &a->aggregate, "concatenation|capsules",
+         "What the output projection reads: all heads (if not given), or capsules that they agree "
+         "on.",
+         NULL},
         {MGK_ARG_REAL, 0, "dropout", &a->dropout, "P", "Dropout probability.", NULL},
         MGK_TOOL_SETTINGS_ARGS(&o.settings),
         {MGK_ARG_HEADING, 0, "Training", NULL, NULL, NULL, NULL},

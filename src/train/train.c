@@ -58,7 +58,10 @@ static int64_t tokens_of_step(const mgk_train_settings *settings, const mgk_data
 /* Soft-E replaces priors after each batch: those of a step would depend only on the last batch. */
 static bool replaces_priors(const mgk_model *model)
 {
-    return model->config.prior == MGK_PRIOR_EM && model->parameters.layers[0].prior != MGK_ABSENT;
+    bool priors = false;
+    for (int l = 0; l < model->config.layers; l++)
+        priors |= model->parameters.layers[l].prior != MGK_ABSENT;
+    return priors && model->config.prior == MGK_PRIOR_EM;
 }
 
 /* Checks the integers; the message names the invalid one. */

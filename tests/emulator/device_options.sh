@@ -29,6 +29,10 @@ train="--task lm --heads 2 --head-dim 6 --length 40 --layers 2 --dim 12 --hidden
 dump="model.safetensors --text text.txt --samples 12 --seed 1 --quiet"
 rank="--model model.safetensors --text text.txt --matrices 12 --seed 1 --quiet"
 
+# Models that the CPU alone runs.
+refuse 1 "cuda:0 (emulated on the CPU) does not run a model with capsules of its heads; the CPU does" \
+    mgk-train $train --device cuda --aggregate capsules -o out.safetensors
+
 # Devices.
 refuse_device() {
     EMULATOR_FAULT=$1 refuse 1 "device cuda:0: $2" mgk-dump $dump --device cuda -o out.h5

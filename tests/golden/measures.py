@@ -22,11 +22,7 @@ Not among them, because no public implementation was found that says the same: s
 top_8_mass, position_overlap, mean_js, disagreement_*.
 """
 
-import __future__
-import ast
 import io
-import json
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -39,6 +35,7 @@ from scipy.stats import entropy
 from sklearn import preprocessing
 from sklearn.metrics.pairwise import cosine_similarity
 
+from clones import Clones, definitions
 from golden import DOUBLE, Draw, save_expected
 
 COMMITS = {
@@ -59,42 +56,6 @@ COMMITS = {
 
 RANK_THRESHOLD = 0.25  # that of the C test: some singular values are below, some above
 ALL_HEADS = 144  # of BERT base, for which the code of attention-analysis is written
-
-
-# ---- code of others -----------------------------------------------------------------------------
-
-
-class Clones:
-    """Clones of repositories, whose files are read at the commits above."""
-
-    def __init__(self, folder):
-        self.folder = Path(folder)
-
-    def text(self, repository, path):
-        command = ["git", "-C", self.folder / repository, "show", f"{COMMITS[repository]}:{path}"]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-    def cell(self, repository, notebook, part):
-        """The only cell of a notebook with this part."""
-        cells = json.loads(self.text(repository, notebook))["cells"]
-        code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-        (found,) = [cell for cell in code if part in cell]
-        return found
-
-    def functions(self, repository, path, *names, **used):
-        """Functions or methods of a file, without the rest of it and what it imports."""
-        return functions(self.text(repository, path), *names, **used)
-
-
-def functions(text, *names, **used):
-    """Runs the definitions of these names in the text; *used* is what else they refer to."""
-    found = [node for node in ast.walk(ast.parse(text))
-             if isinstance(node, ast.FunctionDef) and node.name in names]
-    module = ast.Module(body=found, type_ignores=[])
-    flags = __future__.annotations.compiler_flag
-    scope = {"np": np, "numpy": np, "torch": torch, "scipy": scipy, **used}
-    exec(compile(module, "reference", "exec", flags, dont_inherit=True), scope)
-    return SimpleNamespace(**{name: scope[name] for name in names})
 
 
 # ---- inputs -------------------------------------------------------------------------------------
@@ -138,9 +99,9 @@ def of_rows(case, function, least=1):
 
 
 def spectra(case, clones):
-    rank = clones.functions("imp_reg_dl_not_norms", "common/utils/tensor.py",
-                            "matrix_effective_rank").matrix_effective_rank
-    pca = clones.functions("scikit-dimension", "skdim/id/_PCA.py", "_ratio", "_participation_ratio")
+    rank = clones.definitions("imp_reg_dl_not_norms", "common/utils/tensor.py",
+                              "matrix_effective_rank").matrix_effective_rank
+    pca = clones.definitions("scikit-dimension", "skdim/id/_PCA.py", "_ratio", "_participation_ratio")
     norm = np.linalg.norm
 
     def energies(a):
@@ -162,8 +123,8 @@ def spectra(case, clones):
 
 
 def rows(case, clones):
-    gini = clones.functions("QuantEcon.py", "quantecon/_inequality.py", "gini_coefficient",
-                            njit=lambda **_: lambda function: function, prange=range)
+    gini = clones.definitions("QuantEcon.py", "quantecon/_inequality.py", "gini_coefficient",
+                              njit=lambda **_: lambda function: function, prange=range)
     return {
         "entropy/scipy": of_rows(case, entropy),
         "normalized_entropy/scipy": of_rows(case, lambda row: entropy(row, base=len(row)), least=2),
@@ -204,7 +165,7 @@ def distance(case, clones):
     nothing, and there is a class token in front."""
     text = clones.cell("probing-vits", "notebooks/mean-attention-distance-1k.ipynb",
                        "def compute_mean_attention_dist")
-    mean = functions(text, "compute_distance_matrix", "compute_mean_attention_dist", num_cls_tokens=1)
+    mean = definitions(text, "compute_distance_matrix", "compute_mean_attention_dist", num_cls_tokens=1)
     n = case.attention.shape[-1]
     heads = case.attention.reshape(1, -1, n, n)
     picture = np.zeros((1, heads.shape[1], n * n + 1, n * n + 1))
@@ -216,8 +177,8 @@ def distance(case, clones):
 def sink(case, clones):
     """Theirs tells which keys are above a threshold. The largest threshold with a key above it is the
     largest mean attention."""
-    above = clones.functions("Attention-Sink", "eval_sink_open_source.py",
-                             "compute_attention_sink").compute_attention_sink
+    above = clones.definitions("Attention-Sink", "eval_sink_open_source.py",
+                               "compute_attention_sink").compute_attention_sink
 
     def is_sink(a, threshold):
         file = io.BytesIO()
@@ -239,8 +200,8 @@ def roles(case, clones):
              "duplicate_token": "get_duplicate_token_head_detection_pattern",
              "induction": "get_induction_head_detection_pattern"}
     score = "compute_head_attention_similarity_score"
-    theirs = clones.functions("TransformerLens", "transformer_lens/head_detector.py", score,
-                              *names.values(), is_square=lambda x: x.shape[0] == x.shape[1])
+    theirs = clones.definitions("TransformerLens", "transformer_lens/head_detector.py", score,
+                                *names.values(), is_square=lambda x: x.shape[0] == x.shape[1])
 
     def scores(pattern_of):
         def of(attention, tokens):
@@ -256,7 +217,7 @@ def roles(case, clones):
 
 
 def high_frequency(case, clones):
-    split = clones.functions("ViT-Anti-Oversmoothing", "featscale.py", "freq_decompose").freq_decompose
+    split = clones.definitions("ViT-Anti-Oversmoothing", "featscale.py", "freq_decompose").freq_decompose
 
     def share(a):
         return torch.linalg.norm(split(None, torch.from_numpy(a))[1]) / np.linalg.norm(a)
@@ -279,9 +240,9 @@ def distances_of_clark(case, clones):
                                 write_pickle=lambda value, _: written.append(value))
         arguments = SimpleNamespace(attn_data_file=None, outfile=None)
         parser = SimpleNamespace(add_argument=lambda *_, **__: None, parse_args=lambda: arguments)
-        clones.functions("attention-analysis", "head_distances.py", "main", utils=utils,
-                         argparse=SimpleNamespace(ArgumentParser=lambda **_: parser),
-                         print=lambda *_: None).main()
+        clones.definitions("attention-analysis", "head_distances.py", "main", utils=utils,
+                           argparse=SimpleNamespace(ArgumentParser=lambda **_: parser),
+                           print=lambda *_: None).main()
         return written[-1]
 
     js = [[of(sample)[first:first + heads, first:first + heads]
@@ -290,7 +251,7 @@ def distances_of_clark(case, clones):
 
 
 def pairs(case, clones):
-    matutils = clones.functions("gensim", "gensim/matutils.py", "hellinger", "isbow")
+    matutils = clones.definitions("gensim", "gensim/matutils.py", "hellinger", "isbow")
 
     def hellinger(x, y):
         return np.array([matutils.hellinger(p, q) for p, q in zip(x, y)])
@@ -313,9 +274,9 @@ def pairs(case, clones):
 
 def cka(case, clones):
     """In both of its ways, from features and from Gram matrices."""
-    theirs = clones.functions("ecco", "src/ecco/svcca_lib/cka_lib.py", "gram_linear", "center_gram",
-                              "cka", "_debiased_dot_product_similarity_helper",
-                              "feature_space_linear_cka")
+    theirs = clones.definitions("ecco", "src/ecco/svcca_lib/cka_lib.py", "gram_linear", "center_gram",
+                                "cka", "_debiased_dot_product_similarity_helper",
+                                "feature_space_linear_cka")
     outputs = case.attention @ case.values
 
     def of(**options):
@@ -335,8 +296,8 @@ def cka(case, clones):
 
 def vendi(case, clones):
     """Of heads as samples: their affinity is the scalar product of the roots of their rows, over N."""
-    theirs = clones.functions("Vendi-Score", "vendi_score/vendi.py", "weight_K", "normalize_K",
-                              "entropy_q", "score_K", "score_X", "score", preprocessing=preprocessing)
+    theirs = clones.definitions("Vendi-Score", "vendi_score/vendi.py", "weight_K", "normalize_K",
+                                "entropy_q", "score_K", "score_X", "score", preprocessing=preprocessing)
 
     def affinity(x, y):
         return np.sqrt(x * y).sum() / len(x)
@@ -353,9 +314,9 @@ def vendi(case, clones):
 def rank_collapse(case, clones):
     """The repository has the norm twice, without and with the root."""
     repository, x = "attention-rank-collapse", torch.from_numpy(case.output)
-    rootless = clones.functions(repository, "functions.py", "composite_norm").composite_norm
-    rooted = clones.functions(repository, "paper-plotting/utils.py", "l1_matrix_norm",
-                              "linf_matrix_norm", "composite_norm").composite_norm
+    rootless = clones.definitions(repository, "functions.py", "composite_norm").composite_norm
+    rooted = clones.definitions(repository, "paper-plotting/utils.py", "l1_matrix_norm",
+                                "linf_matrix_norm", "composite_norm").composite_norm
     residual = x - x.mean(dim=-2, keepdim=True)
     squares = [[rootless(r) / rootless(y) for r, y in zip(rs, ys)] for rs, ys in zip(residual, x)]
     return {"rank_collapse/attention-rank-collapse-plots": (rooted(residual) / rooted(x)).numpy(),
@@ -363,8 +324,8 @@ def rank_collapse(case, clones):
 
 
 def depth(case, clones):
-    joint = clones.functions("attention_flow", "attention_graph_util.py",
-                             "compute_joint_attention").compute_joint_attention
+    joint = clones.definitions("attention_flow", "attention_graph_util.py",
+                               "compute_joint_attention").compute_joint_attention
     samples, layers, heads, n, _ = case.attention.shape
     rollouts = np.array([joint(sample.mean(1)) for sample in case.attention])
     flat = case.attention.reshape(samples, layers, heads, n * n)
@@ -381,7 +342,7 @@ def depth(case, clones):
 
 
 def main():
-    clones = Clones(sys.argv[1])
+    clones = Clones(sys.argv[1], COMMITS, scipy=scipy)
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(__file__).parent / "measures"
     folder.mkdir(parents=True, exist_ok=True)
     for name, samples, causal in (("causal", 2, True), ("unmasked", 1, False)):

@@ -399,6 +399,58 @@ static void expanded(workspace *space, size_t rows, size_t dim)
     assert_device_close(space, rows, HEADS * dim, y_, y);
 }
 
+/* The most inputs and outputs of routing. */
+enum { ROUTED = 5 };
+
+/* v of the routing of one row of votes u [inputs, outputs, dim], as it is written in dense.h. */
+static void route_row(const mgk_capsules *k, const double *u, double *v)
+{
+    double b[ROUTED][ROUTED] = {{0}};
+    for (int t = 0; t < k->steps; t++) {
+        double sum[ROUTED] = {0}, norm[ROUTED] = {0};
+        for (size_t i = 0; i < k->inputs; i++)
+            for (size_t j = 0; j < k->outputs; j++)
+                sum[i] += exp(b[i][j]);
+        for (size_t j = 0; j < k->outputs; j++) {
+            for (size_t d = 0; d < k->dim; d++) {
+                v[j * k->dim + d] = 0;
+                for (size_t i = 0; i < k->inputs; i++)
+                    v[j * k->dim + d] +=
+                        exp(b[i][j]) / sum[i] * u[(i * k->outputs + j) * k->dim + d];
+                norm[j] += v[j * k->dim + d] * v[j * k->dim + d];
+            }
+            for (size_t d = 0; d < k->dim; d++)
+                v[j * k->dim + d] *= sqrt(norm[j]) / (1 + norm[j]);
+            for (size_t i = 0; i < k->inputs; i++)
+                for (size_t d = 0; d < k->dim; d++)
+                    b[i][j] += u[(i * k->outputs + j) * k->dim + d] * v[j * k->dim + d];
+        }
+    }
+}
+
+/* Votes near 1 / √dim, and none in the second row. */
+static void routed(workspace *space, size_t rows, size_t dim)
+{
+    for (int steps = 1; steps < 5; steps++) {
+        const mgk_capsules k = {.rows = rows,
+                                .inputs = 1 + rows % ROUTED,
+                                .outputs = ROUTED - rows % ROUTED,
+                                .dim = dim,
+                                .steps = steps};
+        const size_t width = k.outputs * dim, votes = k.inputs * width;
+        double *u = random_values(space, rows * votes), *y = host_array(space, rows * width);
+        for (size_t e = 0; e < rows * votes; e++)
+            u[e] = e / votes == 1 ? 0 : u[e] * 2 / sqrt((double)dim);
+        for (size_t row = 0; row < rows; row++)
+            route_row(&k, u + row * votes, y + row * width);
+        void *y_ = upload(space, rows * width, random_values(space, rows * width));
+        assert_ok(
+            dense(space)->route_capsules(space->device, &k, upload(space, rows * votes, u), y_));
+        assert_device_close(space, rows, width, y_, y);
+        workspace_release(space);
+    }
+}
+
 int main(void)
 {
     check checks[] = {
@@ -414,6 +466,7 @@ int main(void)
         {.name = "causal_kernels", .run = causal_kernels},
         {.name = "gathered", .run = gathered},
         {.name = "expanded", .run = expanded},
+        {.name = "routed", .run = routed},
     };
     return run_checks(MGK_SINGLE, MGK_DOUBLE, sizeof checks / sizeof *checks, checks);
 }

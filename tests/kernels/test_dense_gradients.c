@@ -491,6 +491,55 @@ static void weigh_groups(workspace *space, size_t tokens, size_t dim)
     check_backward(space, &subject, SAMPLES * tokens * HEADS * dim);
 }
 
+/* Votes of length 2: longer ones make couplings that rounding decides. */
+static double vote_scale(const mgk_capsules *k)
+{
+    return 2 / sqrt((double)k->dim);
+}
+
+static void *scaled_votes(workspace *space, const layer *subject, const void *x)
+{
+    void *u = zeros(space, subject->inputs);
+    assert_ok(dense(space)->add_scaled(space->device, subject->inputs, vote_scale(subject->context),
+                                       x, 0, u));
+    return u;
+}
+
+static double route_value(workspace *space, const layer *subject, const void *x)
+{
+    const mgk_capsules *k = subject->context;
+    const size_t count = k->rows * k->outputs * k->dim;
+    void *y = zeros(space, count);
+    assert_ok(dense(space)->route_capsules(space->device, k, scaled_votes(space, subject, x), y));
+    return weighted(space, subject, count, y);
+}
+
+static void route_gradient(workspace *space, const layer *subject, const void *x, void *dx)
+{
+    const mgk_capsules *k = subject->context;
+    void *du = upload(space, subject->inputs, random_values(space, subject->inputs));
+    assert_ok(dense(space)->route_capsules_backward(
+        space->device, k, scaled_votes(space, subject, x), subject->weights_, du));
+    assert_ok(dense(space)->add_scaled(space->device, subject->inputs, vote_scale(k), du, 0, dx));
+}
+
+static void routed(workspace *space, size_t rows, size_t cols)
+{
+    for (int steps = 1; steps < 5; steps++) {
+        const mgk_capsules k = {.rows = rows,
+                                .inputs = 1 + rows % 3,
+                                .outputs = 2 + cols % 3,
+                                .dim = cols,
+                                .steps = steps};
+        layer subject = {.inputs = rows * k.inputs * k.outputs * cols,
+                         .context = &k,
+                         .value = route_value,
+                         .gradient = route_gradient};
+        check_backward(space, &subject, rows * k.outputs * cols);
+        workspace_release(space);
+    }
+}
+
 int main(void)
 {
     check checks[] = {
@@ -507,6 +556,7 @@ int main(void)
         {.name = "windows", .run = windows},
         {.name = "unit_tokens", .run = unit_tokens},
         {.name = "weigh_groups", .run = weigh_groups},
+        {.name = "routed", .run = routed},
     };
     return run_checks(MGK_SINGLE, MGK_DOUBLE, sizeof checks / sizeof *checks, checks);
 }

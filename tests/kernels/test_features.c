@@ -229,10 +229,11 @@ static void reference_matrix(workspace *space, const problem *p, int sample, int
         double divisor = p->fixed_normalizer > 0 ? p->fixed_normalizer : sum + p->epsilon;
         if (p->least_sum > 0 && divisor < p->least_sum)
             divisor = p->least_sum;
-        const bool uniform = divisor == 0 && !mgk_features_signed(&p->features);
-        condition[i] = uniform ? 1 : sizes / fabs(divisor);
+        const bool blank = divisor == 0, uniform = blank && !mgk_features_sparse(&p->features) &&
+                                                   !mgk_features_signed(&p->features);
+        condition[i] = blank ? 1 : sizes / fabs(divisor);
         for (size_t j = 0; j < n; j++)
-            attention[i * n + j] = scores[i * n + j] / divisor;
+            attention[i * n + j] = blank ? 0 : scores[i * n + j] / divisor;
         for (size_t j = 0, visible = p->causal ? i + 1 : valid; uniform && j < n; j++)
             attention[i * n + j] = j < visible ? 1 / (double)visible : 0;
     }

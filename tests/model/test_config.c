@@ -52,6 +52,7 @@ static void assert_same(const mgk_config *a, const mgk_config *b)
     assert_true(a->rotary_high == b->rotary_high);
     assert_int_equal(a->rotary_original, b->rotary_original);
     assert_int_equal(a->attention_output_bias, b->attention_output_bias);
+    assert_int_equal(a->aggregate, b->aggregate);
     assert_int_equal(a->query_norm, b->query_norm);
     assert_true(a->attention_scale == b->attention_scale);
     assert_true(a->attention_cap == b->attention_cap);
@@ -154,6 +155,7 @@ static mgk_config unusual_config(void)
         .rotary_high = 4.5,
         .rotary_original = 4096,
         .attention_output_bias = MGK_OUTPUT_BIAS_OWN,
+        .aggregate = MGK_AGGREGATION_CAPSULES,
         .query_norm = MGK_QUERY_NORM_WIDTH,
         .attention_scale = 0.7,
         .attention_cap = 50.5,
@@ -289,7 +291,7 @@ static void test_json_round_trip(void **state)
 static void test_memory_refused(void **state)
 {
     (void)state;
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 9; i++) {
         mgk_config config = decoder_config();
         config.memory = i == 1 ? 0 : config.memory;
         config.start = i == 2 ? config.vocabulary : config.start;
@@ -299,6 +301,7 @@ static void test_memory_refused(void **state)
         config.query_norm = i == 5 ? MGK_QUERY_NORM_HEAD : MGK_QUERY_NORM_NONE;
         config.key_heads = i == 6 ? 2 : 0;
         config.attention_cap = i == 7 ? 3 : 0;
+        config.aggregate = i == 8 ? MGK_AGGREGATION_CAPSULES : MGK_AGGREGATION_CONCATENATION;
         if ((mgk_config_resolve(&config) == STATUS_OK) != (i == 0))
             fail_msg("accepted: %d", i);
         if (i > 0)
@@ -411,6 +414,8 @@ static void test_json_refused(void **state)
         {"{\"family\":\"lm\",\"local\":[16]}", "local"},
         {"{\"family\":\"lm\",\"window\":-1}", "window"},
         {"{\"family\":\"lm\",\"attention_cap\":-1}", "attention_cap"},
+        {"{\"family\":\"lm\",\"aggregate\":\"sum\"}", "aggregate"},
+        {"{\"family\":\"lm\",\"aggregate\":1}", "aggregate"},
         {"{\"family\":\"lm\",\"parallel\":\"own\"}", "parallel"},
         {"{\"family\":\"lm\",\"norm\":\"rms\",\"norm_parameters\":\"none\"}", "norm_parameters"},
         {"{\"family\":\"lm\",\"logit_cap\":2,\"cutoffs\":[5]}", "logit_cap"},
@@ -586,13 +591,14 @@ static void test_settings_round_trip(void **state)
     assert_int_equal(read.settings.kernel, value);
     mgk_free(text);
 
-    /* Files of kinds without settings keep their bytes. */
+    /* Files of kinds without settings, and of concatenated heads, keep their bytes. */
     mgk_config_defaults(MGK_FAMILY_LM, &config);
     assert_ok(mgk_config_resolve(&config));
     assert_ok(mgk_config_to_json(&config, &text));
     assert_null(strstr(text, "attention_window"));
     assert_null(strstr(text, "feature_"));
     assert_null(strstr(text, "seed"));
+    assert_null(strstr(text, "aggregate"));
     mgk_free(text);
 }
 

@@ -80,6 +80,22 @@ static void retrieval(void **state)
     assert_parts(cost.parameters, parameters);
 }
 
+/* The same model with capsules: 2 heads of 3 vote for 2 capsules of 3, in 3 steps. */
+static void capsules(void **state)
+{
+    (void)state;
+    mgk_config config = small(MGK_FAMILY_LM, "softmax", 1);
+    mgk_cost plain, cost;
+    const double step = 4 * 3 + 2 * 2 * 6 + 2 * (3 * 3 + 3); /* couplings, sums, squash */
+    assert_ok(mgk_cost_of(&config, 5, &plain));
+    config.aggregate = MGK_AGGREGATION_CAPSULES;
+    assert_ok(mgk_cost_of(&config, 5, &cost));
+    plain.flops[MGK_COST_PROJECTIONS] += 5 * (2 * 3 * 12 + 3 * step + 2 * (2 * 2 * 6));
+    plain.parameters[MGK_COST_PROJECTIONS] += 2 * (2 * 3) * 3;
+    assert_parts(cost.flops, plain.flops);
+    assert_parts(cost.parameters, plain.parameters);
+}
+
 /* A gated language model with RMS norms, one key head for two query heads, rotary
  * positions: N = 5. */
 static void shared_keys(void **state)
@@ -219,6 +235,38 @@ static void parts_are_the_whole(void **state)
         }
 }
 
+static mgk_cost cost_of(mgk_family family, const char *attention, int layers, int mixtures)
+{
+    mgk_config config = small(family, attention, mixtures);
+    mgk_cost cost;
+    config.layers = config.layer_groups = layers;
+    if (layers == 3)
+        strcpy(config.attention, "mgk,softmax,smgk");
+    assert_ok(mgk_cost_of(&config, 5, &cost));
+    return cost;
+}
+
+/* A layer costs what it costs in a model of its kind. */
+static void layers_of_different_keys(void **state)
+{
+    (void)state;
+    for (int family = MGK_FAMILY_ENCODER; family <= MGK_FAMILY_LM; family++) {
+        const mgk_cost all = cost_of((mgk_family)family, "mgk", 3, 2);
+        const mgk_cost each[] = {cost_of((mgk_family)family, "mgk", 1, 2),
+                                 cost_of((mgk_family)family, "softmax", 1, 1),
+                                 cost_of((mgk_family)family, "smgk", 1, 2)};
+        for (int part = MGK_COST_PROJECTIONS; part <= MGK_COST_ATTENTION; part++) {
+            double flops = 0, parameters = 0;
+            for (int i = 0; i < 3; i++) {
+                flops += each[i].flops[part];
+                parameters += each[i].parameters[part];
+            }
+            assert_close(all.flops[part], flops, 0, 1e-14);
+            assert_close(all.parameters[part], parameters, 0, 0);
+        }
+    }
+}
+
 /* Paper, section 2.2: half the heads with two keys each need fewer projections and values. */
 static void half_the_heads_are_cheaper(void **state)
 {
@@ -257,11 +305,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(language_model),
         cmocka_unit_test(retrieval),
+        cmocka_unit_test(capsules),
         cmocka_unit_test(shared_keys),
         cmocka_unit_test(parallel_parts),
         cmocka_unit_test(decoder),
         cmocka_unit_test(adaptive_softmax),
         cmocka_unit_test(parts_are_the_whole),
+        cmocka_unit_test(layers_of_different_keys),
         cmocka_unit_test(half_the_heads_are_cheaper),
         cmocka_unit_test(refuses),
     };

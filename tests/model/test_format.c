@@ -81,14 +81,16 @@ static void test_weight_beyond_single_precision(void **state)
 static void test_round_trip(void **state)
 {
     (void)state;
-    static const char *const kinds[] = {"softmax", "mgk", "smgk", "linear", "mlk", "smlk"};
-    for (int k = 0; k < 6; k++)
+    static const char *const kinds[] = {"softmax", "mgk",  "smgk",        "linear",
+                                        "mlk",     "smlk", "softmax,mgk", "smgk,mgk"};
+    for (int k = 0; k < 8; k++)
         for (int family = 0; family < 2; family++) {
             int mixtures = k == 0 || k == 3 ? 1 : 3;
             mgk_config config = case_config((mgk_family)family, kinds[k], mixtures);
             config.dual = family == MGK_FAMILY_ENCODER && k % 2;
             config.prior_shape = (mgk_prior_shape)(k % 3);
             config.variance[0] = 0.1 + k / 3.0;
+            config.aggregate = k == 4 ? MGK_AGGREGATION_CAPSULES : MGK_AGGREGATION_CONCATENATION;
             check_round_trip(&config, family ? MGK_DOUBLE : MGK_SINGLE);
         }
     unlink(PATH);

@@ -44,9 +44,11 @@ static bool has_no_gradient(const pass_case *c, const mgk_parameter *p)
     if (p->drawn || (c->model->config.prior == MGK_PRIOR_EM && strstr(p->name, "prior")))
         return true;
     static const char *const sums[] = {"softmax", "band", "realformer", "talking-heads"};
+    int layer = 0;
     bool sum = false;
+    sscanf(p->name, "layers.%d.", &layer);
     for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
-        sum |= strcmp(mgk_model_kind(c->model, 0)->name, sums[i]) == 0;
+        sum |= strcmp(mgk_model_kind(c->model, layer)->name, sums[i]) == 0;
     return sum && c->model->config.normalizer_epsilon == 0 && strstr(p->name, "attention.key.bias");
 }
 
@@ -137,6 +139,9 @@ static mgk_config config_of(mgk_family family, const char *attention)
     return config;
 }
 
+/* Factors that make terms as large as the loss of the task. */
+static const mgk_regularisation all_terms = {{3, 20, 2, 10}};
+
 static const char *const kinds[] = {"softmax", "mgk", "smgk", "linear", "mlk", "smlk"};
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
@@ -166,6 +171,27 @@ static void test_language_model(void **state)
         mgk_config config = config_of(MGK_FAMILY_LM, kinds[i]);
         check_gradient(&config);
     }
+}
+
+/* Layers with one key and with several, projected and shifted, and two key designs in one model. */
+static const char *const lists[] = {"mgk,softmax", "softmax,smgk", "smgk,mgk", "linear,smlk",
+                                    "mlk,smgk"};
+enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
+
+static void test_layers_of_different_keys(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LISTS; i++)
+        for (int family = MGK_FAMILY_ENCODER; family <= MGK_FAMILY_LM; family++) {
+            mgk_config config = config_of((mgk_family)family, lists[i]);
+            check_gradient(&config);
+            config.prior = MGK_PRIOR_EM;
+            config.prior_shape = MGK_PRIOR_POSITION;
+            config.attention_bias = true;
+            check_gradient(&config);
+            if (i < 3)
+                check_regularised(&config, &all_terms);
+        }
 }
 
 static void test_prior_shapes(void **state)
@@ -218,6 +244,22 @@ static void test_dropout(void **state)
     check_gradient(&config);
 }
 
+/* Heads that vote for capsules, three of another width than the model's, also with terms of the
+ * heads' own outputs. */
+static void test_capsules(void **state)
+{
+    (void)state;
+    static const mgk_regularisation term = {{[MGK_TERM_OUTPUT] = 2}};
+    for (int family = MGK_FAMILY_ENCODER; family <= MGK_FAMILY_LM; family++) {
+        mgk_config config = config_of((mgk_family)family, family == 0 ? "softmax" : "mgk");
+        config.aggregate = MGK_AGGREGATION_CAPSULES;
+        config.heads = 3;
+        config.head_dim = 5;
+        check_gradient(&config);
+        check_regularised(&config, &term);
+    }
+}
+
 /* Options that the families' defaults do not use. */
 static void test_variants(void **state)
 {
@@ -238,9 +280,6 @@ static void test_variants(void **state)
     config.normalizer_epsilon = 1e-2;
     check_gradient(&config);
 }
-
-/* Factors that make terms as large as the loss of the task. */
-static const mgk_regularisation all_terms = {{3, 20, 2, 10}};
 
 static void test_terms(void **state)
 {
@@ -369,10 +408,12 @@ int main(void)
         cmocka_unit_test(test_encoder),
         cmocka_unit_test(test_dual_encoder),
         cmocka_unit_test(test_language_model),
+        cmocka_unit_test(test_layers_of_different_keys),
         cmocka_unit_test(test_prior_shapes),
         cmocka_unit_test(test_hard_expectation),
         cmocka_unit_test(test_dropout),
         cmocka_unit_test(test_soft_expectation),
+        cmocka_unit_test(test_capsules),
         cmocka_unit_test(test_variants),
         cmocka_unit_test(test_terms),
         cmocka_unit_test(test_terms_of_other_kinds),

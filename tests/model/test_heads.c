@@ -7,18 +7,29 @@
 #include "base/memory.h"
 #include "model/pass_case.h"
 
-enum { LAYERS = 2, HEADS = 2, DIM = 6, HEAD = 3, ROWS = CASE_SEQUENCES * CASE_TOKENS };
+enum {
+    LAYERS = 2,
+    HEADS = 2,
+    DIM = 6,
+    HEAD = 3,
+    ROWS = CASE_SEQUENCES * CASE_TOKENS,
+    MAP = HEADS * HEAD * HEAD
+};
 
-/* Scales what head h of a layer adds to the output projection: its columns of W [C, H D]. */
+/* Scales what head h of a layer adds to the output projection: its columns of W [C, H D]; or its
+ * votes for capsules: its part of the maps [H, H D, D]. */
 static void scale_head(const pass_case *c, int layer, int head, double factor)
 {
     double *weights;
     assert_ok(mgk_alloc(c->model->parameters.total, sizeof(*weights), &weights));
     assert_ok(mgk_model_download(c->model, c->model->weights, weights));
-    double *w = weights + c->model->parameters.layers[layer].output.weight;
-    for (int i = 0; i < DIM; i++)
+    const mgk_layer_offsets *offsets = &c->model->parameters.layers[layer];
+    double *w = weights + offsets->output.weight;
+    for (int i = 0; offsets->votes == MGK_ABSENT && i < DIM; i++)
         for (int d = 0; d < HEAD; d++)
             w[(i * HEADS + head) * HEAD + d] *= factor;
+    for (int i = 0; offsets->votes != MGK_ABSENT && i < MAP; i++)
+        weights[offsets->votes + (size_t)(head * MAP + i)] *= factor;
     assert_ok(mgk_model_upload(c->model, weights, c->model->weights));
     mgk_free(weights);
 }
@@ -79,6 +90,10 @@ static void removed_heads_add_nothing(void **state)
         check_removal(&encoder, last);
         encoder.dual = true;
         check_removal(&encoder, all);
+        encoder.aggregate = MGK_AGGREGATION_CAPSULES;
+        check_removal(&encoder, first);
+        check_removal(&encoder, last);
+        check_removal(&encoder, layer);
     }
 }
 
@@ -218,6 +233,9 @@ static void gradients_of_heads_are_those_of_a_factor(void **state)
     (void)state;
     mgk_config lm = case_config(MGK_FAMILY_LM, "mgk", 2),
                encoder = case_config(MGK_FAMILY_ENCODER, "softmax", 1);
+    check_head_gradients(&lm);
+    check_head_gradients(&encoder);
+    lm.aggregate = encoder.aggregate = MGK_AGGREGATION_CAPSULES;
     check_head_gradients(&lm);
     check_head_gradients(&encoder);
 }

@@ -52,6 +52,30 @@ trains same --attention mgk,mgk,mgk
 has '  attention  *mgk' info.txt
 has '  mixtures  *2' info.txt
 
+# The number of keys is that of the layers whose kind is a mixture; 2 if it is not given. Stores and
+# running models give the same measures, with empty cells for layers that lack them.
+"$programs/mgk-info" mixed.safetensors >info.txt || complain "mgk-info of a mixed model"
+has '  mixtures  *2' info.txt
+trains keys --attention mgk,softmax,smgk --keys 3
+input="--task listops --samples 2 --length 40 --precision double"
+"$programs/mgk-dump" keys.safetensors $input --quiet --dtype f64 --save attention,queries,keys,weights -o keys.h5 ||
+    complain "mgk-dump of layers of different keys"
+"$programs/mgk-info" keys.h5 >info.txt || complain "mgk-info keys.h5"
+grep -q '/keys .*shape \[2, 3, 2, 3, 40, 4\]' info.txt || complain "keys: $(cat info.txt)"
+for measured in keys.h5 "--model keys.safetensors $input"; do
+    "$programs/mgk-diversity" $measured --measures js,key_use,key_separation -f -o d.csv >out.txt 2>err.txt ||
+        complain "$measured: $(cat err.txt)"
+    grep -c '^[^,]*,head,key_use,,1,.*,,,0$' d.csv >count
+    [ "$(cat count)" -eq 6 ] || complain "$measured: not 6 empty cells of key_use: $(cat d.csv)"
+    ! grep -qi 'nan\|inf' d.csv || complain "$measured: $(cat d.csv)"
+    "$programs/mgk-plot" mixture d.csv -f -o p.png 2>err.txt || complain "mgk-plot mixture: $(cat err.txt)"
+done
+for drawn in "weights keys.safetensors" "weights keys.h5" "keys keys.h5"; do
+    "$programs/mgk-plot" $drawn -f -o p.png >out.txt 2>err.txt && complain "$drawn: not refused"
+    grep -q 'heads of layers 0 and 1 have 3 and 1 key.*: expected --layers' err.txt || complain "$drawn: $(cat err.txt)"
+    "$programs/mgk-plot" $drawn --layers 1 -f -o p.png 2>err.txt || complain "$drawn: $(cat err.txt)"
+done
+
 # A model whose rows do not sum to 1 says so, in its store and in notes; other software does not.
 trains damped --attention softmax,softmax,mgk --normalizer-epsilon 0.9
 exports damped
@@ -87,6 +111,8 @@ refuses 'attention "reformer": --clusters is 7, expected an even number' --atten
 
 refuses 'attention "sofmax" is not a known kind; similar: softmax' --attention mgk,sofmax,mgk
 refuses 'attention names 2 kinds, expected one, or layers, 3' --attention mgk,softmax
+refuses 'attention "softmax" has one key per position, not 2' --attention softmax,linear,band --keys 2
+refuses '2 variances: expected one, or one for each of 3 keys' --attention mgk,softmax,mgk --keys 3 --variance 1,2
 refuses 'attention is not a list' --attention mgk,,mgk
 refuses 'attention "softmax" has no --window; it has no settings' --attention softmax --window 3
 refuses 'attention "mgk,softmax,mgk" has no --feature-map; it has' --attention mgk,softmax,mgk --feature-map relu

@@ -275,6 +275,7 @@ static mgk_result train_listops(void)
 {
     mgk_train_options o = training("listops", OUT "/trained.safetensors");
     o.architecture.length = 40;
+    o.architecture.aggregate = "capsules";
     o.listops_above = 2;
     o.listops_below = 41;
     o.listops_samples = 4;

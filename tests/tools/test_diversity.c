@@ -169,8 +169,9 @@ static size_t basis_of(const mgk_config *config, const weights *w, const char *n
     const bool key = !strcmp(name, "key"), output = !strcmp(name, "output");
     const size_t of_keys = (size_t)(config->heads / config->key_heads);
     const size_t group = key || !strcmp(name, "value") ? head / of_keys : head;
-    const bool shifted = !strcmp(config->attention, "smgk"); /* one projection for all keys */
-    const size_t count = HEAD_DIM * (key && !shifted ? (size_t)config->mixtures : 1);
+    char kind[MGK_KIND_NAME];
+    mgk_config_kind_name(config, (int)layer, kind); /* smgk: one projection for all keys */
+    const size_t count = HEAD_DIM * (key && !strcmp(kind, "mgk") ? (size_t)config->mixtures : 1);
     for (size_t v = 0; v < count; v++) {
         double length = 0, *x = out + v * DIM;
         for (size_t c = 0; c < DIM; c++) {
@@ -194,16 +195,16 @@ static size_t basis_of(const mgk_config *config, const weights *w, const char *n
     return count;
 }
 
-static double overlap_of(size_t count, const double *a, const double *b)
+static double overlap_of(size_t of_a, const double *a, size_t of_b, const double *b)
 {
     double sum = 0;
-    for (size_t i = 0; i < count * count; i++) {
+    for (size_t i = 0; i < of_a * of_b; i++) {
         double product = 0;
         for (size_t c = 0; c < DIM; c++)
-            product += a[i / count * DIM + c] * b[i % count * DIM + c];
+            product += a[i / of_b * DIM + c] * b[i % of_b * DIM + c];
         sum += product * product;
     }
-    return sum / (double)count;
+    return sum / (double)(of_a < of_b ? of_a : of_b);
 }
 
 /* Compares all rows of a table with the weights. */
@@ -219,9 +220,9 @@ static void compare_projections(const mgk_config *config, const weights *w, cons
         const char *name = measure.words[measure.integers[r]] + strlen("projection_");
         const size_t h = (size_t)head.integers[r], g = (size_t)other.integers[r];
         double a[MOST_VECTORS * DIM], b[MOST_VECTORS * DIM];
-        const size_t count = basis_of(config, w, name, (size_t)layer.integers[r], h, a);
-        basis_of(config, w, name, (size_t)other_layer.integers[r], g, b);
-        assert_close(value.reals[r], overlap_of(count, a, b), 1e-12, 0);
+        const size_t of_a = basis_of(config, w, name, (size_t)layer.integers[r], h, a);
+        const size_t of_b = basis_of(config, w, name, (size_t)other_layer.integers[r], g, b);
+        assert_close(value.reals[r], overlap_of(of_a, a, of_b, b), 1e-12, 0);
         assert_true(sd.reals[r] == 0);
         const bool same = layer.integers[r] == other_layer.integers[r] && h / shared == g / shared;
         if (same && (!strcmp(name, "key") || !strcmp(name, "value")))
@@ -232,7 +233,7 @@ static void compare_projections(const mgk_config *config, const weights *w, cons
 }
 
 /* Heads with their own keys, heads that share them, and heads with two keys per position, of two
- * projections or of one. */
+ * projections or of one, also in one model. */
 static void projections_are_those_of_the_weights(void **state)
 {
     (void)state;
@@ -244,8 +245,8 @@ static void projections_are_those_of_the_weights(void **state)
     static const struct {
         const char *attention;
         int key_heads;
-    } kinds[] = {{"softmax", 4}, {"softmax", 2}, {"mgk", 4}, {"smgk", 4}};
-    for (size_t i = 0; i < 4; i++) {
+    } kinds[] = {{"softmax", 4}, {"softmax", 2}, {"mgk", 4}, {"smgk", 4}, {"smgk,mgk,softmax", 4}};
+    for (size_t i = 0; i < 5; i++) {
         mgk_config config = tiny_config(MGK_FAMILY_LM, kinds[i].attention);
         weights w;
         mgk_table *table;
@@ -270,6 +271,73 @@ static void projections_are_those_of_the_weights(void **state)
         mgk_parameters_free(&w.parameters);
         free(w.values);
     }
+}
+
+/* ---- layers of different keys ---------------------------------------------------------------- */
+
+/* The rows of measures of mixtures have values in the layers of such kinds, and no others. */
+static void check_mixture_rows(const mgk_table *table)
+{
+    const mgk_table_column measure = column_of(table, "measure"), layer = column_of(table, "layer"),
+                           value = column_of(table, "value"), samples = column_of(table, "samples");
+    size_t known = 0, empty = 0;
+    for (size_t r = 0; r < mgk_table_rows(table); r++) {
+        const bool cosine = !strcmp(measure.words[measure.integers[r]], "key_weight_cosine");
+        const bool expected = cosine ? layer.integers[r] == 0 : layer.integers[r] != 1;
+        assert_true(isfinite(value.reals[r]) == expected);
+        assert_true((samples.integers[r] > 0) == expected);
+        known += expected;
+        empty += !expected;
+    }
+    assert_true(known > 0 && empty > 0);
+}
+
+static void measures_of_mixtures_leave_other_layers_out(void **state)
+{
+    (void)state;
+    static const char *const path = "mixed.safetensors", *const exported = "mixed.h5";
+    static const char *const measures[] = {"key_use", "key_separation", "key_weight_cosine"};
+    static const int softmax[] = {1};
+    const mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk,softmax,smgk");
+    mgk_dump_options d = mgk_dump_options_default();
+    mgk_diversity_options stored = of_store(NULL), streamed = of_store(NULL);
+    mgk_table *here, *there;
+    tiny_save(&config, path);
+    d.job = (mgk_job){.device = "cpu", .threads = 1, .seed = 3, .force = true};
+    d.model = path;
+    d.input = (mgk_input){.text = &text, .text_count = 1, .samples = SAMPLES};
+    d.save = MGK_SAVE_ATTENTION | MGK_SAVE_QUERIES | MGK_SAVE_KEYS | MGK_SAVE_WEIGHTS;
+    d.double_precision = true;
+    d.dtype = "f64";
+    d.output = exported;
+    assert_done(mgk_dump_attention(&d, NULL));
+    stored.inputs = &exported;
+    stored.measures = streamed.measures = measures;
+    stored.measure_count = streamed.measure_count = 3;
+    streamed.input_count = 0;
+    streamed.models = &path;
+    streamed.model_count = 1;
+    streamed.input = d.input;
+    streamed.job = d.job;
+    streamed.double_precision = true;
+    assert_done(mgk_measure_diversity(&stored, &here));
+    assert_done(mgk_measure_diversity(&streamed, &there));
+    check_mixture_rows(here);
+    check_mixture_rows(there);
+    const mgk_table_column x = column_of(here, "value"), y = column_of(there, "value");
+    assert_int_equal(mgk_table_rows(here), mgk_table_rows(there));
+    for (size_t r = 0; r < mgk_table_rows(here); r++)
+        if (isfinite(x.reals[r]))
+            assert_close(x.reals[r], y.reals[r], 1e-12, 1e-12);
+    mgk_table_close(here);
+    mgk_table_close(there);
+    /* Among layers of one key nothing has the measures. */
+    stored.layers = streamed.layers = softmax;
+    stored.layer_count = streamed.layer_count = 1;
+    assert_int_equal(mgk_measure_diversity(&stored, &here), MGK_INPUT);
+    assert_non_null(strstr(mgk_error(), "needs several keys per position"));
+    assert_int_equal(mgk_measure_diversity(&streamed, &here), MGK_INPUT);
+    assert_non_null(strstr(mgk_error(), "needs several keys per position"));
 }
 
 /* ---- descriptions ---------------------------------------------------------------------------- */
@@ -330,6 +398,7 @@ int main(void)
         cmocka_unit_test(text_formats_hold_the_table),
         cmocka_unit_test(hdf5_holds_the_samples),
         cmocka_unit_test(projections_are_those_of_the_weights),
+        cmocka_unit_test(measures_of_mixtures_leave_other_layers_out),
         cmocka_unit_test(every_measure_is_described),
         cmocka_unit_test(an_empty_list_measures_nothing),
     };

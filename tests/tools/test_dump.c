@@ -71,6 +71,18 @@ static void every_kind_and_family(void **state)
         }
 }
 
+static void layers_of_different_keys(void **state)
+{
+    (void)state;
+    for (int family = 0; family < 2; family++) {
+        mgk_config config = tiny_config((mgk_family)family, "mgk,softmax,smgk");
+        tiny_save(&config, case_model);
+        mgk_dump_options o = case_options(&case_text, 5);
+        assert_done(mgk_dump_attention(&o, NULL));
+        compare_with_network(5);
+    }
+}
+
 static void chosen_layers_and_heads(void **state)
 {
     (void)state;
@@ -419,6 +431,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_and_family),
+        cmocka_unit_test(layers_of_different_keys),
         cmocka_unit_test(chosen_layers_and_heads),
         cmocka_unit_test(layers_without_matrices),
         cmocka_unit_test(documents_of_pairs),

@@ -40,13 +40,36 @@ static double score_of(const head_data *x, int i, int j)
     return sum;
 }
 
+/* exp(q_i·k_j / √D) */
+static double softmax_score_of(const head_data *x, int i, int j)
+{
+    double product = 0;
+    for (int d = 0; d < D; d++)
+        product += x->query[i][d] * x->key[0][j][d];
+    return exp(product / sqrt(D));
+}
+
 static const unsigned everything = MGK_SAVE_ATTENTION | MGK_SAVE_SCORES | MGK_SAVE_QUERIES |
                                    MGK_SAVE_KEYS | MGK_SAVE_VALUES | MGK_SAVE_WEIGHTS;
 
-static void objects_fit_together(void **state)
+static void check_scores(const head_data *x, double (*score_of_pair)(const head_data *, int, int))
 {
-    (void)state;
-    mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
+    for (int i = 0; i < N; i++) {
+        double sum = 0;
+        for (int j = 0; j <= i; j++)
+            sum += score_of_pair(x, i, j);
+        for (int j = 0; j < N; j++) {
+            double score = j <= i ? score_of_pair(x, i, j) : 0;
+            assert_close(x->scores[i][j], score, 1e-13, 1e-11);
+            assert_close(x->attention[i][j], score / sum, 1e-13, 1e-11);
+        }
+    }
+}
+
+/* Exports everything of a model with two variances. */
+static mgk_store_reader *export_everything(const char *attention)
+{
+    mgk_config config = tiny_config(MGK_FAMILY_LM, attention);
     config.variance[0] = 0.5;
     config.variance[1] = 2;
     config.prior_shape = MGK_PRIOR_POSITION;
@@ -54,23 +77,72 @@ static void objects_fit_together(void **state)
     mgk_dump_options o = case_options(&case_text, 2);
     o.save = everything;
     assert_done(mgk_dump_attention(&o, NULL));
-    mgk_store_reader *reader = case_open_store();
+    return case_open_store();
+}
+
+static void objects_fit_together(void **state)
+{
+    (void)state;
+    mgk_store_reader *reader = export_everything("mgk");
     assert_false(mgk_store_describe(reader)->objects & MGK_STORE_BIT(STORE_KEY_BIAS));
     for (int l = 0; l < L; l++)
         for (int h = 0; h < H; h++) {
             head_data x;
             read_head(reader, 1, l, h, &x);
-            for (int i = 0; i < N; i++) {
-                double sum = 0;
-                for (int j = 0; j <= i; j++)
-                    sum += score_of(&x, i, j);
-                for (int j = 0; j < N; j++) {
-                    double score = j <= i ? score_of(&x, i, j) : 0;
-                    assert_close(x.scores[i][j], score, 1e-13, 1e-11);
-                    assert_close(x.attention[i][j], score / sum, 1e-13, 1e-11);
-                }
-            }
+            check_scores(&x, score_of);
         }
+    mgk_store_close(reader);
+}
+
+static bool all_zero(const double *x, size_t count)
+{
+    bool zero = true;
+    for (size_t i = 0; i < count; i++)
+        zero &= x[i] == 0;
+    return zero;
+}
+
+/* A layer with one key has the prior 1, and nothing else that it lacks. */
+static void layers_of_different_keys(void **state)
+{
+    (void)state;
+    mgk_store_reader *reader = export_everything("mgk,softmax,smgk");
+    for (int h = 0; h < H; h++) {
+        head_data x;
+        read_head(reader, 1, 0, h, &x);
+        check_scores(&x, score_of);
+        read_head(reader, 1, 2, h, &x);
+        check_scores(&x, score_of);
+        assert_false(all_zero(x.bias[1], D));
+        read_head(reader, 1, 1, h, &x);
+        check_scores(&x, softmax_score_of);
+        for (int j = 0; j < N; j++)
+            assert_true(x.prior[0][j] == 1);
+        assert_false(all_zero(x.weight[0][0], (size_t)(C * D)));
+        assert_true(all_zero(x.prior[1], N) && all_zero(x.variance, M));
+        assert_true(all_zero(x.key[1][0], (size_t)(N * D)));
+        assert_true(all_zero(x.weight[1][0], (size_t)(C * D)) && all_zero(x.bias[0], 2 * D));
+    }
+    mgk_store_close(reader);
+}
+
+/* A store of layers with one key has one component, and nothing of mixtures. */
+static void chosen_layers_without_mixtures(void **state)
+{
+    (void)state;
+    static const int chosen[] = {1};
+    const mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk,softmax,smgk");
+    tiny_save(&config, case_model);
+    mgk_dump_options o = case_options(&case_text, 2);
+    o.save = everything;
+    o.layers = chosen;
+    o.layer_count = 1;
+    assert_done(mgk_dump_attention(&o, NULL));
+    mgk_store_reader *reader = case_open_store();
+    const mgk_store_description *d = mgk_store_describe(reader);
+    assert_int_equal(d->mixtures, 1);
+    assert_true(d->objects & MGK_STORE_BIT(STORE_KEYS));
+    assert_false(d->objects & (MGK_STORE_BIT(STORE_PRIORS) | MGK_STORE_BIT(STORE_VARIANCES)));
     mgk_store_close(reader);
 }
 
@@ -138,6 +210,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(objects_fit_together),
+        cmocka_unit_test(layers_of_different_keys),
+        cmocka_unit_test(chosen_layers_without_mixtures),
         cmocka_unit_test(shifted_keys),
         cmocka_unit_test(key_weights),
     };

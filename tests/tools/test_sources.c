@@ -175,6 +175,7 @@ static void store_and_model_agree(void **state)
     compare_store_and_model(&input, "softmax", MGK_FAMILY_LM);
     compare_store_and_model(&input, "mgk", MGK_FAMILY_LM);
     compare_store_and_model(&input, "smgk", MGK_FAMILY_ENCODER);
+    compare_store_and_model(&input, "softmax,mgk,smgk", MGK_FAMILY_LM);
 }
 
 /* On the CPU a batch has 2048 tokens: groups of two batches are prepared together. Fewer samples

@@ -19,7 +19,14 @@ mgk_config tiny_config(mgk_family family, const char *attention)
     config.dim = 6;
     config.hidden = 5;
     config.length = 9;
-    config.mixtures = mgk_attention_find(attention)->mixture ? 2 : 1;
+    config.mixtures = 1;
+    for (int layer = 0; layer < config.layers; layer++) {
+        const mgk_attention_kind *kind = mgk_config_kind(&config, layer);
+        if (kind->mixture)
+            config.mixtures = 2;
+        if (kind->defaults.projection > 0) /* that of lowrank-band is of D numbers at most */
+            config.settings.projection = config.head_dim;
+    }
     return config;
 }
 

@@ -101,6 +101,15 @@ static void test_soft_expectation(void **state)
     check_equals_whole(f, 5, 0);
 }
 
+static void test_layers_of_different_keys(void **state)
+{
+    train_case *f = *state;
+    strcpy(f->config.attention, "mgk,softmax,smgk");
+    f->config.layers = 3;
+    f->config.prior = MGK_PRIOR_EM;
+    check_equals_whole(f, 5, 0);
+}
+
 static void refuse(const train_case *f, const mgk_train_settings *settings, const char *name)
 {
     assert_fails(train(f, settings, -1), STATUS_USAGE);
@@ -122,6 +131,13 @@ static void test_terms(void **state)
     other = resumed(&settings);
     other.regularise.weight[MGK_TERM_POSITION] = 0.25;
     refuse(f, &other, "\"position 0.5\", not \"position 0.25\"");
+}
+
+static void test_capsules(void **state)
+{
+    train_case *f = *state;
+    f->config.aggregate = MGK_AGGREGATION_CAPSULES;
+    check_equals_whole(f, 5, 0);
 }
 
 /* A crash leaves the last checkpoint; later rows of the log are written again. */
@@ -485,7 +501,9 @@ int main(void)
         resume_test(test_equals_uninterrupted),
         resume_test(test_threads),
         resume_test(test_soft_expectation),
+        resume_test(test_layers_of_different_keys),
         resume_test(test_terms),
+        resume_test(test_capsules),
         resume_test(test_after_crash),
         resume_test(test_best_model_outlives_its_file),
         resume_test(test_foreign_outputs),

@@ -242,6 +242,10 @@ static void test_soft_expectation_is_not_accumulated(void **state)
     f->config.prior = MGK_PRIOR_EM;
     assert_fails(train(f, &settings, false, &seen, NULL), STATUS_USAGE);
     assert_non_null(strstr(mgk_fail_message(), "em"));
+    strcpy(f->config.attention, "softmax,mgk"); /* a later layer has them */
+    f->config.layers = 2;
+    assert_fails(train(f, &settings, false, &seen, NULL), STATUS_USAGE);
+    assert_non_null(strstr(mgk_fail_message(), "em"));
     /* A kind without priors has no such restriction. */
     strcpy(f->config.attention, "softmax");
     f->config.mixtures = 1;

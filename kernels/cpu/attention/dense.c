@@ -39,4 +39,6 @@ const mgk_dense_operations MGK_CPU(dense_operations) = {
     .sinkhorn_backward = MGK_CPU(sinkhorn_backward),
     .subtract_windows = MGK_CPU(subtract_windows),
     .subtract_windows_backward = MGK_CPU(subtract_windows_backward),
+    .route_capsules = MGK_CPU(route_capsules),
+    .route_capsules_backward = MGK_CPU(route_capsules_backward),
 };

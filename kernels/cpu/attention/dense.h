@@ -45,6 +45,8 @@ mgk_sinkhorn_fn MGK_CPU(sinkhorn);
 mgk_sinkhorn_backward_fn MGK_CPU(sinkhorn_backward);
 mgk_subtract_windows_fn MGK_CPU(subtract_windows);
 mgk_subtract_windows_backward_fn MGK_CPU(subtract_windows_backward);
+mgk_route_capsules_fn MGK_CPU(route_capsules);
+mgk_route_capsules_backward_fn MGK_CPU(route_capsules_backward);
 
 #if MGK_CPU_REAL == 64
 #define MGK_CPU_GEMM mgk_blas.dgemm

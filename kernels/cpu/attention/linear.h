@@ -24,7 +24,7 @@
  *
  * If the scores of a row vanish nevertheless (priors of 0, or features that are large in different
  * elements), the row is uniform over the keys it sees and passes no gradient to scores; with a
- * normalizer_epsilon, a fixed normalizer, a least sum or signed features it is 0.
+ * normalizer_epsilon, a fixed normalizer, a least sum, sparse or signed features it is 0.
  */
 #ifndef MGK_KERNELS_CPU_LINEAR_H
 #define MGK_KERNELS_CPU_LINEAR_H
@@ -147,7 +147,7 @@ static inline bool mgk_linear_uniform(const mgk_linear_head *head, real inverse)
 {
     const mgk_linear *linear = head->linear;
     return inverse == 0 && !(linear->normalizer_epsilon > 0) && !(linear->least_sum > 0) &&
-           !mgk_features_signed(&linear->features);
+           !mgk_features_sparse(&linear->features) && !mgk_features_signed(&linear->features);
 }
 
 /* The scale of the features of the chunk's query i. */

@@ -77,10 +77,13 @@ static mgk_status attention_backward(mgk_pass *pass, int index, const backward *
     mgk_layer_activations *layer = &pass->layers[index];
     const mgk_layer_offsets *weights = &model->parameters.layers[index];
     size_t rows = mgk_pass_rows(pass), dim = (size_t)model->config.dim;
-    size_t mixtures = (size_t)model->config.mixtures;
+    const bool shifted = weights->kind->keys == MGK_KEYS_SHIFTED;
     const bool soft_e = model->config.prior == MGK_PRIOR_EM && weights->prior != MGK_ABSENT;
-    TRY(linear_backward(pass, gradient, weights->output, rows, pass->width, dim, layer->attended,
-                        dbranch, 0, pass->dattended));
+    const bool routed = model->config.aggregate == MGK_AGGREGATION_CAPSULES;
+    TRY(linear_backward(pass, gradient, weights->output, rows, pass->width, dim,
+                        routed ? layer->capsules : layer->attended, dbranch, 0, pass->dattended));
+    if (routed)
+        TRY(mgk_pass_aggregate_backward(pass, index, gradient));
     TRY(mgk_regularise_outputs(pass, index));
     if (to->observer)
         TRY(to->observer->heads(to->observer->context, index, layer->attended, pass->dattended));
@@ -90,8 +93,8 @@ static mgk_status attention_backward(mgk_pass *pass, int index, const backward *
     void *base = mgk_at(device, pass->dqkv, pass->width);
     mgk_layer_gradient dattention = {
         .view = {.query = pass->dqkv,
-                 .key = pass->shifted ? pass->dkeys : base,
-                 .value = mgk_at(device, pass->dqkv, pass->width + pass->keys),
+                 .key = shifted ? pass->dkeys : base,
+                 .value = mgk_at(device, pass->dqkv, pass->width + weights->keys),
                  .extra = mgk_at(device, pass->dqkv, weights->rows - weights->extra),
                  .prior = weights->prior == MGK_ABSENT || soft_e
                               ? NULL
@@ -101,9 +104,9 @@ static mgk_status attention_backward(mgk_pass *pass, int index, const backward *
     TRY(methods->backward(device, &view, &description, layer->attended, pass->dattended,
                           pass->width, &dattention));
     TRY(mgk_regularise_layer(pass, index, &dattention));
-    if (pass->shifted)
-        TRY(device->op->shift_keys_backward(device, rows, mixtures, pass->width, pass->dkeys, base,
-                                            weights->rows,
+    if (shifted)
+        TRY(device->op->shift_keys_backward(device, rows, weights->mixtures, pass->width,
+                                            pass->dkeys, base, weights->rows,
                                             mgk_at(device, gradient, weights->key_shift)));
     if (soft_e && !pass->frozen)
         TRY(methods->update_prior(device, &view, &description,

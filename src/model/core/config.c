@@ -228,11 +228,12 @@ static mgk_status check_memory(const mgk_config *config)
         (!config->causal || config->dual || config->classes > 0 ||
          !mgk_config_reads_tokens(config) || config->branch_norm ||
          config->parallel != MGK_PARALLEL_NO || config->query_norm != MGK_QUERY_NORM_NONE ||
-         config->key_heads != config->heads || config->attention_cap > 0))
+         config->key_heads != config->heads || config->attention_cap > 0 ||
+         config->aggregate != MGK_AGGREGATION_CONCATENATION))
         return mgk_fail(
             STATUS_USAGE,
             "memory is %d, expected 0 but for a causal model of tokens without classes, "
-            "branch_norm, parallel blocks, query_norm, shared keys and attention_cap",
+            "branch_norm, parallel blocks, query_norm, shared keys, attention_cap and capsules",
             config->memory);
     return STATUS_OK;
 }

@@ -69,6 +69,12 @@ typedef enum mgk_output_bias {
     MGK_OUTPUT_BIAS_OWN   /* "own": has one */
 } mgk_output_bias;
 
+/* What the output projection of attention reads. */
+typedef enum mgk_aggregation {
+    MGK_AGGREGATION_CONCATENATION, /* "concatenation": the outputs of all heads */
+    MGK_AGGREGATION_CAPSULES       /* "capsules": what they agree on, see aggregate.c */
+} mgk_aggregation;
+
 /*
  * Scaling of rotary frequencies for lengths beyond the original one. A frequency has so many turns
  * within rotary_original tokens.
@@ -88,6 +94,9 @@ typedef enum mgk_sentence_pooling {
     MGK_POOLING_TOKENS, /* "mean": over the valid tokens */
     MGK_POOLING_LENGTH  /* "length": their sum divided by N, as if padding were zeros */
 } mgk_sentence_pooling;
+
+/* Steps of the routing of capsules, as many as Sabour et al. (2017) take. */
+enum { MGK_ROUTING_STEPS = 3 };
 
 enum { MGK_MAX_CUTOFFS = 8, MGK_MAX_LAYERS = 4096, MGK_MAX_FREQUENCIES = 128 };
 
@@ -116,7 +125,8 @@ typedef struct mgk_config {
     int vocabulary; /* V, 1 to 2^20; N if tokens are patches or sounds, whose ids are positions */
     int classes; /* outputs of an encoder's classifier, 0 (none) to 2^20; 0 for language models */
     int classifier; /* width of the classifier's hidden layer; 0: C, once resolved */
-    int mixtures;   /* M, keys per head, 1 to MGK_MAX_MIXTURES */
+    int mixtures;   /* M, keys per head, 1 to MGK_MAX_MIXTURES, of layers whose kind is a mixture;
+                       others have one */
 
     mgk_prior_mode prior; /* "learned", "em" or "hard" */
     mgk_prior_shape prior_shape;
@@ -130,6 +140,7 @@ typedef struct mgk_config {
     bool causal;         /* a query sees no later key; always true for language models */
     bool attention_bias; /* the query, key and value projections have biases, the output's, too: */
     mgk_output_bias attention_output_bias;
+    mgk_aggregation aggregate; /* of heads; "concatenation" with a memory */
     mgk_query_norm query_norm;
     double attention_scale; /* of q·k, softmax; 0: 1/√D */
     double attention_cap;   /* softmax: scores x become cap tanh(x / cap), in [0, 1e6); 0: none */
@@ -243,8 +254,12 @@ void mgk_config_kind_name(const mgk_config *config, int layer, char out[MGK_KIND
 /* The kind of layer `layer`; NULL: it is not known. */
 const mgk_attention_kind *mgk_config_kind(const mgk_config *config, int layer);
 
-/* The first kind of a list, as `attention` of a store is; NULL: it is not known. */
-const mgk_attention_kind *mgk_kinds_first(const char *kinds);
+/* Keys of each head and position in layer `layer`, of a known kind: M, or 1 if it is no mixture. */
+int mgk_config_mixtures(const mgk_config *config, int layer);
+
+/* The kind of layer `layer` in a list, as `attention` of a store is; NULL: it is not known, or the
+ * list is longer than that of a model. */
+const mgk_attention_kind *mgk_kinds_of_layer(const char *kinds, int layer);
 
 /* Whether a kind of a list weighs other values than those that layers project for each head. */
 bool mgk_kinds_own_values(const char *kinds);

@@ -19,6 +19,7 @@ static const char *const norm_parameters[] = {"all", "weight", "none", NULL};
 static const char *const parallels[] = {"no", "shared", "own", NULL};
 static const char *const query_norms[] = {"none", "head", "width", NULL};
 static const char *const output_biases[] = {"same", "none", "own", NULL};
+static const char *const aggregations[] = {"concatenation", "capsules", NULL};
 static const char *const normalizations[] = {"layer", "rms", NULL};
 static const char *const rotary_scalings[] = {"plain",        "linear", "llama3", "yarn",
                                               "proportional", "long",   NULL};
@@ -29,17 +30,15 @@ static const char *const resamplings[] = {"nearest", "lanczos", "bilinear", "bic
 #define NAMED(key, member) .name = key, .offset = offsetof(mgk_config, member)
 #define AT(member) NAMED(#member, member)
 
-_Static_assert(sizeof(mgk_family) == sizeof(int) && sizeof(mgk_prior_mode) == sizeof(int) &&
-                   sizeof(mgk_prior_shape) == sizeof(int) &&
-                   sizeof(mgk_activation) == sizeof(int) && sizeof(mgk_positions) == sizeof(int) &&
-                   sizeof(mgk_normalization) == sizeof(int) &&
-                   sizeof(mgk_norm_parameters) == sizeof(int) &&
-                   sizeof(mgk_parallel) == sizeof(int) && sizeof(mgk_query_norm) == sizeof(int) &&
-                   sizeof(mgk_output_bias) == sizeof(int) &&
-                   sizeof(mgk_rotary_scaling) == sizeof(int) &&
-                   sizeof(mgk_sentence_pooling) == sizeof(int) &&
-                   sizeof(mgk_resampling) == sizeof(int),
-               "choices are copied as int");
+_Static_assert(
+    sizeof(mgk_family) == sizeof(int) && sizeof(mgk_prior_mode) == sizeof(int) &&
+        sizeof(mgk_prior_shape) == sizeof(int) && sizeof(mgk_activation) == sizeof(int) &&
+        sizeof(mgk_positions) == sizeof(int) && sizeof(mgk_normalization) == sizeof(int) &&
+        sizeof(mgk_norm_parameters) == sizeof(int) && sizeof(mgk_parallel) == sizeof(int) &&
+        sizeof(mgk_query_norm) == sizeof(int) && sizeof(mgk_output_bias) == sizeof(int) &&
+        sizeof(mgk_aggregation) == sizeof(int) && sizeof(mgk_rotary_scaling) == sizeof(int) &&
+        sizeof(mgk_sentence_pooling) == sizeof(int) && sizeof(mgk_resampling) == sizeof(int),
+    "choices are copied as int");
 
 const mgk_config_field mgk_config_fields[] = {
     {AT(family), .kind = MGK_FIELD_CHOICE, .choices = families},
@@ -69,6 +68,7 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(causal), .kind = MGK_FIELD_FLAG},
     {AT(attention_bias), .kind = MGK_FIELD_FLAG},
     {AT(attention_output_bias), .kind = MGK_FIELD_CHOICE, .choices = output_biases},
+    {AT(aggregate), .kind = MGK_FIELD_CHOICE, .choices = aggregations, .sparse = true},
     {AT(query_norm), .kind = MGK_FIELD_CHOICE, .choices = query_norms},
     {AT(attention_scale), .kind = MGK_FIELD_REAL, .low = 0, .high = 1e6},
     {AT(attention_cap), .kind = MGK_FIELD_REAL, .low = 0, .high = 1e6},

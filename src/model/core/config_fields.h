@@ -20,7 +20,7 @@ typedef struct mgk_config_field {
     size_t offset;
     double low, high;           /* sizes: low <= x <= high; reals: low <= x < high */
     const char *const *choices; /* NULL-terminated; the position is the value of the enumeration */
-    bool sparse;                /* a size that is written only if it is not 0 */
+    bool sparse; /* a size or a choice that is written only if it is not 0, or the first one */
 } mgk_config_field;
 
 /* All fields except the settings of kinds and the arrays: variance, cutoffs, local layers, and

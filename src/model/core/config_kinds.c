@@ -43,26 +43,37 @@ static void copy_name(const char *kinds, char out[MGK_KIND_NAME])
     snprintf(out, MGK_KIND_NAME, "%.*s", (int)strcspn(kinds, ","), kinds);
 }
 
-void mgk_config_kind_name(const mgk_config *config, int layer, char out[MGK_KIND_NAME])
+/* Copies the name of a layer's kind; a list of one kind is that of all layers. */
+static void copy_name_of(const char *kinds, int layer, char out[MGK_KIND_NAME])
 {
-    const char *name = config->attention, *next;
+    const char *name = kinds, *next;
     for (; layer > 0 && (next = next_name(name)); layer--)
         name = next;
     copy_name(name, out);
 }
 
-const mgk_attention_kind *mgk_config_kind(const mgk_config *config, int layer)
+void mgk_config_kind_name(const mgk_config *config, int layer, char out[MGK_KIND_NAME])
+{
+    copy_name_of(config->attention, layer, out);
+}
+
+const mgk_attention_kind *mgk_kinds_of_layer(const char *kinds, int layer)
 {
     char name[MGK_KIND_NAME];
-    mgk_config_kind_name(config, layer, name);
+    if (strnlen(kinds, MGK_KINDS_SIZE) == MGK_KINDS_SIZE) /* no model's, and slow to search */
+        return NULL;
+    copy_name_of(kinds, layer, name);
     return mgk_attention_find(name);
 }
 
-const mgk_attention_kind *mgk_kinds_first(const char *kinds)
+const mgk_attention_kind *mgk_config_kind(const mgk_config *config, int layer)
 {
-    char name[MGK_KIND_NAME];
-    copy_name(kinds, name);
-    return mgk_attention_find(name);
+    return mgk_kinds_of_layer(config->attention, layer);
+}
+
+int mgk_config_mixtures(const mgk_config *config, int layer)
+{
+    return mgk_config_kind(config, layer)->mixture ? config->mixtures : 1;
 }
 
 /* Whether a kind of the list is so; unknown kinds are left out. */
@@ -70,7 +81,7 @@ static bool any_kind(const char *kinds, bool (*is_so)(const mgk_attention_kind *
 {
     bool any = false;
     for (const char *name = kinds; name; name = next_name(name)) {
-        const mgk_attention_kind *kind = mgk_kinds_first(name);
+        const mgk_attention_kind *kind = mgk_kinds_of_layer(name, 0);
         any |= kind && is_so(kind);
     }
     return any;

@@ -39,28 +39,42 @@ static double cross_projections(const mgk_config *config)
            linear(width, config->dim, mgk_config_has_attention_output_bias(config));
 }
 
+/*
+ * Capsules of one token, see aggregate.c: the votes; in each step the couplings (an exponential, a
+ * sum and a division each), the sums of votes, their norms and the scaling by them; between steps
+ * the products of votes and capsules.
+ */
+static double capsules(const mgk_config *config)
+{
+    const double heads = config->heads, width = heads * config->head_dim;
+    const double sums = 2 * heads * width, agreement = sums, squash = 3 * width + 3 * heads;
+    if (config->aggregate != MGK_AGGREGATION_CAPSULES)
+        return 0;
+    return 2 * width * width + MGK_ROUTING_STEPS * (3 * heads * heads + sums + squash) +
+           (MGK_ROUTING_STEPS - 1) * agreement;
+}
+
 /* Query, key, value, extra and output projections of one token, on average over layers. */
 static double projections(const mgk_config *config)
 {
-    const mgk_attention_kind *kind = mgk_config_kind(config, 0);
-    double extra = 0;
+    double extra = 0, maps = 0;
     for (int layer = 0; layer < config->layers; layer++) {
         const mgk_attention_kind *own = mgk_config_kind(config, layer);
         const mgk_attention_size size = mgk_attention_size_of(config, layer, config->length);
         extra += own->extra ? own->extra(&size) : 0;
+        maps += own->keys == MGK_KEYS_PROJECTED ? 1 + size.mixtures : 2;
     }
     double width = (double)config->heads * config->head_dim;
     double shared = (double)config->key_heads * config->head_dim;
-    double maps = kind->keys == MGK_KEYS_PROJECTED ? 1 + config->mixtures : 2;
     /* two products and a sum rotate each number of a query or key */
     double turns = config->positions == MGK_POSITIONS_ROTARY
                        ? 2 * 3 * width * config->rotary_dim / config->head_dim
                        : 0;
     return linear(config->dim, width, config->attention_bias) +
-           maps * linear(config->dim, shared, config->attention_bias) +
+           maps / config->layers * linear(config->dim, shared, config->attention_bias) +
            linear(config->dim, extra / config->layers, config->attention_bias) +
            linear(width, config->dim, mgk_config_has_attention_output_bias(config)) + turns +
-           cross_projections(config);
+           cross_projections(config) + capsules(config);
 }
 
 /*
@@ -92,7 +106,7 @@ static double attention(const mgk_config *config, int tokens)
         const mgk_score_terms whole = {.cap = size.terms.cap, .bias = size.terms.bias};
         flops += kind->flops(kind, &size);
         if (kind->keys == MGK_KEYS_SHIFTED)
-            flops += config->mixtures * width * tokens;
+            flops += size.mixtures * width * tokens;
         size.terms = whole;
         flops += relative(config, &size);
         if (config->memory == 0)

@@ -25,7 +25,7 @@
 
 typedef enum mgk_cost_part {
     MGK_COST_EMBEDDING,    /* token or patch, and position embeddings */
-    MGK_COST_PROJECTIONS,  /* query, key, value and output projections */
+    MGK_COST_PROJECTIONS,  /* query, key, value and output projections; capsules */
     MGK_COST_ATTENTION,    /* from queries, keys and values to their output; shifts and priors */
     MGK_COST_FEED_FORWARD, /* both maps and the activation */
     MGK_COST_NORMS,        /* layer norms and residual sums */

@@ -61,12 +61,12 @@ mgk_attention_view mgk_pass_view(const mgk_pass *pass, int index)
         .heads = config->heads,
         .tokens = pass->tokens,
         .dim = config->head_dim,
-        .mixtures = config->mixtures,
+        .mixtures = (int)offsets->mixtures,
         .causal = config->causal,
         .lengths = pass->lengths,
         .query = layer->qkv,
         .key = mgk_at(device, layer->qkv, pass->width),
-        .value = mgk_at(device, layer->qkv, pass->width + pass->keys),
+        .value = mgk_at(device, layer->qkv, pass->width + offsets->keys),
         .extra = mgk_at(device, layer->qkv, row - offsets->extra),
         .query_stride = row,
         .key_stride = row,
@@ -74,9 +74,9 @@ mgk_attention_view mgk_pass_view(const mgk_pass *pass, int index)
         .extra_stride = row,
         .extra_width = offsets->extra,
     };
-    if (pass->shifted) {
+    if (offsets->kind->keys == MGK_KEYS_SHIFTED) {
         view.key = layer->keys;
-        view.key_stride = (size_t)config->mixtures * pass->width;
+        view.key_stride = offsets->mixtures * pass->width;
     }
     if (pass->turning) {
         view.query = layer->turned;
@@ -96,14 +96,15 @@ static mgk_status turn_sequences(const mgk_pass *pass, int index, int first, int
     const mgk_layer_activations *layer = &pass->layers[index];
     const size_t heads = (size_t)config->heads, shared = (size_t)config->key_heads;
     const size_t row = (size_t)first * (size_t)pass->tokens;
-    const size_t width = pass->model->parameters.layers[index].rows;
+    const mgk_layer_offsets *offsets = &pass->model->parameters.layers[index];
+    const size_t width = offsets->rows;
     const struct {
         size_t heads;
         const void *angles;
         size_t from;
     } parts[] = {{heads, angles, 0},
                  {shared, angles, pass->width},
-                 {shared, NULL, pass->width + pass->keys}};
+                 {shared, NULL, pass->width + offsets->keys}};
     for (size_t i = 0; i < 3; i++)
         TRY(device->op->rotary_embedding(
             device, (size_t)(end - first), (size_t)pass->tokens, heads, parts[i].heads,
@@ -176,8 +177,8 @@ static mgk_status project(mgk_pass *pass, int index, const void *input)
     size_t rows = mgk_pass_rows(pass);
     TRY(mgk_pass_linear(pass, weights->query, rows, (size_t)model->config.dim, weights->rows, input,
                         layer->qkv));
-    if (pass->shifted)
-        TRY(device->op->shift_keys(device, rows, (size_t)model->config.mixtures, pass->width,
+    if (weights->kind->keys == MGK_KEYS_SHIFTED)
+        TRY(device->op->shift_keys(device, rows, weights->mixtures, pass->width,
                                    mgk_at(device, layer->qkv, pass->width), weights->rows,
                                    mgk_pass_weight(pass, weights->key_shift), layer->keys));
     if (model->config.query_norm != MGK_QUERY_NORM_NONE)
@@ -288,8 +289,7 @@ static mgk_status feed_forward(mgk_pass *pass, int index, const void *input)
     return mgk_pass_linear(pass, weights->out, rows, hidden, dim, layer->activated, pass->branch);
 }
 
-/* Heads first … *end − 1 of a layer are kept, and head *end is not; false: no head is left. */
-static bool next_kept(const mgk_pass *pass, int index, int *first, int *end)
+bool mgk_pass_next_kept(const mgk_pass *pass, int index, int *first, int *end)
 {
     const int heads = pass->model->config.heads;
     const bool *removed = pass->removed ? pass->removed + (size_t)index * (size_t)heads : NULL;
@@ -301,7 +301,7 @@ static bool next_kept(const mgk_pass *pass, int index, int *first, int *end)
 }
 
 /* pass->branch = the output projection of the heads that are kept: the sum of what each adds. */
-static mgk_status project_output(mgk_pass *pass, int index)
+static mgk_status project_heads(mgk_pass *pass, int index)
 {
     const mgk_model *model = pass->model;
     mgk_device *device = model->device;
@@ -311,7 +311,7 @@ static mgk_status project_output(mgk_pass *pass, int index)
     const void *weight = mgk_pass_weight(pass, map.weight);
     int first, end = 0;
     bool any = false;
-    for (; next_kept(pass, index, &first, &end); any = true) {
+    for (; mgk_pass_next_kept(pass, index, &first, &end); any = true) {
         const size_t before = (size_t)first * head;
         TRY(device->op->multiply(device, false, true, rows, dim, (size_t)(end - first) * head, 1,
                                  mgk_at(device, pass->layers[index].attended, before), pass->width,
@@ -321,6 +321,18 @@ static mgk_status project_output(mgk_pass *pass, int index)
     if (!any)
         TRY(device->op->zero(device, pass->branch, rows * dim * device->real_size));
     return add_bias(pass, map, rows, dim, pass->branch);
+}
+
+/* pass->branch = the output of the layer's attention. */
+static mgk_status project_output(mgk_pass *pass, int index)
+{
+    const mgk_model *model = pass->model;
+    if (model->config.aggregate == MGK_AGGREGATION_CONCATENATION)
+        return project_heads(pass, index);
+    TRY(mgk_pass_aggregate(pass, index));
+    return mgk_pass_linear(pass, model->parameters.layers[index].output, mgk_pass_rows(pass),
+                           pass->width, (size_t)model->config.dim, pass->layers[index].capsules,
+                           pass->branch);
 }
 
 static mgk_status run_layer(mgk_pass *pass, int index, const mgk_observer *observer)

@@ -110,12 +110,12 @@ mgk_status mgk_model_read(const mgk_model *model, mgk_offset offset, size_t coun
 }
 
 /* The layout of priors π_jr of head h in each shape: [M], [H, M], [H, M, N]. */
-static mgk_prior_view prior_view(const mgk_model *model, mgk_offset prior)
+static mgk_prior_view prior_view(const mgk_model *model, const mgk_layer_offsets *layer)
 {
     const mgk_config *config = &model->config;
-    size_t heads = (size_t)config->heads, mixtures = (size_t)config->mixtures;
+    size_t heads = (size_t)config->heads, mixtures = layer->mixtures;
     size_t length = (size_t)config->length;
-    mgk_prior_view view = {.values = mgk_at(model->device, model->weights, prior)};
+    mgk_prior_view view = {.values = mgk_at(model->device, model->weights, layer->prior)};
     switch (config->prior_shape) {
     case MGK_PRIOR_LAYER:
         view.component_stride = 1;
@@ -159,16 +159,24 @@ bool mgk_model_reads_below(const mgk_model *model)
     return reads;
 }
 
-mgk_key_design mgk_model_keys(const mgk_model *model)
+bool mgk_model_shifts_keys(const mgk_model *model)
 {
-    return mgk_model_kind(model, 0)->keys;
+    bool shifts = false;
+    for (int l = 0; l < model->config.layers; l++)
+        shifts |= mgk_model_kind(model, l)->keys == MGK_KEYS_SHIFTED;
+    return shifts;
+}
+
+int mgk_model_key_weights(const mgk_model *model, int layer)
+{
+    const mgk_layer_offsets *offsets = &model->parameters.layers[layer];
+    return offsets->kind->keys == MGK_KEYS_PROJECTED ? (int)offsets->mixtures : 1;
 }
 
 mgk_attention_layer mgk_model_attention(const mgk_model *model, int layer, int tokens)
 {
     const mgk_config *config = &model->config;
     const mgk_layer_offsets *offsets = &model->parameters.layers[layer];
-    mgk_offset prior = offsets->prior;
     mgk_attention_layer attention = {.kind = offsets->kind,
                                      .size = mgk_attention_size_of(config, layer, tokens),
                                      .normalizer_epsilon = config->normalizer_epsilon,
@@ -180,19 +188,19 @@ mgk_attention_layer mgk_model_attention(const mgk_model *model, int layer, int t
                                      .prior_mode = config->prior};
     if (mgk_config_is_local(config, layer))
         attention.terms.window = config->window;
-    for (int r = 0; r < config->mixtures; r++)
+    for (int r = 0; r < attention.size.mixtures; r++)
         attention.variance[r] = config->variance[r];
     for (int i = 0; i < offsets->own_count; i++)
         attention.parameters[i] = mgk_at(model->device, model->weights, offsets->own[i]);
-    if (prior != MGK_ABSENT)
-        attention.prior = prior_view(model, prior);
+    if (offsets->prior != MGK_ABSENT)
+        attention.prior = prior_view(model, offsets);
     return attention;
 }
 
-size_t mgk_key_row(const mgk_model *model, int head, int r)
+size_t mgk_key_row(const mgk_model *model, int layer, int head, int r)
 {
     const mgk_config *config = &model->config;
-    size_t component = mgk_model_keys(model) == MGK_KEYS_PROJECTED ? (size_t)r : 0;
+    size_t component = mgk_model_kind(model, layer)->keys == MGK_KEYS_PROJECTED ? (size_t)r : 0;
     size_t key_head = (size_t)(head / (config->heads / config->key_heads));
     return (component * (size_t)config->key_heads + key_head) * (size_t)config->head_dim;
 }
@@ -202,7 +210,7 @@ mgk_status mgk_key_weight(const mgk_model *model, int layer, int head, int r, do
 {
     const mgk_config *config = &model->config;
     const size_t dim = (size_t)config->dim, head_dim = (size_t)config->head_dim;
-    const size_t row = (size_t)config->heads * head_dim + mgk_key_row(model, head, r);
+    const size_t row = (size_t)config->heads * head_dim + mgk_key_row(model, layer, head, r);
     double *rows;
     TRY(mgk_alloc(head_dim * dim, sizeof(*rows), &rows));
     mgk_status status = mgk_model_read(
@@ -234,15 +242,15 @@ static mgk_status read_output(const mgk_model *model, int layer, double *out)
 /* The first row of component r of a head's projection, but for W_O, in the rows of W_Q, W_K and
  * W_V.
  */
-static size_t projection_row(const mgk_model *model, mgk_projection which, int head, int r)
+static size_t projection_row(const mgk_model *model, mgk_projection which, int layer, int head,
+                             int r)
 {
     const mgk_config *config = &model->config;
     const size_t dim = (size_t)config->head_dim, queries = (size_t)config->heads * dim;
-    const size_t keys =
-        mgk_key_row(model, 0, config->mixtures - 1) + (size_t)config->key_heads * dim;
+    const size_t keys = model->parameters.layers[layer].keys;
     return which == MGK_PROJECTION_QUERY ? (size_t)head * dim
-           : which == MGK_PROJECTION_KEY ? queries + mgk_key_row(model, head, r)
-                                         : queries + keys + mgk_key_row(model, head, 0);
+           : which == MGK_PROJECTION_KEY ? queries + mgk_key_row(model, layer, head, r)
+                                         : queries + keys + mgk_key_row(model, layer, head, 0);
 }
 
 mgk_status mgk_model_projections(const mgk_model *model, mgk_projection which, int layer,
@@ -250,15 +258,14 @@ mgk_status mgk_model_projections(const mgk_model *model, mgk_projection which, i
 {
     const mgk_config *config = &model->config;
     const size_t dim = (size_t)config->dim, size = (size_t)config->head_dim * dim;
-    const bool several = which == MGK_PROJECTION_KEY && mgk_model_keys(model) == MGK_KEYS_PROJECTED;
-    const int components = several ? config->mixtures : 1;
+    const int components = which == MGK_PROJECTION_KEY ? mgk_model_key_weights(model, layer) : 1;
     if (which == MGK_PROJECTION_OUTPUT)
         return read_output(model, layer, out);
     for (int head = 0; head < config->heads; head++)
         for (int r = 0; r < components; r++, out += size)
             TRY(mgk_model_read(model,
                                model->parameters.layers[layer].query.weight +
-                                   projection_row(model, which, head, r) * dim,
+                                   projection_row(model, which, layer, head, r) * dim,
                                size, out));
     return STATUS_OK;
 }

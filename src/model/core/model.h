@@ -61,14 +61,17 @@ mgk_status mgk_model_read(const mgk_model *model, mgk_offset offset, size_t coun
  */
 mgk_attention_layer mgk_model_attention(const mgk_model *model, int layer, int tokens);
 
-/* The first row of component r of a head in the key projection [M G D or G D, C]. */
-size_t mgk_key_row(const mgk_model *model, int head, int r);
+/* The first row of component r of a head in a layer's key projection [M G D or G D, C]. */
+size_t mgk_key_row(const mgk_model *model, int layer, int head, int r);
 
 /* The most numbers in a row that contains the queries, keys and values of a token of a layer. */
 size_t mgk_model_row_width(const mgk_model *model);
 
-/* How the keys of all layers are made. */
-mgk_key_design mgk_model_keys(const mgk_model *model);
+/* Whether a layer has shifted keys. */
+bool mgk_model_shifts_keys(const mgk_model *model);
+
+/* Key projections of a head in a layer: M of the layer, or 1 if keys are shifted. */
+int mgk_model_key_weights(const mgk_model *model, int layer);
 
 /* The kind of a layer's attention. */
 const mgk_attention_kind *mgk_model_kind(const mgk_model *model, int layer);

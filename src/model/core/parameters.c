@@ -84,10 +84,10 @@ static mgk_norm append_norm(builder *b, const mgk_config *config, const char *na
     return norm;
 }
 
-static mgk_offset append_prior(builder *b, const mgk_config *config)
+static mgk_offset append_prior(builder *b, const mgk_config *config, size_t mixtures)
 {
-    size_t heads = (size_t)config->heads, mixtures = (size_t)config->mixtures;
-    double uniform = 1.0 / config->mixtures;
+    const size_t heads = (size_t)config->heads;
+    const double uniform = 1.0 / (double)mixtures;
     if (config->prior_shape == MGK_PRIOR_LAYER)
         return append(b, "attention.prior", MGK_INITIAL_CONSTANT, uniform, 1, mixtures);
     if (config->prior_shape == MGK_PRIOR_HEAD)
@@ -100,11 +100,11 @@ static mgk_offset append_prior(builder *b, const mgk_config *config)
 static mgk_linear_map append_projections(builder *b, const mgk_config *config,
                                          mgk_layer_offsets *layer)
 {
-    const mgk_attention_kind *kind = layer->kind;
     size_t dim = (size_t)config->dim, head_dim = (size_t)config->head_dim;
     size_t width = (size_t)config->heads * head_dim, shared = (size_t)config->key_heads * head_dim;
-    size_t keys = kind->keys == MGK_KEYS_PROJECTED ? (size_t)config->mixtures * shared : shared;
+    const size_t keys = layer->kind->keys == MGK_KEYS_PROJECTED ? layer->mixtures * shared : shared;
     mgk_linear_map query = absent;
+    layer->keys = keys;
     layer->rows = width + keys + shared + layer->extra;
     query.weight = append_weight(b, "attention.query.weight", width, dim);
     append_weight(b, "attention.key.weight", keys, dim);
@@ -217,9 +217,11 @@ static mgk_layer_offsets append_layer(builder *b, const mgk_config *config, int 
     size_t dim = (size_t)config->dim;
     size_t width = (size_t)config->heads * (size_t)config->head_dim;
     mgk_layer_offsets layer = {.kind = kind,
+                               .mixtures = (size_t)size.mixtures,
                                .extra = kind->extra ? (size_t)kind->extra(&size) : 0,
                                .key_shift = MGK_ABSENT,
                                .prior = MGK_ABSENT,
+                               .votes = MGK_ABSENT,
                                .query_norm = absent,
                                .key_norm = absent,
                                .cross_query = absent,
@@ -229,12 +231,14 @@ static mgk_layer_offsets append_layer(builder *b, const mgk_config *config, int 
     layer.query = append_projections(b, config, &layer);
     append_own(b, &size, &layer);
     if (kind->keys == MGK_KEYS_SHIFTED)
-        layer.key_shift =
-            append(b, "attention.key_shift", MGK_INITIAL_NORMAL, 1, 3, (size_t)config->mixtures,
-                   (size_t)config->heads, (size_t)config->head_dim);
+        layer.key_shift = append(b, "attention.key_shift", MGK_INITIAL_NORMAL, 1, 3, layer.mixtures,
+                                 (size_t)config->heads, (size_t)config->head_dim);
     if (kind->mixture && config->prior != MGK_PRIOR_HARD)
-        layer.prior = append_prior(b, config);
+        layer.prior = append_prior(b, config, layer.mixtures);
     append_query_norms(b, config, &layer);
+    if (config->aggregate == MGK_AGGREGATION_CAPSULES)
+        layer.votes = append_weight(b, "attention.votes.weight", (size_t)config->heads * width,
+                                    (size_t)config->head_dim);
     const char *bias =
         mgk_config_has_attention_output_bias(config) ? "attention.output.bias" : NULL;
     layer.output = append_linear(b, "attention.output.weight", bias, dim, width);
@@ -263,9 +267,6 @@ static mgk_status check_kind(const mgk_config *config, int layer)
     if (!kind)
         return mgk_fail(STATUS_UNSUPPORTED, "attention \"%s\" is not a known kind",
                         config->attention);
-    if (!kind->mixture && config->mixtures != 1)
-        return mgk_fail(STATUS_USAGE, "attention \"%s\" has one key per position, not %d",
-                        kind->name, config->mixtures);
     if (!kind->gaussian && kind->mixture && config->prior == MGK_PRIOR_HARD)
         return mgk_fail(STATUS_USAGE, "attention \"%s\" has no hard-E prior", kind->name);
     if (!kind->terms && has_score_terms(config))
@@ -274,10 +275,11 @@ static mgk_status check_kind(const mgk_config *config, int layer)
                         kind->name);
     if (!kind->terms && config->memory > 0)
         return mgk_fail(STATUS_USAGE, "attention \"%s\" has no memory to attend to", kind->name);
-    if (config->relative > 0 && config->mixtures > 1)
+    const mgk_attention_size size = mgk_attention_size_of(config, layer, config->length);
+    if (config->relative > 0 && size.mixtures > 1)
         return mgk_fail(STATUS_USAGE, "relative is %d, expected 0 with several keys",
                         config->relative);
-    if (kind->keys == MGK_KEYS_SHIFTED || config->mixtures > 1) {
+    if (kind->keys == MGK_KEYS_SHIFTED || size.mixtures > 1) {
         if (config->query_norm != MGK_QUERY_NORM_NONE)
             return mgk_fail(STATUS_USAGE, "attention \"%s\" of several keys has no query_norm",
                             kind->name);
@@ -286,25 +288,24 @@ static mgk_status check_kind(const mgk_config *config, int layer)
                             "attention \"%s\" of several keys has neither shared nor rotated keys",
                             kind->name);
     }
-    const mgk_attention_size size = mgk_attention_size_of(config, layer, config->length);
     return kind->check ? kind->check(&size) : STATUS_OK;
 }
 
 static mgk_status check_kinds(const mgk_config *config)
 {
     const mgk_attention_kind *first = mgk_config_kind(config, 0);
+    bool mixture = false;
     for (int layer = 0; layer < config->layers; layer++) {
         TRY(check_kind(config, layer));
         const mgk_attention_kind *kind = mgk_config_kind(config, layer);
+        mixture |= kind->mixture;
         if (kind != first && config->layer_groups != config->layers)
             return mgk_fail(STATUS_USAGE,
                             "layers that share parameters have one kind of attention");
-        if (kind->keys != first->keys || (config->mixtures > 1 && kind->mixture != first->mixture))
-            return mgk_fail(STATUS_USAGE,
-                            "attention \"%s\" and \"%s\" in one model: expected kinds whose keys "
-                            "are made alike",
-                            first->name, kind->name);
     }
+    if (!mixture && config->mixtures != 1)
+        return mgk_fail(STATUS_USAGE, "attention \"%s\" has one key per position, not %d",
+                        first->name, config->mixtures);
     return STATUS_OK;
 }
 
@@ -313,7 +314,7 @@ mgk_attention_size mgk_attention_size_of(const mgk_config *config, int layer, in
     return (mgk_attention_size){.heads = config->heads,
                                 .tokens = tokens,
                                 .dim = config->head_dim,
-                                .mixtures = config->mixtures,
+                                .mixtures = mgk_config_mixtures(config, layer),
                                 .width = config->dim,
                                 .length = config->length,
                                 .layer = layer,

@@ -28,6 +28,8 @@ typedef struct mgk_layer_offsets {
     const mgk_attention_kind *kind;
     mgk_linear_map query; /* [H·D, C], followed by key [M·G·D or G·D, C], value [G·D, C] and the
                              kind's extra numbers [E, C] */
+    size_t mixtures;      /* M of the layer */
+    size_t keys;          /* rows of keys: M·G·D, or G·D if they are shifted */
     size_t extra;         /* E */
     size_t rows;          /* of all four */
     mgk_offset own[MGK_KIND_PARAMETERS]; /* of the kind, in its order, */
@@ -36,6 +38,7 @@ typedef struct mgk_layer_offsets {
     mgk_offset key_shift;          /* [M, H, D], shifted designs only */
     mgk_offset prior;              /* [M], [H, M] or [H, M, N]; mixtures except hard-E */
     mgk_norm query_norm, key_norm; /* [D], or [H·D] and [G·D] */
+    mgk_offset votes;              /* [H, H·D, D], see aggregate.c; stored as [H H·D, D] */
     mgk_linear_map output;         /* [C, H·D] */
     mgk_linear_map cross_query;    /* attention to a memory of K numbers: [H·D, C]; */
     mgk_linear_map cross_key;      /* [H·D, K], followed by value [H·D, K]; */

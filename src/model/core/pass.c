@@ -37,15 +37,16 @@ static void plan_layer(mgk_pass *pass, mgk_layer_activations *layer, plan *p)
     const mgk_config *config = &pass->model->config;
     size_t rows = pass->capacity_rows, dim = (size_t)config->dim, hidden = (size_t)config->hidden;
     size_t real = pass->model->device->real_size;
-    size_t shifted = pass->shifted ? (size_t)config->mixtures * pass->width : 0;
     add(p, &layer->norm1, rows, dim, real);
     add(p, &layer->mean1, rows, 1, real);
     add(p, &layer->deviation1, rows, 1, real);
     add(p, &layer->qkv, rows, pass->qkv_width, real);
-    add(p, &layer->keys, rows, shifted, real);
+    add(p, &layer->keys, rows, pass->shifted, real);
     add(p, &layer->turned, rows, pass->turning ? 3 * pass->width : 0, real);
     add(p, &layer->kept, pass->kept_reals, 1, real);
     add(p, &layer->attended, rows, pass->width, real);
+    add(p, &layer->capsules, config->aggregate == MGK_AGGREGATION_CAPSULES ? rows : 0, pass->width,
+        real);
     add(p, &layer->sum1, rows, dim, real);
     add(p, &layer->norm2, rows, dim, real);
     add(p, &layer->mean2, rows, 1, real);
@@ -94,13 +95,24 @@ static void plan_positions(mgk_pass *pass, plan *p)
     add(p, &pass->places, config->positions_skip_padding ? rows : 0, 1, sizeof(int32_t));
 }
 
+/* The votes of heads for capsules, a block of tokens. */
+static void plan_votes(mgk_pass *pass, plan *p)
+{
+    const mgk_config *config = &pass->model->config;
+    const size_t rows = pass->capacity_rows, real = pass->model->device->real_size;
+    const size_t block = config->aggregate != MGK_AGGREGATION_CAPSULES ? 0
+                         : rows < MGK_ROUTED_TOKENS                    ? rows
+                                                                       : MGK_ROUTED_TOKENS;
+    add(p, &pass->votes, block, (size_t)config->heads * pass->width, real);
+    add(p, &pass->dvotes, pass->training ? block : 0, (size_t)config->heads * pass->width, real);
+}
+
 /* What a backward pass needs; `pooled` vectors go into the classifier. */
 static void plan_gradients(mgk_pass *pass, plan *p, size_t pooled)
 {
     const mgk_config *config = &pass->model->config;
     const size_t rows = pass->training ? pass->capacity_rows : 0, dim = (size_t)config->dim;
     const size_t real = pass->model->device->real_size;
-    const size_t shifted = pass->shifted ? (size_t)config->mixtures * pass->width : 0;
     add(p, &pass->dstream, rows, dim, real);
     add(p, &pass->dbranch, rows, dim, real);
     add(p, &pass->dother, rows, dim, real);
@@ -108,7 +120,7 @@ static void plan_gradients(mgk_pass *pass, plan *p, size_t pooled)
         add(p, &pass->dkept[i],
             pass->training && mgk_model_reads_below(pass->model) ? pass->kept_reals : 0, 1, real);
     add(p, &pass->dqkv, rows, pass->qkv_width, real);
-    add(p, &pass->dkeys, rows, shifted, real);
+    add(p, &pass->dkeys, rows, pass->shifted, real);
     add(p, &pass->dattended, rows, pass->width, real);
     add(p, &pass->dhidden, rows, (size_t)config->hidden, real);
     add(p, &pass->dpooled, pass->training ? pooled : 0, 4 * dim, real);
@@ -142,6 +154,7 @@ static void plan_rest(mgk_pass *pass, plan *p)
     add(p, &pass->logits, pass->logit_capacity, (size_t)(lm ? config->vocabulary : config->classes),
         real);
     add(p, &pass->scratch, pass->scratch_reals, 1, real);
+    plan_votes(pass, p);
     plan_gradients(pass, p, pooled);
     add(p, &pass->ids, rows, 1, sizeof(int32_t));
     add(p, &pass->input, sequences, mgk_pass_input_size(config), real);
@@ -209,6 +222,8 @@ static const char *special_part(const mgk_config *config, int tokens)
         return "norms of its queries and keys";
     if (config->norm == MGK_NORMALIZATION_LAYER && config->norm_parameters != MGK_NORM_ALL)
         return "norms without gain or offset";
+    if (config->aggregate == MGK_AGGREGATION_CAPSULES)
+        return "capsules of its heads";
     return NULL;
 }
 
@@ -237,7 +252,7 @@ static mgk_status check_device(const mgk_model *model, int tokens)
 static void size_kinds(mgk_pass *pass)
 {
     const mgk_model *model = pass->model;
-    size_t extra = 0;
+    pass->qkv_width = 0;
     pass->kept_reals = pass->scratch_reals = 0;
     for (int l = 0; l < model->config.layers; l++) {
         const mgk_layer_offsets *layer = &model->parameters.layers[l];
@@ -245,12 +260,11 @@ static void size_kinds(mgk_pass *pass)
             mgk_attention_size_of(&model->config, l, (int)pass->capacity_tokens);
         const mgk_kind_memory memory =
             layer->kind->methods->memory(&size, (int)pass->capacity_sequences, pass->training);
-        extra = layer->extra > extra ? layer->extra : extra;
+        pass->qkv_width = layer->rows > pass->qkv_width ? layer->rows : pass->qkv_width;
         pass->kept_reals = memory.kept > pass->kept_reals ? memory.kept : pass->kept_reals;
         pass->scratch_reals =
             memory.scratch > pass->scratch_reals ? memory.scratch : pass->scratch_reals;
     }
-    pass->qkv_width += extra;
 }
 
 static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int tokens,
@@ -277,12 +291,9 @@ static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int
     pass->capacity_tokens = (size_t)tokens;
     pass->capacity_rows = (size_t)sequences * (size_t)tokens;
     pass->capacity_memory = (size_t)memory_tokens;
-    pass->shifted = mgk_model_keys(model) == MGK_KEYS_SHIFTED;
     pass->width = (size_t)config->heads * (size_t)config->head_dim;
-    size_t shared = (size_t)config->key_heads * (size_t)config->head_dim;
+    pass->shifted = mgk_model_shifts_keys(model) ? (size_t)config->mixtures * pass->width : 0;
     pass->turning = config->positions == MGK_POSITIONS_ROTARY || config->key_heads != config->heads;
-    pass->keys = pass->shifted ? shared : shared * (size_t)config->mixtures;
-    pass->qkv_width = pass->width + pass->keys + shared;
     /* Kinds have a few maps of all pairs, of tokens and features, or of tokens and all keys. */
     const double rows = (double)sequences * config->heads * tokens, width = (double)pass->width;
     const double columns = fmax(fmax(tokens, width), MGK_MOST_FEATURES);

@@ -101,7 +101,7 @@ mgk_status mgk_pass_set_memory(mgk_pass *pass, int tokens, const int32_t *length
                                const void *hidden);
 
 /*
- * From now on the pass leaves out the outputs of these heads of the layers' own attention: removed
+ * From now on the pass takes the outputs of these heads of the layers' own attention as 0: removed
  * [L, H], which the caller keeps until the next call; NULL: of none. Not with a backward pass.
  */
 void mgk_pass_remove_heads(mgk_pass *pass, const bool *removed);

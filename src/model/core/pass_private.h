@@ -28,6 +28,7 @@ typedef struct mgk_layer_activations {
     void *turned;     /* [T, 3, H, D]: rotated queries and keys, and values; NULL: those of qkv */
     void *kept;       /* see mgk_kind_memory */
     void *attended;   /* [T, H, D] */
+    void *capsules;   /* [T, H, D], see aggregate.c; NULL: heads are concatenated */
     void *sum1;       /* [T, C] */
     void *norm2;      /* [T, C] */
     void *mean2;      /* [T] */
@@ -56,10 +57,9 @@ struct mgk_pass {
     size_t capacity_sequences, capacity_tokens, capacity_rows; /* B, N, T = B N at most */
     size_t capacity_memory;                                    /* tokens of a memory at most */
     size_t width;                                              /* H·D */
-    size_t keys;      /* rows of keys in qkv: M·G·D, or G·D if shifted */
-    size_t qkv_width; /* width + keys + G·D, and the most extra numbers of a layer */
-    bool shifted;
-    bool turning; /* rotary positions, or heads share keys */
+    size_t qkv_width; /* of queries, keys, values and extra numbers, of the layer with most */
+    size_t shifted;   /* M·H·D of layers with shifted keys; 0: there are none */
+    bool turning;     /* rotary positions, or heads share keys */
 
     mgk_layer_activations *layers; /* [L] */
     void *arrays;                  /* one allocation for all */
@@ -82,8 +82,9 @@ struct mgk_pass {
     size_t logit_capacity;            /* rows of `logits` */
     void *dstream, *dbranch, *dother; /* [T, C] gradients; training */
     void *scratch;                    /* of the kinds of all layers */
-    void *dkept[2];                   /* gradients of the memory of two layers */
-    size_t kept_reals, scratch_reals; /* of the layer that needs most */
+    void *votes, *dvotes; /* [MGK_ROUTED_TOKENS, H, H, D] for capsules; gradients; training */
+    void *dkept[2];       /* gradients of the memory of two layers */
+    size_t kept_reals, scratch_reals;         /* of the layer that needs most */
     void *dqkv, *dkeys, *dattended, *dhidden; /* [T, qkv_width], [T, M, H, D], [T, H·D], [T, F] */
     void *dpooled;                            /* [B, 4C] */
     int32_t *ids, *lengths, *targets;         /* [T], [B], [T] or [B] */
@@ -184,6 +185,20 @@ mgk_status mgk_pass_linear(const mgk_pass *pass, mgk_linear_map map, size_t rows
 /* Dropout at a site: 0 is the embedding, then two per layer. */
 mgk_status mgk_pass_dropout_add(const mgk_pass *pass, uint64_t site, const void *x,
                                 const void *residual, void *y);
+
+/* Heads first … *end − 1 of a layer are kept, and head *end is not; false: no head is left. Begins
+ * with *end = 0. */
+bool mgk_pass_next_kept(const mgk_pass *pass, int index, int *first, int *end);
+
+/* aggregate.c: tokens whose votes are held at a time. */
+enum { MGK_ROUTED_TOKENS = 256 };
+
+/* The capsules of a layer, from `attended`. */
+mgk_status mgk_pass_aggregate(mgk_pass *pass, int index);
+
+/* pass->dattended, which is the gradient of the capsules, becomes that of `attended`; that of the
+ * maps is added to `gradient`, as of mgk_pass_backward. */
+mgk_status mgk_pass_aggregate_backward(mgk_pass *pass, int index, void *gradient);
 
 /* Address of a weight; NULL for an absent one. */
 static inline void *mgk_pass_weight(const mgk_pass *pass, mgk_offset offset)

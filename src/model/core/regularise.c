@@ -132,7 +132,6 @@ static mgk_status open_maps(const mgk_pass *pass, mgk_regulariser *r)
 {
     mgk_device *device = pass->model->device;
     const size_t heads = (size_t)pass->model->config.heads, rows = pass->capacity_rows;
-    const size_t shifted = pass->shifted ? (size_t)pass->model->config.mixtures * pass->width : 0;
     size_t map, count;
     TRY(mgk_multiply(pass->capacity_tokens * pass->capacity_tokens, heads, &map));
     TRY(mgk_multiply(map, pass->capacity_sequences, &count));
@@ -145,7 +144,7 @@ static mgk_status open_maps(const mgk_pass *pass, mgk_regulariser *r)
     TRY(allocate(device, rows, pass->width, &r->columns));
     TRY(allocate(device, rows, pass->width, &r->dcolumns));
     TRY(allocate(device, rows, pass->qkv_width, &r->dqkv));
-    return shifted > 0 ? allocate(device, rows, shifted, &r->dkeys) : STATUS_OK;
+    return pass->shifted > 0 ? allocate(device, rows, pass->shifted, &r->dkeys) : STATUS_OK;
 }
 
 mgk_status mgk_pass_regularise(mgk_pass *pass, const mgk_regularisation *what, double scale)
@@ -379,13 +378,13 @@ static mgk_status maps_backward(mgk_pass *pass, int index, const mgk_attention_v
     const mgk_attention_methods *methods = layer->kind->methods;
     const mgk_layer_offsets *weights = &pass->model->parameters.layers[index];
     const size_t rows = mgk_pass_rows(pass), dim = (size_t)view->dim;
-    const size_t shifted = (size_t)pass->model->config.mixtures * pass->width;
+    const bool shifted = layer->kind->keys == MGK_KEYS_SHIFTED;
     mgk_attention_view columns = *view;
     mgk_layer_gradient into = *gradient;
     columns.value = r->identity;
     columns.value_stride = pass->width;
     into.view.query = r->dqkv;
-    into.view.key = pass->shifted ? r->dkeys : mgk_at(device, r->dqkv, pass->width);
+    into.view.key = shifted ? r->dkeys : mgk_at(device, r->dqkv, pass->width);
     into.view.value = r->didentity;
     into.view.extra = mgk_at(device, r->dqkv, weights->rows - weights->extra);
     into.kept = NULL; /* what the layer above read has had its gradient */
@@ -398,8 +397,8 @@ static mgk_status maps_backward(mgk_pass *pass, int index, const mgk_attention_v
         TRY(methods->backward(device, &columns, layer, r->columns, r->dcolumns, pass->width,
                               &into));
         TRY(add(pass, rows * weights->rows, r->dqkv, pass->dqkv));
-        if (pass->shifted)
-            TRY(add(pass, rows * shifted, r->dkeys, pass->dkeys));
+        if (shifted)
+            TRY(add(pass, rows * pass->shifted, r->dkeys, pass->dkeys));
     }
     return STATUS_OK;
 }

@@ -107,9 +107,13 @@ static void predictive(const place *at, double *out)
 {
     const double alpha = *parameter(at, 0), beta = *parameter(at, 1);
     double *t;
+    if (!at->below) {
+        dot_products(at, out);
+        return;
+    }
     assert_ok(mgk_alloc(entry(at, at->heads, 0, 0), sizeof *t, &t));
     dot_products(at, t);
-    for (size_t e = 0; at->below && e < entry(at, at->heads, 0, 0); e++)
+    for (size_t e = 0; e < entry(at, at->heads, 0, 0); e++)
         t[e] = (1 - beta) * t[e] + beta * at->below[e];
     for (int h = 0; h < at->heads; h++)
         for (int i = 0; i < at->tokens; i++)
