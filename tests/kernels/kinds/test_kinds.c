@@ -111,11 +111,12 @@ static void compare_padded(workspace *space, kind_shape shape)
     kind_case alone = kind_case_make(space, own);
     for (int l = 0; l < padded.depth; l++) {
         const kind_layer *from = &padded.layers[l], *to = &alone.layers[l];
-        for (int i = 0; i < KIND_INPUTS; i++)
-            if (i >= KIND_PARAMETERS && from->count[i] > 0)
+        for (int i = 0; i < KIND_INPUTS; i++) {
+            if (from->count[i] > 0 && i >= KIND_PARAMETERS)
                 memcpy(to->input[i], from->input[i], from->count[i] * sizeof *to->input[i]);
-            else
+            else if (from->count[i] > 0)
                 copy_sample(&padded, &alone, 1, n, from->count[i], from->input[i], to->input[i]);
+        }
     }
     double *outputs = host_array(space, (size_t)padded.depth * padded.outputs);
     double *expected = host_array(space, (size_t)alone.depth * alone.outputs);
