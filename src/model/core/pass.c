@@ -294,10 +294,11 @@ static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int
     pass->width = (size_t)config->heads * (size_t)config->head_dim;
     pass->shifted = mgk_model_shifts_keys(model) ? (size_t)config->mixtures * pass->width : 0;
     pass->turning = config->positions == MGK_POSITIONS_ROTARY || config->key_heads != config->heads;
-    /* Kinds have a few maps of all pairs, of tokens and features, or of tokens and all keys. */
+    /* Kinds have a few maps of all pairs, of tokens and features, or of tokens and all keys, times
+     * rounds of hashing. */
     const double rows = (double)sequences * config->heads * tokens, width = (double)pass->width;
     const double columns = fmax(fmax(tokens, width), MGK_MOST_FEATURES);
-    if (rows * columns > 0x1p58)
+    if (rows * columns > 0x1p48)
         return mgk_fail(STATUS_MEMORY, "the activations of such a batch do not fit in memory");
     size_kinds(pass);
     return STATUS_OK;
