@@ -253,8 +253,8 @@ static void size_kinds(mgk_pass *pass)
     pass->qkv_width += extra;
 }
 
-static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int tokens,
-                            int memory_tokens)
+mgk_status mgk_pass_set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int tokens,
+                              int memory_tokens)
 {
     const mgk_config *config = &model->config;
     TRY(check_device(model, tokens));
@@ -333,7 +333,7 @@ mgk_status mgk_pass_bytes(mgk_model *model, int sequences, int tokens, int memor
     mgk_pass pass = {.training = training};
     plan p = {0};
     *bytes = 0;
-    CHECK(set_sizes(&pass, model, sequences, tokens, memory_tokens));
+    CHECK(mgk_pass_set_sizes(&pass, model, sequences, tokens, memory_tokens));
     CHECK(plan_arrays(&pass, &p, bytes));
 out:
     mgk_free(p.list);
@@ -385,7 +385,7 @@ mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, int memo
         return mgk_fail(STATUS_UNSUPPORTED, "models of this architecture can be run, not trained");
     CHECK(mgk_alloc(1, sizeof(*pass), &pass));
     pass->training = training;
-    CHECK(set_sizes(pass, model, sequences, tokens, memory_tokens));
+    CHECK(mgk_pass_set_sizes(pass, model, sequences, tokens, memory_tokens));
     CHECK(allocate(pass));
     if (pass->far_angles)
         CHECK(mgk_alloc((size_t)sequences, sizeof(*pass->far), &pass->far));

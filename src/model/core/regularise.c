@@ -179,6 +179,33 @@ out:
     return status;
 }
 
+/* Reals of a token's row in the arrays of open_maps. */
+static size_t map_columns(const mgk_pass *pass)
+{
+    const size_t shifted = pass->shifted ? (size_t)pass->model->config.mixtures * pass->width : 0;
+    return 4 * pass->width + pass->qkv_width + shifted;
+}
+
+/* Sums do not overflow: mgk_pass_set_sizes bounds B H N² and the rows times their widths. */
+mgk_status mgk_regularise_bytes(mgk_model *model, const mgk_regularisation *what, int sequences,
+                                int tokens, size_t *bytes)
+{
+    mgk_pass pass = {.training = true};
+    const size_t real = model->device->real_size;
+    size_t maps;
+    *bytes = 0;
+    if (!mgk_regularises(what))
+        return STATUS_OK;
+    TRY(mgk_pass_set_sizes(&pass, model, sequences, tokens, 0));
+    TRY(mgk_multiply(pass.capacity_rows, 2 * sizeof(double) * pass.qkv_width, bytes));
+    if (!needs_maps(what))
+        return STATUS_OK;
+    const size_t square = pass.capacity_tokens * (size_t)model->config.heads * pass.capacity_tokens;
+    TRY(mgk_multiply(pass.capacity_rows, real * map_columns(&pass), &maps));
+    *bytes += maps + square * (2 * sizeof(double) * pass.capacity_sequences + real);
+    return STATUS_OK;
+}
+
 /* ---- cosines of vectors ------------------------------------------------------------------------
  */
 
