@@ -341,6 +341,19 @@ out:
     return status;
 }
 
+mgk_status mgk_number_heads(mgk_device *device, size_t heads, int32_t **out)
+{
+    int32_t *numbers;
+    TRY(mgk_alloc(heads, sizeof(*numbers), &numbers));
+    for (size_t h = 0; h < heads; h++)
+        numbers[h] = (int32_t)h;
+    mgk_status status = device->op->allocate(device, heads * sizeof(*numbers), (void **)out);
+    if (status == STATUS_OK)
+        status = device->op->upload(device, *out, numbers, heads * sizeof(*numbers));
+    mgk_free(numbers);
+    return status;
+}
+
 /* Parts of other software's models, which no backward pass has. */
 static bool is_foreign(const mgk_config *config)
 {

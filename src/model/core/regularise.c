@@ -115,19 +115,6 @@ static mgk_status allocate(mgk_device *device, size_t rows, size_t columns, void
     return device->op->zero(device, *out, bytes);
 }
 
-static mgk_status number_heads(mgk_device *device, size_t heads, int32_t **out)
-{
-    int32_t *numbers;
-    TRY(mgk_alloc(heads, sizeof(*numbers), &numbers));
-    for (size_t h = 0; h < heads; h++)
-        numbers[h] = (int32_t)h;
-    mgk_status status = device->op->allocate(device, heads * sizeof(*numbers), (void **)out);
-    if (status == STATUS_OK)
-        status = device->op->upload(device, *out, numbers, heads * sizeof(*numbers));
-    mgk_free(numbers);
-    return status;
-}
-
 static mgk_status open_maps(const mgk_pass *pass, mgk_regulariser *r)
 {
     mgk_device *device = pass->model->device;
@@ -139,7 +126,7 @@ static mgk_status open_maps(const mgk_pass *pass, mgk_regulariser *r)
     TRY(mgk_alloc(count, sizeof(*r->maps), &r->maps));
     TRY(mgk_alloc(count, sizeof(*r->dmaps), &r->dmaps));
     TRY(allocate(device, map, 1, &r->map));
-    TRY(number_heads(device, heads, &r->heads));
+    TRY(mgk_number_heads(device, heads, &r->heads));
     TRY(allocate(device, rows, pass->width, &r->identity));
     TRY(allocate(device, rows, pass->width, &r->didentity));
     TRY(allocate(device, rows, pass->width, &r->columns));
