@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "plot/measures.h"
 #include "plots/charts/curves.h"
+#include "run/job.h"
 #include "run/recognise.h"
 
 /* Errors of a layer: median and quartiles over samples and heads. */
@@ -121,6 +122,22 @@ static mgk_status check_own(picture *p)
         !same_numbers(a->head_index, b->head_index, a->heads) || !same_tokens(p))
         return mgk_fail(STATUS_SHAPE, "%s and %s: other samples, layers or heads",
                         p->stores[0].path, p->own.path);
+    if (a->model_sha256 && b->model_sha256 && strcmp(a->model_sha256, b->model_sha256) != 0)
+        return mgk_fail(STATUS_USAGE, "%s and %s: of different models, whose hashes differ",
+                        p->stores[0].path, p->own.path);
+    return STATUS_OK;
+}
+
+/* Puts an open store in its place. */
+static mgk_status take_store(picture *p, const error_store *s)
+{
+    const bool as = has_errors(s);
+    if (as && p->count == MGK_GROUPS_MAX)
+        return mgk_fail(STATUS_USAGE, "%s: expected at most %d stores", s->path, MGK_GROUPS_MAX);
+    if (!as && p->own.path)
+        return mgk_fail(STATUS_USAGE, "%s and %s: two models as they are, expected one at most",
+                        p->own.path, s->path);
+    *(as ? &p->stores[p->count++] : &p->own) = *s;
     return STATUS_OK;
 }
 
@@ -130,14 +147,12 @@ static mgk_status open_stores(picture *p)
     for (size_t i = 0; i < o->input_count; i++) {
         error_store s;
         mgk_status status = open_store(o->inputs[i], &s);
-        const bool as = status == STATUS_OK && has_errors(&s);
-        if (status == STATUS_OK && (as ? p->count == MGK_GROUPS_MAX : p->own.path != NULL))
-            status = mgk_fail(STATUS_USAGE, "%s: too many stores", s.path);
+        if (status == STATUS_OK)
+            status = take_store(p, &s);
         if (status != STATUS_OK) {
             close_store(&s);
             return status;
         }
-        *(as ? &p->stores[p->count++] : &p->own) = s;
     }
     if (p->count == 0)
         return mgk_fail(STATUS_FORMAT,
@@ -198,11 +213,14 @@ static mgk_status make_line(picture *p, const error_store *s, error_fn *error, e
     for (size_t l = 0; l < layers; l++) {
         double quartiles[3];
         size_t count = 0;
-        for (int32_t sample = 0; sample < s->d->samples; sample++)
+        for (int32_t sample = 0; sample < s->d->samples; sample++) {
+            if (mgk_job_stopped(&p->options->job))
+                return mgk_fail(STATUS_INTERRUPTED, "interrupted");
             for (size_t h = 0; h < s->head_count; h++) {
                 TRY(error(p, s, sample, s->layers[l], s->heads[h], &values[count]));
                 count += isfinite(values[count]) && values[count] >= 0; /* -1: not measured */
             }
+        }
         mgk_plot_sort_quartiles(values, count, quartiles);
         out->lower[l] = quartiles[0];
         out->median[l] = quartiles[1];

@@ -245,6 +245,67 @@ static void similarity_of_tokens_is_their_mean_attention(void **state)
     case_refuses(o, MGK_USAGE, "129 tokens: expected at most 128");
 }
 
+/* The agreement of the store with a reference of three letters, whose pairs have these numbers. */
+static void agreement_with(const char letters[3], const int numbers[3], char *out, size_t size)
+{
+    static const char *const inputs[] = {"plot.h5", "reference.txt"};
+    const mgk_plot_options o = figure_options(13, inputs, 2);
+    const char a = letters[0], b = letters[1], c = letters[2];
+    const int ab = numbers[0], ac = numbers[1], bc = numbers[2];
+    char text[128];
+    mgk_token_similarity *s;
+    snprintf(text, sizeof(text), "%c %c %c\n%c 9 %d %d\n%c %d 9 %d\n%c %d %d 9\n", a, b, c, a, ab,
+             ac, b, ab, bc, c, ac, bc);
+    write_file(inputs[1], text);
+    assert_ok(mgk_alloc(1, sizeof(*s), &s));
+    assert_ok(mgk_token_similarity_measure(&o, s));
+    assert_int_equal(s->classes, 3);
+    mgk_token_similarity_agreement(s, out, size);
+    mgk_token_similarity_free(s);
+    mgk_free(s);
+}
+
+/* Finds three letters that all meet; x: the attention between the first and second, first and
+ * third, second and third. */
+static void find_letters(char letters[3], double x[3])
+{
+    char name[3][2] = {"a", "a", "a"};
+    for (name[0][0] = 'a'; name[0][0] <= 'z'; name[0][0]++)
+        for (name[1][0] = 'a'; name[1][0] < name[0][0]; name[1][0]++) {
+            x[0] = mean_between(name[0], name[1]);
+            for (name[2][0] = 'a'; isfinite(x[0]) && name[2][0] < name[1][0]; name[2][0]++) {
+                x[1] = mean_between(name[0], name[2]);
+                x[2] = mean_between(name[1], name[2]);
+                for (int i = 0; i < 3; i++)
+                    letters[i] = name[i][0];
+                if (isfinite(x[1]) && isfinite(x[2]))
+                    return;
+            }
+        }
+    fail_msg("no three letters meet");
+}
+
+static void agreement_is_a_correlation(void **state)
+{
+    (void)state;
+    static const int numbers[] = {3, -4, 1}, alike[] = {2, 2, 2}; /* the mean is 0 */
+    char letters[3], text[96], expected[96];
+    double x[3], xy = 0, xx = 0;
+    find_letters(letters, x);
+    const double mean = (x[0] + x[1] + x[2]) / 3;
+    for (int i = 0; i < 3; i++) {
+        xy += (x[i] - mean) * numbers[i];
+        xx += (x[i] - mean) * (x[i] - mean);
+    }
+    const double r = xy / sqrt(xx * 26);
+    snprintf(expected, sizeof(expected), "correlation %s%.2f over 3 pairs of different tokens",
+             r < 0 ? "\u2212" : "", fabs(r));
+    agreement_with(letters, numbers, text, sizeof(text));
+    assert_string_equal(text, expected);
+    agreement_with(letters, alike, text, sizeof(text));
+    assert_string_equal(text, "no correlation: all pairs are alike, in one of both");
+}
+
 static void references_are_read(void **state)
 {
     (void)state;
@@ -319,6 +380,15 @@ static void errors_of_layers_are_drawn(void **state)
     make_performer(inputs[0], 1);
     case_refuses(figure_options(14, inputs, 2), MGK_INPUT,
                  "performer.h5 and plot.h5: other samples, layers or heads");
+    mgk_config other = tiny_config(MGK_FAMILY_LM, "softmax");
+    other.hidden++;
+    tiny_save(&other, case_model);
+    make_performer(inputs[0], 0);
+    case_refuses(figure_options(14, inputs, 2), MGK_USAGE,
+                 "performer.h5 and plot.h5: of different models, whose hashes differ");
+    static const char *const twice[] = {"plot.h5", "performer.h5", "plot.h5"};
+    case_refuses(figure_options(14, twice, 3), MGK_USAGE,
+                 "plot.h5 and plot.h5: two models as they are, expected one at most");
     case_refuses(figure_options(14, inputs + 1, 1), MGK_INPUT,
                  "plot.h5: no errors of a model that runs as another kind");
 }
@@ -346,6 +416,7 @@ int main(void)
         cmocka_unit_test_setup(first_layers_are_drawn, make_softmax),
         cmocka_unit_test(diagonal_and_vertical_heads_are_drawn),
         cmocka_unit_test_setup(similarity_of_tokens_is_their_mean_attention, make_softmax),
+        cmocka_unit_test_setup(agreement_is_a_correlation, make_softmax),
         cmocka_unit_test_setup(references_are_read, make_softmax),
         cmocka_unit_test_setup(errors_of_layers_are_drawn, make_softmax),
         cmocka_unit_test_setup(wrong_inputs_are_refused, case_make_mgk),
