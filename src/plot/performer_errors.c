@@ -231,6 +231,36 @@ static mgk_status make_line(picture *p, const error_store *s, error_fn *error, e
 
 /* ---- drawing --------------------------------------------------------------------------------- */
 
+static bool is_zero(const mgk_curve *curve)
+{
+    bool zero = true;
+    for (size_t i = 0; i < curve->count; i++)
+        zero &= curve->y[i] == 0;
+    return zero;
+}
+
+/* The logarithmic axis has no 0: a line of zeros is told in its label. */
+static mgk_status tell_zeros(picture *p, mgk_curve *curve)
+{
+    enum { LABEL = 2 * MGK_PLOT_TITLE };
+    char *label;
+    if (!is_zero(curve))
+        return STATUS_OK;
+    TRY(mgk_arena_alloc(&p->arena, LABEL, 1, &label));
+    snprintf(label, LABEL, "%s (0 in all layers)", curve->label);
+    curve->label = label;
+    return STATUS_OK;
+}
+
+static mgk_status check_curves(const picture *p, const mgk_curve *curves, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!is_zero(&curves[i]))
+            return STATUS_OK;
+    return mgk_fail(STATUS_NUMERIC, "%s: all errors are 0, which a logarithmic axis cannot show",
+                    p->stores[0].path);
+}
+
 static mgk_status add_curve(picture *p, const error_store *s, error_fn *error, const char *label,
                             mgk_curve *curves, size_t *count)
 {
@@ -244,8 +274,7 @@ static mgk_status add_curve(picture *p, const error_store *s, error_fn *error, c
                                  .count = s->layer_count,
                                  .series = *count,
                                  .markers = true};
-    ++*count;
-    return STATUS_OK;
+    return tell_zeros(p, &curves[(*count)++]);
 }
 
 static mgk_status add_curves(picture *p, mgk_curve *curves, size_t *count)
@@ -285,6 +314,7 @@ mgk_status mgk_performer_errors(mgk_plot *plot)
     size_t count = 0;
     CHECK(open_stores(&p));
     CHECK(add_curves(&p, curves, &count));
+    CHECK(check_curves(&p, curves, count));
     set_title(plot, &p);
     for (size_t i = 0; i < p.count; i++)
         if (p.stores[i].d->model_sha256)

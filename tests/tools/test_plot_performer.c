@@ -336,14 +336,14 @@ static void references_are_read(void **state)
     mgk_reference_free(&reference);
 }
 
-/* Runs the model of case_store as a Performer, on the same samples. */
-static void make_performer(const char *output, uint64_t seed)
+/* Runs the model of case_store as another kind, on the same samples. */
+static void run_as(const char *kind, const char *output, uint64_t seed)
 {
     static const char *const texts[] = {"plot_text.txt"};
     mgk_dump_options o = mgk_dump_options_default();
     o.job.force = true;
     o.job.threads = 1;
-    o.job.run_as = "performer";
+    o.job.run_as = kind;
     o.job.seed = seed;
     o.model = case_model;
     o.output = output;
@@ -359,7 +359,7 @@ static void errors_of_layers_are_drawn(void **state)
 {
     (void)state;
     static const char *const inputs[] = {"performer.h5", "plot.h5", "performer.h5"};
-    make_performer(inputs[0], 0);
+    run_as("performer", inputs[0], 0);
     mgk_plot_options o = figure_options(14, inputs, 1);
     png_picture alone = case_draw(&o);
     o.input_count = 2;
@@ -374,16 +374,21 @@ static void errors_of_layers_are_drawn(void **state)
     mgk_free(alone.pixels);
     mgk_free(beside.pixels);
     mgk_free(one.pixels);
+    run_as("softmax", "zero.h5", 0);
+    static const char *const zeros[] = {"zero.h5", "performer.h5"};
+    case_refuses(figure_options(14, zeros, 1), MGK_INPUT, "zero.h5: all errors are 0");
+    o = figure_options(14, zeros, 2);
+    assert_done(mgk_plot_picture(&o));
     case_refuses(figure_options(14, inputs, 3), MGK_USAGE,
                  "plot.h5: a model as it is, which is compared with one of another kind, not with "
                  "2");
-    make_performer(inputs[0], 1);
+    run_as("performer", inputs[0], 1);
     case_refuses(figure_options(14, inputs, 2), MGK_INPUT,
                  "performer.h5 and plot.h5: other samples, layers or heads");
     mgk_config other = tiny_config(MGK_FAMILY_LM, "softmax");
     other.hidden++;
     tiny_save(&other, case_model);
-    make_performer(inputs[0], 0);
+    run_as("performer", inputs[0], 0);
     case_refuses(figure_options(14, inputs, 2), MGK_USAGE,
                  "performer.h5 and plot.h5: of different models, whose hashes differ");
     static const char *const twice[] = {"plot.h5", "performer.h5", "plot.h5"};
