@@ -257,8 +257,8 @@ static void wrong_kinds_are_refused(void **state)
     refuses(&encoder, "synthesizer-dense", NULL, "trained");
     refuses(&lm, "clustered", NULL, "no causal form");
     refuses(&encoder, "delta", NULL, "only a causal form");
-    refuses(&biased, "performer", NULL, "no scale, cap, window or bias");
-    refuses(&scaled, "rfa", NULL, "no scale, cap, window or bias");
+    refuses(&biased, "performer", NULL, "window or bias of its scores; the model has a bias");
+    refuses(&scaled, "rfa", NULL, "window or bias of its scores; the model has a scale");
     refuses(&encoder, "band", &features, "has no `features`");
     refuses(&encoder, "performer", &wrong, "`features` is -1");
     refuses(&encoder, NULL, &features, "without `run_as`");
