@@ -54,8 +54,8 @@ static mgk_status parse_term(const char *word, size_t length, mgk_regularisation
                         !(factor > 0 && factor <= FLT_MAX)))
         return mgk_fail(
             STATUS_USAGE,
-            "`regularise`: the factor of \"%s\" is \"%.*s\", expected a positive number", name,
-            (int)(word + length - strchr(word, '=') - 1), strchr(word, '=') + 1);
+            "`regularise`: the factor of \"%s\" is \"%.*s\", expected a positive number to 3e38",
+            name, (int)(word + length - strchr(word, '=') - 1), strchr(word, '=') + 1);
     if (out->weight[term] != 0)
         return mgk_fail(STATUS_USAGE, "`regularise`: \"%s\" is given twice", name);
     out->weight[term] = factor;
