@@ -155,9 +155,11 @@ static mgk_status open_stores(picture *p)
         }
     }
     if (p->count == 0)
-        return mgk_fail(STATUS_FORMAT,
-                        "%s: no errors of a model that runs as another kind (`run_as`)",
-                        o->inputs[0]);
+        return mgk_fail(
+            STATUS_FORMAT,
+            "%s: no errors of a model that runs as another kind; mgk-dump makes a store "
+            "with them",
+            o->inputs[0]);
     for (size_t i = 0; i < p->count; i++)
         TRY(choose(p, &p->stores[i]));
     return p->own.path ? check_own(p) : STATUS_OK;
@@ -280,6 +282,9 @@ static mgk_status add_curve(picture *p, const error_store *s, error_fn *error, c
 static mgk_status add_curves(picture *p, mgk_curve *curves, size_t *count)
 {
     if (p->count == 1) {
+        if (p->options->name_count > 0)
+            return mgk_fail(STATUS_USAGE, "`names`: of several stores with errors, not of %s alone",
+                            p->stores[0].path);
         TRY(add_curve(p, &p->stores[0], output_error, "output", curves, count));
         TRY(add_curve(p, &p->stores[0], matrix_error, "matrix", curves, count));
         return p->own.path ? add_curve(p, &p->stores[0], run_error,

@@ -127,9 +127,9 @@ static void first_layers_are_drawn(void **state)
 }
 
 /* Writes matrices [3, 4, 4] of heads: even attention, to the own position, to the first key. */
-static void write_heads(const char *path)
+static void write_heads(const char *path, const char *shape)
 {
-    char header[128];
+    char header[128], text[100];
     double heads[3][4][4];
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
@@ -142,8 +142,9 @@ static void write_heads(const char *path)
     /* Magic, version and the size of the rest of the header, 118 in two bytes. */
     memcpy(header, "\x93NUMPY\x01\x00\x76\x00", 10);
     memset(header + 10, ' ', 118);
-    const char text[] = "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4, 4), }";
-    memcpy(header + 10, text, sizeof(text) - 1);
+    snprintf(text, sizeof(text), "{'descr': '<f8', 'fortran_order': False, 'shape': (%s), }",
+             shape);
+    memcpy(header + 10, text, strlen(text));
     header[127] = '\n';
     assert_int_equal(fwrite(header, 1, sizeof(header), file), sizeof(header));
     assert_int_equal(fwrite(heads, 1, sizeof(heads), file), sizeof(heads));
@@ -156,7 +157,7 @@ static void diagonal_and_vertical_heads_are_drawn(void **state)
     (void)state;
     static const char *const inputs[] = {"heads.npy", "heads.npy"};
     const int two[] = {1, 2}, others[] = {0, 1};
-    write_heads(inputs[0]);
+    write_heads(inputs[0], "3, 4, 4");
     mgk_plot_options o = figure_options(11, inputs, 1);
     o.axes = "head";
     png_picture all = case_draw(&o);
@@ -172,6 +173,10 @@ static void diagonal_and_vertical_heads_are_drawn(void **state)
     mgk_free(differ.pixels);
     case_refuses(figure_options(11, inputs, 2), MGK_USAGE,
                  "performer 11: 2 inputs, expected one store");
+    write_heads(inputs[0], "3, 8, 2");
+    o = figure_options(11, inputs, 1);
+    o.axes = "head";
+    case_refuses(o, MGK_INPUT, "heads.npy: attention of one sequence to another");
 }
 
 static void write_file(const char *path, const char *text)
@@ -379,6 +384,11 @@ static void errors_of_layers_are_drawn(void **state)
     case_refuses(figure_options(14, zeros, 1), MGK_INPUT, "zero.h5: all errors are 0");
     o = figure_options(14, zeros, 2);
     assert_done(mgk_plot_picture(&o));
+    static const char *const names[] = {"a"};
+    o = figure_options(14, inputs, 2);
+    o.names = names;
+    o.name_count = 1;
+    case_refuses(o, MGK_USAGE, "`names`: of several stores with errors, not of performer.h5 alone");
     case_refuses(figure_options(14, inputs, 3), MGK_USAGE,
                  "plot.h5: a model as it is, which is compared with one of another kind, not with "
                  "2");
