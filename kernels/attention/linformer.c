@@ -219,6 +219,7 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
                         gradient->view.value);
 }
 
+/* E begins with the variance 1 / N, so that its products are about as long as keys and values. */
 static int parameters(const mgk_attention_size *size, mgk_kind_parameter out[MGK_KIND_PARAMETERS])
 {
     const size_t rows = (size_t)size->settings->projection, length = (size_t)size->length;
@@ -226,7 +227,7 @@ static int parameters(const mgk_attention_size *size, mgk_kind_parameter out[MGK
                                   .axes = 2,
                                   .shape = {rows, length},
                                   .initial = MGK_INITIAL_NORMAL,
-                                  .value = 1 / sqrt((double)rows)};
+                                  .value = 1 / sqrt((double)length)};
     return 1;
 }
 

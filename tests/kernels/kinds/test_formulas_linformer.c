@@ -76,9 +76,29 @@ static void linformer_has_the_rank_of_its_map(void **state)
     workspace_release(space);
 }
 
+/* Sums of as many keys as the model has positions have the variance of a key. */
+static void maps_begin_with_a_variance_of_one_over_n(void **state)
+{
+    static const char *const kinds[] = {"linformer", "linformer-separate", "linformer-heads"};
+    (void)state;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        const mgk_attention_kind *kind = mgk_attention_find(kinds[k]);
+        const mgk_attention_settings settings = {.projection = 8};
+        const mgk_attention_size size = {
+            .heads = 2, .tokens = 64, .length = 64, .dim = 4, .settings = &settings};
+        mgk_kind_parameter parameters[MGK_KIND_PARAMETERS];
+        const int count = kind->parameters(&size, parameters);
+        for (int p = 0; p < count; p++) {
+            assert_int_equal(parameters[p].initial, MGK_INITIAL_NORMAL);
+            assert_true(fabs(parameters[p].value * parameters[p].value * 64 - 1) < 1e-12);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(maps_begin_with_a_variance_of_one_over_n),
         cmocka_unit_test(linformers_are_their_formulas),
         cmocka_unit_test(linformer_has_the_rank_of_its_map),
     };
