@@ -20,8 +20,8 @@ enum { GROUP_QUERIES = 32 }; /* queries of one cluster that are computed togethe
 
 /* The sizes of a layer. */
 typedef struct sizes {
-    size_t samples, heads, tokens, dim, clusters, top; /* C, k */
-    size_t groups;                  /* ⌈N / 32⌉ + C: enough for any clusters */
+    size_t samples, heads, tokens, dim, clusters, top; /* C, k, which is not more than N */
+    size_t groups;                  /* ⌈N / 32⌉ + min(C, N): enough for any clusters */
     size_t few, all, queries, keys; /* numbers of means, of tokens, of packed ones */
     size_t maps, chosen, rows;      /* of c, of T, and B H C */
 } sizes;
@@ -45,10 +45,11 @@ static sizes sizes_of(const mgk_attention_size *size, int samples)
                .heads = (size_t)size->heads,
                .tokens = (size_t)size->tokens,
                .dim = (size_t)size->dim,
-               .clusters = (size_t)size->settings->clusters,
-               .top = (size_t)size->settings->landmarks};
+               .clusters = (size_t)size->settings->clusters};
     const size_t matrices = s.samples * s.heads;
-    s.groups = (s.tokens + GROUP_QUERIES - 1) / GROUP_QUERIES + s.clusters;
+    s.top = mgk_at_most_tokens(size, size->settings->landmarks);
+    s.groups = (s.tokens + GROUP_QUERIES - 1) / GROUP_QUERIES +
+               mgk_at_most_tokens(size, size->settings->clusters);
     s.rows = matrices * s.clusters;
     s.few = s.rows * s.dim;
     s.all = matrices * s.tokens * s.dim;
@@ -490,7 +491,7 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
 /* Rows of C clusters, and of all queries over k keys. */
 static double flops(const mgk_attention_kind *kind, const mgk_attention_size *size)
 {
-    const double clusters = size->settings->clusters, top = size->settings->landmarks;
+    const double clusters = size->settings->clusters, top = (double)sizes_of(size, 1).top;
     const double dim = size->dim;
     (void)kind;
     return (double)size->heads * size->tokens *

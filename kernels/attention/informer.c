@@ -29,7 +29,8 @@ typedef struct arrays {
  */
 static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool training)
 {
-    const size_t u = (size_t)size->settings->landmarks, heads = (size_t)size->heads;
+    const size_t u = mgk_at_most_tokens(size, size->settings->landmarks),
+                 heads = (size_t)size->heads;
     const size_t rows = (size_t)samples * heads, tokens = (size_t)size->tokens;
     const size_t dim = (size_t)size->dim, few = rows * u * dim;
     const size_t own = rows * tokens + 2 * few + (training ? rows * tokens * dim : 0);
@@ -42,7 +43,8 @@ static arrays arrays_of(const mgk_device *device, const mgk_attention_view *view
                         const mgk_attention_layer *layer)
 {
     const size_t samples = (size_t)view->samples, heads = (size_t)view->heads,
-                 dim = (size_t)view->dim, u = (size_t)layer->size.settings->landmarks;
+                 dim = (size_t)view->dim,
+                 u = mgk_at_most_tokens(&layer->size, layer->size.settings->landmarks);
     arrays out = {.top = {samples, u, heads, dim, heads * dim, NULL},
                   .few = samples * heads * u * dim};
     out.queries = layer->kept;
@@ -205,7 +207,8 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
 /* The measure of all queries, attention of u, and means. */
 static double flops(const mgk_attention_kind *kind, const mgk_attention_size *size)
 {
-    const double u = size->settings->landmarks, tokens = size->tokens, dim = size->dim;
+    const double u = (double)mgk_at_most_tokens(size, size->settings->landmarks),
+                 tokens = size->tokens, dim = size->dim;
     (void)kind;
     return size->heads * tokens * (tokens * (2 * dim + 2) + u * (4 * dim + 5) + 2 * dim);
 }

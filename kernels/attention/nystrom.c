@@ -34,19 +34,21 @@ typedef struct factors {
 
 static size_t few(const mgk_attention_size *size, int samples)
 {
-    return (size_t)samples * (size_t)size->settings->landmarks * (size_t)(size->heads * size->dim);
+    return (size_t)samples * mgk_at_most_tokens(size, size->settings->landmarks) *
+           (size_t)(size->heads * size->dim);
 }
 
 static size_t maps(const mgk_attention_size *size, int samples)
 {
-    const size_t landmarks = (size_t)size->settings->landmarks;
+    const size_t landmarks = mgk_at_most_tokens(size, size->settings->landmarks);
     return (size_t)(samples * size->heads) * landmarks * landmarks;
 }
 
 /* Scratch: the output of the tiles and gradients of all; or F, B, F Z of all heads, and ones. */
 static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool training)
 {
-    const size_t landmarks = (size_t)size->settings->landmarks, tokens = (size_t)size->tokens;
+    const size_t landmarks = mgk_at_most_tokens(size, size->settings->landmarks),
+                 tokens = (size_t)size->tokens;
     const size_t heads = (size_t)size->heads, rows = mgk_tile_statistics(size, samples);
     const size_t gradients =
         training ? rows * (size_t)size->dim + 4 * few(size, samples) + 2 * maps(size, samples) : 0;
@@ -68,7 +70,7 @@ static factors factors_of(mgk_device *device, const mgk_attention_view *view,
 {
     const mgk_attention_size *size = &layer->size;
     const size_t samples = (size_t)view->samples, heads = (size_t)view->heads;
-    const size_t m = (size_t)size->settings->landmarks, dim = (size_t)view->dim;
+    const size_t m = mgk_at_most_tokens(size, size->settings->landmarks), dim = (size_t)view->dim;
     const size_t width = heads * dim, means = few(size, view->samples);
     void *kept = layer->kept;
     factors f = {.device = device,
@@ -285,7 +287,8 @@ static int parameters(const mgk_attention_size *size, mgk_kind_parameter out[MGK
 /* Both tiles, the inverse with four products a step, or with one elimination, and the band. */
 static double flops(const mgk_attention_kind *kind, const mgk_attention_size *size)
 {
-    const double m = size->settings->landmarks, tokens = size->tokens, dim = size->dim;
+    const double m = (double)mgk_at_most_tokens(size, size->settings->landmarks),
+                 tokens = size->tokens, dim = size->dim;
     const double taps = kind->defaults.kernel > 0 ? size->settings->kernel : 0;
     const double inverse = (taps > 0 ? 4 * NEWTON_STEPS : 1) * 2 * m * m * m;
     return size->heads * (2 * tokens * m * (4 * dim + 5) + 2 * tokens * dim + inverse +

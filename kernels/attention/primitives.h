@@ -59,6 +59,12 @@ mgk_status mgk_distance_fill(mgk_device *device, const mgk_attention_layer *laye
 mgk_status mgk_distance_backward(mgk_device *device, const mgk_attention_layer *layer,
                                  const void *dtable, void *const *parameters);
 
+/* A setting that counts tokens, or what stands for them: more than N are as good as N. */
+static inline size_t mgk_at_most_tokens(const mgk_attention_size *size, int setting)
+{
+    return (size_t)(setting < size->tokens ? setting : size->tokens);
+}
+
 /* The scores q·k / √D. */
 mgk_mixture mgk_dot_products(const mgk_attention_view *view);
 

@@ -37,10 +37,10 @@ typedef struct arrays {
 static sizes sizes_of(const mgk_attention_size *size, int samples)
 {
     const mgk_attention_settings *settings = size->settings;
-    const size_t tokens = (size_t)size->tokens, block = (size_t)settings->block;
+    const size_t tokens = (size_t)size->tokens;
     const size_t rows = (size_t)samples * (size_t)size->heads;
     sizes out = {.rounds = (size_t)settings->hashes, .buckets = (size_t)settings->clusters};
-    out.chunk = block < tokens ? block : tokens;
+    out.chunk = mgk_at_most_tokens(size, settings->block);
     out.groups = out.rounds * ((tokens + out.chunk - 1) / out.chunk);
     out.places = rows * out.groups * out.chunk;
     out.all = rows * tokens * (size_t)size->dim;

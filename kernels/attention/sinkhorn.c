@@ -44,7 +44,8 @@ static size_t blocks_of(size_t tokens, size_t block)
  */
 static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool training)
 {
-    const size_t tokens = (size_t)size->tokens, block = (size_t)size->settings->block;
+    const size_t tokens = (size_t)size->tokens,
+                 block = mgk_at_most_tokens(size, size->settings->block);
     const size_t groups = blocks_of(tokens, block), all = (size_t)samples * groups;
     const size_t rows = (size_t)samples * (size_t)size->heads, places = rows * groups * block;
     const size_t packed = places * (size_t)size->dim, maps = rows * groups * groups;
@@ -59,13 +60,15 @@ static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool 
 static arrays arrays_of(const mgk_device *device, const mgk_attention_view *view,
                         const mgk_attention_layer *layer)
 {
-    const size_t block = (size_t)layer->size.settings->block, tokens = (size_t)view->tokens;
+    const size_t block = mgk_at_most_tokens(&layer->size, layer->size.settings->block),
+                 tokens = (size_t)view->tokens;
     const size_t groups = blocks_of(tokens, block), samples = (size_t)view->samples;
     const size_t heads = (size_t)view->heads, places = samples * heads * groups * block;
     arrays out = {.dim = (size_t)view->dim,
                   .packed = places * (size_t)view->dim,
                   .maps = samples * heads * groups * groups,
-                  .most = blocks_of((size_t)layer->size.length, block)};
+                  .most =
+                      blocks_of((size_t)layer->size.length, (size_t)layer->size.settings->block)};
     out.query = layer->kept;
     out.pairs = mgk_at(device, out.query, out.packed);
     out.means = mgk_at(device, out.pairs, 2 * out.packed);
@@ -384,7 +387,8 @@ static int parameters(const mgk_attention_size *size, mgk_kind_parameter out[MGK
 /* Two sets of keys of a block; P, and mixtures of keys and values by it. */
 static double flops(const mgk_attention_kind *kind, const mgk_attention_size *size)
 {
-    const double block = size->settings->block, dim = size->dim, tokens = size->tokens;
+    const double block = (double)mgk_at_most_tokens(size, size->settings->block), dim = size->dim,
+                 tokens = size->tokens;
     const double blocks = ceil(tokens / block);
     (void)kind;
     return size->heads * (tokens * (2 * block * (4 * dim + 5) + 2 * dim) +

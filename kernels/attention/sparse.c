@@ -25,7 +25,8 @@ static void band(const mgk_attention_size *size, int head, int query, mgk_patter
 
 static void dilated(const mgk_attention_size *size, int head, int query, mgk_pattern_row *row)
 {
-    const int step = size->settings->dilation, reach = size->settings->window * step;
+    const int step = size->settings->dilation, most = size->tokens / step + 1;
+    const int window = size->settings->window, reach = (window < most ? window : most) * step;
     (void)head;
     mgk_pattern_add_strided(row, query - reach, query + reach + 1, step);
 }
@@ -70,6 +71,16 @@ static uint64_t stream_of(const mgk_attention_size *size, int head, int query)
     return ((uint64_t)1 << 61) + row * (uint64_t)size->length + (uint64_t)query;
 }
 
+enum { MOST_DRAWN = 256 };
+
+static mgk_status check_drawn(const mgk_attention_size *size)
+{
+    if (size->settings->random <= MOST_DRAWN)
+        return STATUS_OK;
+    return mgk_fail(STATUS_USAGE, "`random` is %d, expected at most %d", size->settings->random,
+                    MOST_DRAWN);
+}
+
 /*
  * Adds up to `count` different numbers below `bound` other than `own`, all of them if there are not
  * so many, by drawing until one is new.
@@ -77,12 +88,9 @@ static uint64_t stream_of(const mgk_attention_size *size, int head, int query)
 static void add_random(const mgk_attention_size *size, int head, int query, int bound, int own,
                        int count, int scale, mgk_pattern_row *row)
 {
-    enum { MOST = 256 };
-    int found[MOST], number = 0;
+    int found[MOST_DRAWN], number = 0;
     const uint64_t stream = stream_of(size, head, query);
     const int others = bound - (own < bound ? 1 : 0);
-    if (count > MOST)
-        count = MOST;
     for (uint64_t draw = 0; number < count && number < others; draw++) {
         const int drawn =
             (int)mgk_random_below((uint64_t)size->seed, stream, draw, (uint64_t)bound);
@@ -191,12 +199,14 @@ const mgk_attention_kind mgk_attention_random = {
     SPARSE("random", "j = i or one of random - 1 keys drawn for i", random_keys),
     .defaults = {.random = 64},
     .pattern_of_head = true,
+    .check = check_drawn,
 };
 
 const mgk_attention_kind mgk_attention_bigbird = {
     SPARSE("bigbird", "blocks are neighbours, first or last, or drawn", bigbird),
     .defaults = {.block = 64, .random = 3},
     .pattern_of_head = true,
+    .check = check_drawn,
 };
 
 const mgk_attention_kind mgk_attention_star = {

@@ -83,10 +83,12 @@ static mgk_legend legend_of(const sheet_plan *plan, mgk_legend_entry entries[2])
 static mgk_notes notes_of(const sheet_plan *plan, const char *texts[2])
 {
     size_t count = 0;
-    texts[count++] = plan->options->scaling == SCALING_LOG
-                         ? "each matrix has its own colours, logarithmic, from its least to its "
-                           "greatest entry"
-                         : "each matrix has its own colours, from its least to its greatest entry";
+    texts[count++] =
+        plan->options->scaling == SCALING_LOG
+            ? "each matrix has its own colours, logarithmic up to its greatest entry; "
+              "entries below its 1 % quantile, or 10\u207b\u2076 of the greatest, have "
+              "one colour"
+            : "each matrix has its own colours, from its least to its greatest entry";
     if (plan->any_signed)
         texts[count++] = "with negative entries: blue below 0, red above";
     return (mgk_notes){texts, count, plan->style.small};

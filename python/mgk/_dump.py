@@ -73,13 +73,13 @@ def dump(
     run_as, settings
         As for `ranks`.
     """
-    part = _inputs.part_of(model, part)
+    job = _inputs.job_of(model, device, threads, seed, force, part, run_as, settings)
     if isinstance(model, Model):
         precision, model = model.precision, model.path
     with _inputs.texts(texts, attention_mask, length, targets) as source:
         o = options(
             "mgk_dump_options",
-            job=_inputs.job(device, threads, seed, force, part, run_as, settings),
+            job=job,
             model=model,
             input=source,
             layers=layers,

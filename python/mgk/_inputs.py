@@ -10,6 +10,7 @@ import tempfile
 import numpy as np
 
 from ._arrays import is_array, matrices
+from ._job import job
 from ._library import fill, keep, types
 from ._model import Model, ids_of, is_double, targets_of, texts_of
 
@@ -25,39 +26,17 @@ def whole(value, what):
     return number
 
 
-def job(device, threads, seed=0, force=False, part=None, run_as=None, settings=None):
-    """An mgk_job."""
-    out = fill(
-        types["mgk_job"](),
-        device=device,
-        threads=threads,
-        seed=seed,
-        force=force,
-        part=part,
-        run_as=run_as,
-    )
-    if settings:
-        given = fill(types["mgk_kind_settings"](), **_known(settings))
-        keep(out, given)
-        out.settings = c.pointer(given)
-    return out
-
-
-def _known(settings):
-    names = [name for name, _ in types["mgk_kind_settings"]._fields_ if name != "reserved"]
-    for name in settings:
-        if name not in names:
-            raise ValueError(f"settings: {name!r} is not one of {', '.join(names)}")
-    return settings
-
-
-def part_of(model, part):
-    """The part of a model: its own, if it is in memory."""
-    if isinstance(model, Model):
+def job_of(x, device, threads, seed, force, part, run_as, settings):
+    """The mgk_job of a call; a model in memory has its own part, and perhaps its own kind."""
+    if isinstance(x, Model):
         if part is not None:
             raise ValueError("part: a Model has its own")
-        return model.part
-    return part
+        part = x.part
+        if x.run_as is not None:
+            if run_as is not None or settings is not None or seed not in (0, x.seed):
+                raise ValueError("run_as, settings, seed: a Model that has them keeps its own")
+            run_as, settings, seed = x.run_as, x.settings, x.seed
+    return job(device, threads, seed, force, part, run_as, settings)
 
 
 def _strings(source, texts, strings, sizes):

@@ -129,9 +129,7 @@ def ranks(
             raise ValueError("one model at a time: call this once for each")
         o = options(
             "mgk_rank_options",
-            job=_inputs.job(
-                device, threads, seed, force, _inputs.part_of(x, part), run_as, settings
-            ),
+            job=_inputs.job_of(x, device, threads, seed, force, part, run_as, settings),
             model=models and models[0],
             thresholds=threshold,
             relative=relative,
@@ -246,9 +244,7 @@ def diversity(
             output = os.path.join(folder, "samples.csv")
         o = options(
             "mgk_diversity_options",
-            job=_inputs.job(
-                device, threads, seed, force, _inputs.part_of(x, part), run_as, settings
-            ),
+            job=_inputs.job_of(x, device, threads, seed, force, part, run_as, settings),
             measures=measures,
             causal=causal,
             compare=compare,
@@ -303,8 +299,7 @@ def kinds() -> Table:
     """
     description, rows = types["mgk_kind_description"](), []
     texts = ("formula", "primitives", "devices", "causal", "rank_bound", "reason")
-    names = ("name", "formula", "primitives", "parameters", "devices", "causal", "matrix",
-             "rank_bound")
+    names = ("name", *texts[:2], "parameters", "devices", "causal", "matrix", "rank_bound")
     for index in range(1 << 16):
         try:
             check("mgk_describe_kind", index, c.byref(description))

@@ -14,6 +14,7 @@ from typing import Iterator, NamedTuple, Sequence
 import numpy as np
 
 from ._arrays import block_of, remember
+from ._job import job
 from ._library import Error, as_list, call, check, fill, text_of, types
 from ._progress import Progress, warn
 from ._typing import Array, Follow, Numbers, Path, Texts
@@ -167,6 +168,13 @@ class Model:
     part : {'text', 'vision', 'encoder', 'decoder', 'cross'}, optional
         'text' or 'vision' of a folder that has both, as clip's. Of an encoder-decoder model the
         encoder (default), the decoder's attention to itself, or its attention to the encoder.
+    run_as : str, optional
+        Run a model of softmax with this kind of attention in all layers, "performer", or with one
+        for each, "band,band,performer".
+    settings : dict, optional
+        Of these kinds, such as {"features": 256}; `kinds` lists them.
+    seed : int
+        Of the random features and patterns of `run_as`.
 
     Examples
     --------
@@ -186,17 +194,21 @@ class Model:
         device: str = "auto",
         threads: int = 0,
         part: str | None = None,
+        run_as: str | None = None,
+        settings: dict | None = None,
+        seed: int = 0,
     ):
         self._address = c.c_void_p()
         self._lock = threading.RLock()
         self.precision = precision
         self.path = path
         self.part = part
-        job = fill(types["mgk_job"](), device=device, threads=threads, part=part)
+        self.run_as, self.settings, self.seed = run_as, settings, seed
+        runs = job(device, threads, seed, part=part, run_as=run_as, settings=settings)
         check(
             "mgk_network_open",
             text_of(path, "model"),
-            c.byref(job),
+            c.byref(runs),
             is_double(precision),
             c.byref(self._address),
         )
@@ -444,6 +456,7 @@ class _Encoder(Model):
         self._address = c.c_void_p(call("mgk_network_encoder", decoder._address))
         self._lock = decoder._lock
         self.precision, self.path, self.part = decoder.precision, decoder.path, "encoder"
+        self.run_as, self.settings, self.seed = None, None, 0
         self._describe()
 
     def close(self) -> None:
@@ -464,6 +477,9 @@ def attention(
     device: str = "auto",
     threads: int = 0,
     part: str | None = None,
+    run_as: str | None = None,
+    settings: dict | None = None,
+    seed: int = 0,
     targets: Texts | None = None,
     return_lengths: bool = False,
     progress: Follow = None,
@@ -487,7 +503,7 @@ def attention(
     attention_mask : array, optional
         1 for tokens and 0 for padding, as tokenizers give it, with one block of ones in each row.
         Padding is left out: with padding on the left, rows and columns move to the front.
-    device, threads, part
+    device, threads, part, run_as, settings, seed
         As for `Model`, which has its own.
     targets : list of str, or token ids, optional
         For part 'decoder' or 'cross': what the decoder writes for each text. It reads its start
@@ -521,7 +537,14 @@ def attention(
     """
     if not isinstance(model, Model):
         with Model(
-            model, precision=precision, device=device, threads=threads, part=part
+            model,
+            precision=precision,
+            device=device,
+            threads=threads,
+            part=part,
+            run_as=run_as,
+            settings=settings,
+            seed=seed,
         ) as opened:
             return attention(
                 opened,
@@ -534,8 +557,9 @@ def attention(
                 return_lengths=return_lengths,
                 progress=progress,
             )
-    if part is not None:
-        raise ValueError("part: a Model has its own")
+    for name, given in {"part": part, "run_as": run_as, "settings": settings}.items():
+        if given is not None:
+            raise ValueError(f"{name}: a Model has its own")
     return model.attention(
         texts,
         targets=targets,

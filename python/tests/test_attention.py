@@ -270,6 +270,30 @@ class Dump(unittest.TestCase):
         with self.assertRaisesRegex(mgk.Error, "expected \"softmax\""):
             mgk.ranks(MODEL, TEXTS, **run)
 
+    def test_another_kind_in_memory(self):
+        ids = [[2, 9, 11, 5, 3], [2, 7, 3]]
+        run = {"run_as": "performer", "settings": {"features": 8}, "seed": 3}
+        plain, performer = mgk.attention(BERT, ids), mgk.attention(BERT, ids, **run)
+        mgk.dump(BERT, ids, "performer.h5", force=True, **run)
+        with mgk.open("performer.h5") as store:
+            np.testing.assert_allclose(performer, store.attention.values, atol=1e-6)
+        self.assertGreater(abs(performer - plain).max(), 1e-3)
+        other = mgk.attention(BERT, ids, **{**run, "seed": 4})
+        self.assertGreater(abs(performer - other).max(), 1e-3)
+        with mgk.Model(BERT, **run) as model:
+            self.assertEqual(model.kind, "performer")
+            np.testing.assert_array_equal(model.attention(ids), performer)
+            ranks = mgk.ranks(model, ids)
+            np.testing.assert_array_equal(ranks["rank"], mgk.ranks(BERT, ids, **run)["rank"])
+            self.assertEqual(ranks.settings["run"]["run_as"]["features"], 8)
+            for wrong in ({"run_as": "band"}, {"settings": {"features": 4}}, {"seed": 5}):
+                with self.assertRaisesRegex(ValueError, "keeps its own"):
+                    mgk.ranks(model, ids, **wrong)
+            with self.assertRaisesRegex(ValueError, "run_as: a Model has its own"):
+                mgk.attention(model, ids, run_as="band")
+        with self.assertRaisesRegex(mgk.Error, "without .run_as"):
+            mgk.Model(BERT, settings={"features": 8})
+
     def test_objects(self):
         mgk.dump(MODEL, TEXTS, "dump.h5", save=["keys", "weights"], force=True)
         told = str(mgk.describe("dump.h5"))

@@ -215,6 +215,8 @@ static mgk_status dump_attention(const mgk_dump_options *o, mgk_dump_summary *su
                              &dump.layers, &dump.layer_count));
     CHECK(mgk_choose_numbers("head", o->heads, o->head_count, run.model->config.heads, &dump.heads,
                              &dump.head_count));
+    mgk_approximation_choose(run.approximation, dump.layers, dump.layer_count, dump.heads,
+                             dump.head_count);
     if (run.cross && o->save & MGK_SAVE_WEIGHTS)
         CHECK(mgk_fail(STATUS_UNSUPPORTED,
                        "part \"cross\": the weights of this attention are not exported"));

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "plot/measures.h"
 #include "plots/charts/curves.h"
+#include "run/job.h"
 #include "run/recognise.h"
 
 /* Errors of a layer: median and quartiles over samples and heads. */
@@ -121,6 +122,22 @@ static mgk_status check_own(picture *p)
         !same_numbers(a->head_index, b->head_index, a->heads) || !same_tokens(p))
         return mgk_fail(STATUS_SHAPE, "%s and %s: other samples, layers or heads",
                         p->stores[0].path, p->own.path);
+    if (a->model_sha256 && b->model_sha256 && strcmp(a->model_sha256, b->model_sha256) != 0)
+        return mgk_fail(STATUS_USAGE, "%s and %s: of different models, whose hashes differ",
+                        p->stores[0].path, p->own.path);
+    return STATUS_OK;
+}
+
+/* Puts an open store in its place. */
+static mgk_status take_store(picture *p, const error_store *s)
+{
+    const bool as = has_errors(s);
+    if (as && p->count == MGK_GROUPS_MAX)
+        return mgk_fail(STATUS_USAGE, "%s: expected at most %d stores", s->path, MGK_GROUPS_MAX);
+    if (!as && p->own.path)
+        return mgk_fail(STATUS_USAGE, "%s and %s: two models as they are, expected one at most",
+                        p->own.path, s->path);
+    *(as ? &p->stores[p->count++] : &p->own) = *s;
     return STATUS_OK;
 }
 
@@ -130,19 +147,19 @@ static mgk_status open_stores(picture *p)
     for (size_t i = 0; i < o->input_count; i++) {
         error_store s;
         mgk_status status = open_store(o->inputs[i], &s);
-        const bool as = status == STATUS_OK && has_errors(&s);
-        if (status == STATUS_OK && (as ? p->count == MGK_GROUPS_MAX : p->own.path != NULL))
-            status = mgk_fail(STATUS_USAGE, "%s: too many stores", s.path);
+        if (status == STATUS_OK)
+            status = take_store(p, &s);
         if (status != STATUS_OK) {
             close_store(&s);
             return status;
         }
-        *(as ? &p->stores[p->count++] : &p->own) = s;
     }
     if (p->count == 0)
-        return mgk_fail(STATUS_FORMAT,
-                        "%s: no errors of a model that runs as another kind (`run_as`)",
-                        o->inputs[0]);
+        return mgk_fail(
+            STATUS_FORMAT,
+            "%s: no errors of a model that runs as another kind; mgk-dump makes a store "
+            "with them",
+            o->inputs[0]);
     for (size_t i = 0; i < p->count; i++)
         TRY(choose(p, &p->stores[i]));
     return p->own.path ? check_own(p) : STATUS_OK;
@@ -198,11 +215,14 @@ static mgk_status make_line(picture *p, const error_store *s, error_fn *error, e
     for (size_t l = 0; l < layers; l++) {
         double quartiles[3];
         size_t count = 0;
-        for (int32_t sample = 0; sample < s->d->samples; sample++)
+        for (int32_t sample = 0; sample < s->d->samples; sample++) {
+            if (mgk_job_stopped(&p->options->job))
+                return mgk_fail(STATUS_INTERRUPTED, "interrupted");
             for (size_t h = 0; h < s->head_count; h++) {
                 TRY(error(p, s, sample, s->layers[l], s->heads[h], &values[count]));
                 count += isfinite(values[count]) && values[count] >= 0; /* -1: not measured */
             }
+        }
         mgk_plot_sort_quartiles(values, count, quartiles);
         out->lower[l] = quartiles[0];
         out->median[l] = quartiles[1];
@@ -212,6 +232,36 @@ static mgk_status make_line(picture *p, const error_store *s, error_fn *error, e
 }
 
 /* ---- drawing --------------------------------------------------------------------------------- */
+
+static bool is_zero(const mgk_curve *curve)
+{
+    bool zero = true;
+    for (size_t i = 0; i < curve->count; i++)
+        zero &= curve->y[i] == 0;
+    return zero;
+}
+
+/* The logarithmic axis has no 0: a line of zeros is told in its label. */
+static mgk_status tell_zeros(picture *p, mgk_curve *curve)
+{
+    enum { LABEL = 2 * MGK_PLOT_TITLE };
+    char *label;
+    if (!is_zero(curve))
+        return STATUS_OK;
+    TRY(mgk_arena_alloc(&p->arena, LABEL, 1, &label));
+    snprintf(label, LABEL, "%s (0 in all layers)", curve->label);
+    curve->label = label;
+    return STATUS_OK;
+}
+
+static mgk_status check_curves(const picture *p, const mgk_curve *curves, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!is_zero(&curves[i]))
+            return STATUS_OK;
+    return mgk_fail(STATUS_NUMERIC, "%s: all errors are 0, which a logarithmic axis cannot show",
+                    p->stores[0].path);
+}
 
 static mgk_status add_curve(picture *p, const error_store *s, error_fn *error, const char *label,
                             mgk_curve *curves, size_t *count)
@@ -226,13 +276,15 @@ static mgk_status add_curve(picture *p, const error_store *s, error_fn *error, c
                                  .count = s->layer_count,
                                  .series = *count,
                                  .markers = true};
-    ++*count;
-    return STATUS_OK;
+    return tell_zeros(p, &curves[(*count)++]);
 }
 
 static mgk_status add_curves(picture *p, mgk_curve *curves, size_t *count)
 {
     if (p->count == 1) {
+        if (p->options->name_count > 0)
+            return mgk_fail(STATUS_USAGE, "`names`: of several stores with errors, not of %s alone",
+                            p->stores[0].path);
         TRY(add_curve(p, &p->stores[0], output_error, "output", curves, count));
         TRY(add_curve(p, &p->stores[0], matrix_error, "matrix", curves, count));
         return p->own.path ? add_curve(p, &p->stores[0], run_error,
@@ -267,6 +319,7 @@ mgk_status mgk_performer_errors(mgk_plot *plot)
     size_t count = 0;
     CHECK(open_stores(&p));
     CHECK(add_curves(&p, curves, &count));
+    CHECK(check_curves(&p, curves, count));
     set_title(plot, &p);
     for (size_t i = 0; i < p.count; i++)
         if (p.stores[i].d->model_sha256)

@@ -135,6 +135,10 @@ mgk_status mgk_performer_heads(mgk_plot *plot)
         return mgk_fail(STATUS_USAGE, "performer 11: %zu inputs, expected one store",
                         o->input_count);
     CHECK(mgk_plot_read_stores(o, o->inputs, 1, STORE_ATTENTION, &matrices));
+    if (matrices.cross)
+        CHECK(mgk_fail(STATUS_UNSUPPORTED,
+                       "%s: attention of one sequence to another, which has no diagonal",
+                       o->inputs[0]));
     mgk_plot_groups(plot, &matrices, 1, &all);
     find_heads(&all, &diagonal, &vertical);
     two[0] = one_of(&all, diagonal, "most diagonal");

@@ -27,12 +27,11 @@ static void set_title(mgk_plot *plot, const mgk_token_similarity *s)
 
 static mgk_status draw(mgk_plot *plot, const mgk_token_similarity *s)
 {
-    char known[MGK_PLOT_TITLE] = "", mean[256], agreement[64];
+    char known[MGK_PLOT_TITLE] = "", mean[256], agreement[96];
     const char *titles[] = {"attention (even: 1)", known}, *const notes[] = {mean, agreement};
     const mgk_map maps[] = {map_of(s, s->values), map_of(s, s->known)};
     const size_t count = s->reference_path ? 2 : 1;
     mgk_picture_options look;
-    size_t pairs;
     if (count == 2)
         mgk_plot_file_title(s->reference_path, known);
     snprintf(mean, sizeof(mean),
@@ -41,9 +40,8 @@ static mgk_status draw(mgk_plot *plot, const mgk_token_similarity *s)
              s->store->samples, MGK_NOUN(s->store->samples, "sample", "samples"), s->layer_count,
              MGK_NOUN(s->layer_count, "layer", "layers"), s->head_count,
              MGK_NOUN(s->head_count, "head", "heads"));
-    const double r = mgk_token_similarity_correlation(s, &pairs);
-    snprintf(agreement, sizeof(agreement), "correlation %s%.2f over %zu pairs of different tokens",
-             r < 0 ? "\u2212" : "", fabs(r), pairs);
+    if (count == 2)
+        mgk_token_similarity_agreement(s, agreement, sizeof(agreement));
     set_title(plot, s);
     look = plot->picture;
     look.range_per_panel = count == 2;

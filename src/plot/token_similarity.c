@@ -292,3 +292,14 @@ double mgk_token_similarity_correlation(const mgk_token_similarity *s, size_t *p
     }
     return xy / sqrt(xx * yy);
 }
+
+void mgk_token_similarity_agreement(const mgk_token_similarity *s, char *text, size_t size)
+{
+    size_t pairs;
+    const double r = mgk_token_similarity_correlation(s, &pairs);
+    if (isnan(r))
+        snprintf(text, size, "no correlation: all pairs are alike, in one of both");
+    else
+        snprintf(text, size, "correlation %s%.2f over %zu pairs of different tokens",
+                 r < 0 ? "\u2212" : "", fabs(r), pairs);
+}

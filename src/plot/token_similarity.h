@@ -52,4 +52,8 @@ void mgk_token_similarity_free(mgk_token_similarity *similarity);
  * NaN if one does not vary. */
 double mgk_token_similarity_correlation(const mgk_token_similarity *similarity, size_t *pairs);
 
+/* Writes this correlation in words, or that there is none. */
+void mgk_token_similarity_agreement(const mgk_token_similarity *similarity, char *text,
+                                    size_t size);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/memory.h"
 
@@ -20,6 +21,7 @@ mgk_status mgk_approximation_create(size_t samples, size_t layers, size_t heads,
     CHECK(mgk_alloc(count, sizeof(*errors->output), &errors->output));
     for (size_t i = 0; i < count; i++)
         errors->matrix[i] = errors->output[i] = -1;
+    CHECK(mgk_alloc(layers * heads, sizeof(*errors->left_out), &errors->left_out));
     *out = errors;
     errors = NULL;
 out:
@@ -33,13 +35,32 @@ void mgk_approximation_free(mgk_approximation *errors)
         return;
     mgk_free(errors->matrix);
     mgk_free(errors->output);
+    mgk_free(errors->left_out);
     mgk_free(errors);
+}
+
+static bool has(const int32_t *numbers, size_t count, size_t number)
+{
+    size_t i = 0;
+    while (i < count && (size_t)numbers[i] != number)
+        i++;
+    return i < count;
+}
+
+void mgk_approximation_choose(mgk_approximation *errors, const int32_t *layers, size_t layer_count,
+                              const int32_t *heads, size_t head_count)
+{
+    for (size_t l = 0; errors && l < errors->layers; l++)
+        for (size_t h = 0; h < errors->heads; h++)
+            errors->left_out[l * errors->heads + h] =
+                !has(layers, layer_count, l) || (heads && !has(heads, head_count, h));
 }
 
 /* A layer's attention of both kinds. */
 typedef struct comparison {
     mgk_device *device;
     const mgk_observed *layer;
+    const bool *left_out; /* [H] */
     mgk_attention_layer own;
     void *kept, *scratch;      /* of the model's own kind, on the device */
     void *matrix, *own_matrix; /* [N, N], on the device */
@@ -68,20 +89,6 @@ static mgk_status allocate(comparison *c, size_t reals, void **out)
     return c->device->op->allocate(c->device, bytes, out);
 }
 
-static mgk_status number_heads(comparison *c, size_t heads)
-{
-    int32_t *numbers;
-    TRY(mgk_alloc(heads, sizeof(*numbers), &numbers));
-    for (size_t h = 0; h < heads; h++)
-        numbers[h] = (int32_t)h;
-    mgk_status status =
-        c->device->op->allocate(c->device, heads * sizeof(*numbers), (void **)&c->heads);
-    if (status == STATUS_OK)
-        status = c->device->op->upload(c->device, c->heads, numbers, heads * sizeof(*numbers));
-    mgk_free(numbers);
-    return status;
-}
-
 static mgk_status open_comparison(comparison *c, const mgk_attention_kind *own)
 {
     const mgk_attention_view *view = &c->layer->view;
@@ -100,13 +107,13 @@ static mgk_status open_comparison(comparison *c, const mgk_attention_kind *own)
     TRY(allocate(c, square, &c->own_matrix));
     TRY(allocate(c, (size_t)view->samples * row, &c->output));
     TRY(allocate(c, (size_t)view->samples * row, &c->own_output));
-    TRY(number_heads(c, (size_t)view->heads));
+    TRY(mgk_number_heads(c->device, (size_t)view->heads, &c->heads));
     for (int i = 0; i < 2; i++)
         TRY(mgk_alloc(square > row ? square : row, sizeof(double), &c->values[i]));
     return STATUS_OK;
 }
 
-/* ‖x − y‖ / ‖y‖ of `rows` rows of `columns` numbers, `stride` apart; 0 if y is 0. */
+/* ‖x − y‖ / ‖y‖ of `rows` rows of `columns` numbers, `stride` apart; 0 if both are 0. */
 static double relative_error(const double *x, const double *y, size_t rows, size_t columns,
                              size_t stride)
 {
@@ -117,7 +124,7 @@ static double relative_error(const double *x, const double *y, size_t rows, size
             difference += (x[at] - y[at]) * (x[at] - y[at]);
             norm += y[at] * y[at];
         }
-    return norm > 0 ? sqrt(difference / norm) : 0;
+    return difference == 0 ? 0 : sqrt(difference / norm);
 }
 
 /* Matrices are 0 outside of the valid tokens. */
@@ -156,14 +163,16 @@ static mgk_status compare_sample(comparison *c, int sample, double *matrix, doub
     const size_t tokens = (size_t)view->tokens, dim = (size_t)view->dim;
     const size_t width = (size_t)view->heads * dim, before = (size_t)sample * tokens * width;
     for (int head = 0; head < view->heads; head++)
-        TRY(compare_matrices(c, sample, head, &matrix[head]));
+        if (!c->left_out[head])
+            TRY(compare_matrices(c, sample, head, &matrix[head]));
     TRY(mgk_device_download(c->device, mgk_at(c->device, c->output, before), tokens * width,
                             c->values[0]));
     TRY(mgk_device_download(c->device, mgk_at(c->device, c->own_output, before), tokens * width,
                             c->values[1]));
     for (size_t head = 0; head < (size_t)view->heads; head++)
-        output[head] = relative_error(c->values[0] + head * dim, c->values[1] + head * dim, tokens,
-                                      dim, width);
+        if (!c->left_out[head])
+            output[head] = relative_error(c->values[0] + head * dim, c->values[1] + head * dim,
+                                          tokens, dim, width);
     return STATUS_OK;
 }
 
@@ -171,7 +180,10 @@ mgk_status mgk_approximation_measure(mgk_approximation *errors, const mgk_attent
                                      const mgk_observed *layer, size_t first, size_t count)
 {
     mgk_status status;
-    comparison c = {.device = layer->device, .layer = layer};
+    const bool *left_out = errors->left_out + (size_t)layer->layer * errors->heads;
+    comparison c = {.device = layer->device, .layer = layer, .left_out = left_out};
+    if (!memchr(left_out, false, errors->heads * sizeof(*left_out)))
+        return STATUS_OK;
     CHECK(open_comparison(&c, own));
     CHECK(compute_outputs(&c));
     for (size_t sample = 0; sample < count; sample++) {
@@ -207,8 +219,9 @@ static bool summarize(const mgk_approximation *errors, const double *values, dou
         if (values[i] < 0)
             continue;
         *mean += values[i];
-        /* A result that is not a number is the largest. */
-        *largest = values[i] <= *largest ? *largest : values[i];
+        /* A result that is not a number is the largest, and stays so. */
+        if (isnan(values[i]) || values[i] > *largest)
+            *largest = values[i];
         count++;
     }
     *mean /= (double)(count > 0 ? count : 1);

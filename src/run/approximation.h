@@ -2,8 +2,9 @@
 /*
  * How far the attention of a model that runs as another kind (mgk_model_run_as) is from its own.
  * Both see the same queries, keys and values of a layer, which come from the layers below as they
- * run. With A and O = A V of the other kind, A' and O' of the model's own, over the valid tokens of
- * a sample and head, the errors are ‖A − A'‖_F / ‖A'‖_F and ‖O − O'‖_F / ‖O'‖_F.
+ * run. With A of the other kind and A' of the model's own, and O and O' what a head gives (A V and
+ * A' V, unless a kind weighs other values than those of the head), over the valid tokens of a
+ * sample and head, the errors are ‖A − A'‖_F / ‖A'‖_F and ‖O − O'‖_F / ‖O'‖_F.
  */
 #ifndef MGK_RUN_APPROXIMATION_H
 #define MGK_RUN_APPROXIMATION_H
@@ -13,6 +14,7 @@
 typedef struct mgk_approximation {
     size_t samples, layers, heads;
     double *matrix, *output; /* [S, L, H]; −1: not measured */
+    bool *left_out;          /* [L, H], see mgk_approximation_choose */
     bool told;
 } mgk_approximation;
 
@@ -20,6 +22,11 @@ typedef struct mgk_approximation {
 mgk_status mgk_approximation_create(size_t samples, size_t layers, size_t heads,
                                     mgk_approximation **out);
 void mgk_approximation_free(mgk_approximation *errors); /* NULL is accepted */
+
+/* Lets only these layers and heads be measured, without which all are; heads NULL: all of them.
+ * Call before the first measurement; errors NULL is accepted. */
+void mgk_approximation_choose(mgk_approximation *errors, const int32_t *layers, size_t layer_count,
+                              const int32_t *heads, size_t head_count);
 
 /*
  * Measures a layer, as a pass's observer: `count` samples of the batch, the first of which is

@@ -67,14 +67,11 @@ mgk_status mgk_job_load_reader(const char *path, const mgk_job *job, const mgk_i
 
 mgk_status mgk_job_run_as(const mgk_job *job, mgk_model *model)
 {
-    mgk_attention_settings settings = {0};
+    mgk_attention_settings settings;
     mgk_config known = model->config;
-    static const mgk_kind_settings none = {0};
-    TRY(mgk_settings_take(job->settings ? job->settings : &none, &settings));
+    TRY(mgk_job_take_settings(job, &settings));
     if (!job->run_as)
-        return mgk_attention_settings_given(&settings)
-                   ? mgk_fail(STATUS_USAGE, "settings of attention kinds without `run_as`")
-                   : STATUS_OK;
+        return STATUS_OK;
     TRY(mgk_settings_kinds(job->run_as, &known));
     return mgk_model_run_as(model, job->run_as, &settings, (int)(job->seed % INT_MAX), job->seed);
 }

@@ -89,6 +89,16 @@ mgk_status mgk_settings_kinds(const char *kinds, mgk_config *config)
     return STATUS_OK;
 }
 
+mgk_status mgk_job_take_settings(const mgk_job *job, mgk_attention_settings *out)
+{
+    *out = (mgk_attention_settings){0};
+    if (job->settings)
+        TRY(mgk_settings_take(job->settings, out));
+    if (!job->run_as && mgk_attention_settings_given(out))
+        return mgk_fail(STATUS_USAGE, "settings of attention kinds without `run_as`");
+    return STATUS_OK;
+}
+
 bool mgk_job_describe_kinds(cJSON *object, const mgk_job *job)
 {
     mgk_attention_settings given = {0};

@@ -15,6 +15,9 @@ mgk_status mgk_settings_kinds(const char *kinds, mgk_config *config);
 /* STATUS_USAGE: a word is not known. Numbers are checked with the configuration. */
 mgk_status mgk_settings_take(const mgk_kind_settings *settings, mgk_attention_settings *out);
 
+/* Those of a job. STATUS_USAGE also: there are some, but no `run_as`. */
+mgk_status mgk_job_take_settings(const mgk_job *job, mgk_attention_settings *out);
+
 /* Adds "run_as" of a job, its kinds and the settings that are given, if it has that; false: no
  * memory. */
 bool mgk_job_describe_kinds(cJSON *object, const mgk_job *job);

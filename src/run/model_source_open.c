@@ -249,6 +249,7 @@ static mgk_status open_model(const mgk_source_options *options, mgk_model_source
                            run->model->config.layers, &s->layers, &s->layer_count));
     TRY(open_keys(s));
     TRY(mgk_model_run_choose(run, s->job.seed, sample_count(options, run)));
+    mgk_approximation_choose(run->approximation, s->layers, s->layer_count, NULL, 0);
     TRY(allow_vectors(options, s));
     mgk_model_run_tell(run, &s->job, options->input);
     wanted = mgk_source_importance_choose(options, run);

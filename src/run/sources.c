@@ -7,6 +7,7 @@
 #include "run/arguments.h"
 #include "run/files.h"
 #include "run/input.h"
+#include "run/kind_settings.h"
 #include "store/foreign/axes.h"
 
 /* The first option about a model that is set, as in messages; NULL: none. */
@@ -36,10 +37,12 @@ mgk_status mgk_sources_check(const mgk_source_options *o)
 {
     const char *about_model = find_model_option(o);
     mgk_leading_axes axes;
+    mgk_attention_settings settings;
     if ((o->model != NULL) + (o->input_count > 0) + (o->array_count > 0) != 1)
         return mgk_fail(STATUS_USAGE, "expected either files of matrices or `model`");
     TRY(mgk_check_names("inputs", o->inputs, o->input_count));
     TRY(check_arrays(o));
+    TRY(mgk_job_take_settings(o->job, &settings));
     if (o->model && o->causal)
         return mgk_fail(STATUS_USAGE, "`causal` is about files, not about a model");
     if (o->model && o->dataset)

@@ -14,11 +14,12 @@ static size_t usable(size_t left)
 static mgk_status bytes_of(const mgk_room *room, int samples, size_t *bytes)
 {
     int sequences = samples * (int)room->shape.sequences, tokens = (int)room->shape.length;
-    size_t evaluation = 0;
+    size_t evaluation = 0, terms;
     TRY(mgk_pass_bytes(room->model, sequences, tokens, 0, true, bytes));
+    TRY(mgk_regularise_bytes(room->model, room->regularise, sequences, tokens, &terms));
     if (room->evaluated)
         TRY(mgk_pass_bytes(room->model, sequences, tokens, 0, false, &evaluation));
-    *bytes += evaluation; /* no overflow: each is at most a quarter of SIZE_MAX */
+    *bytes += terms + evaluation; /* no overflow: each is at most about a quarter of SIZE_MAX */
     return STATUS_OK;
 }
 

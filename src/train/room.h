@@ -3,6 +3,7 @@
 #ifndef MGK_TRAIN_ROOM_H
 #define MGK_TRAIN_ROOM_H
 
+#include "model/core/regularise.h"
 #include "train/feed.h"
 
 /* The quantities that determine the memory of a batch. */
@@ -11,6 +12,7 @@ typedef struct mgk_room {
     mgk_dataset_shape shape;
     int batch;      /* samples */
     bool evaluated; /* evaluations need a second pass besides the training pass */
+    const mgk_regularisation *regularise;
 } mgk_room;
 
 /* STATUS_MEMORY: the batch needs more than the free memory. Call before allocating the batch. */

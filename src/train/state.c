@@ -167,6 +167,20 @@ static mgk_span pair_at(const char *text)
     return (mgk_span){text, name + value};
 }
 
+/* Whether one of the pairs of a text has the name at the start of `pair`. */
+static bool has_name(const char *text, const char *pair)
+{
+    const size_t length = strcspn(pair, " ");
+    while (*text) {
+        if (strncmp(text, pair, length) == 0 && text[length] == ' ')
+            return true;
+        text += pair_at(text).size;
+        text += *text == ' ';
+    }
+    return false;
+}
+
+/* Some settings are described only where they are set. */
 static mgk_status check_settings(const char *found, const char *expected, const char *path)
 {
     size_t pair = 0, spaces = 0;
@@ -176,11 +190,22 @@ static mgk_status check_settings(const char *found, const char *expected, const 
     for (size_t i = 0; found[i] && found[i] == expected[i]; i++)
         if (found[i] == ' ' && ++spaces % 2 == 0)
             pair = i + 1;
+    const char *was = mgk_quote(pair_at(found + pair), found_pair);
+    const char *is = mgk_quote(pair_at(expected + pair), expected_pair);
+    if (!has_name(expected, found + pair))
+        return mgk_fail(STATUS_USAGE,
+                        "%s: was left by a run with \"%s\", which is not set now; resume with the "
+                        "command that began it",
+                        path, was);
+    if (!has_name(found, expected + pair))
+        return mgk_fail(STATUS_USAGE,
+                        "%s: was left by a run without \"%s\"; resume with the command that began "
+                        "it",
+                        path, is);
     return mgk_fail(STATUS_USAGE,
                     "%s: was left by a run with \"%s\", not \"%s\"; resume with the command that "
                     "began it",
-                    path, mgk_quote(pair_at(found + pair), found_pair),
-                    mgk_quote(pair_at(expected + pair), expected_pair));
+                    path, was, is);
 }
 
 /* Whether the file has the run's configuration. */

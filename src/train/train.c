@@ -268,7 +268,8 @@ mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_datase
     CHECK(check_settings(settings, model));
     CHECK(mgk_feed_check(data, &model->config, settings->batch));
     CHECK(mgk_train_run_create(model, data, held_out, settings->command, &t.run));
-    room = (mgk_room){model, mgk_dataset_shape_of(data), settings->batch, held_out != NULL};
+    room = (mgk_room){model, mgk_dataset_shape_of(data), settings->batch, held_out != NULL,
+                      &settings->regularise};
     CHECK(mgk_room_check(&room));
     CHECK(mgk_step_create(&t.run, data, settings, &t.step));
     t.tokens = tokens_of_step(settings, data);

@@ -176,9 +176,9 @@ static void check_head(workspace *space, const token_case *shape, const mgk_k_me
 /* Points around 4 places, so that rounding does not decide; or signs, which are exact. */
 static void k_means(workspace *space, size_t tokens, size_t clusters)
 {
-    const size_t dim = 9;
     clusters = (clusters - 1) % 7 + 1;
     for (int updates = 0; updates < 4; updates++) {
+        const size_t dim = updates == 3 ? 70 : 9; /* more signs than a word has bits */
         token_case shape = ragged_tokens(space, tokens, dim);
         mgk_k_means means = {.clusters = clusters, .updates = updates, .signs = updates % 2};
         size_t count = SAMPLES * clusters * HEADS * dim, lines = SAMPLES * HEADS;

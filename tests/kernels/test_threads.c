@@ -82,6 +82,50 @@ static void embed_backward(workspace *space, size_t rows, size_t cols)
     compare_thread_counts(space, rows, cols, embedded, 3 * cols);
 }
 
+/* Heads of samples of very different lengths add to one matrix, side by side. */
+enum { MATRIX_SAMPLES = 4, MATRIX_HEADS = 3 };
+
+static double *matrix_gradient(workspace *space, size_t tokens, size_t dim)
+{
+    const size_t width = MATRIX_HEADS * dim, count = MATRIX_SAMPLES * tokens * width;
+    const int32_t n = (int32_t)tokens, lengths[MATRIX_SAMPLES] = {n, n / 5, n, n / 2};
+    void *in[4], *out[4];
+    for (int i = 0; i < 4; i++) {
+        in[i] = upload(space, count, random_values(space, count));
+        out[i] = upload(space, count, random_values(space, count));
+    }
+    void *statistic = upload(space, count, random_values(space, count));
+    void *full = upload(space, tokens * tokens, random_values(space, tokens * tokens));
+    void *dfull = upload(space, tokens * tokens, random_values(space, tokens * tokens));
+    const mgk_attention_view view = {.samples = MATRIX_SAMPLES,
+                                     .heads = MATRIX_HEADS,
+                                     .tokens = n,
+                                     .dim = (int)dim,
+                                     .mixtures = 1,
+                                     .lengths = upload_bytes(space, sizeof lengths, lengths),
+                                     .query = in[0],
+                                     .key = in[1],
+                                     .value = in[2],
+                                     .query_stride = width,
+                                     .key_stride = width,
+                                     .value_stride = width};
+    const mgk_mixture mixture = {.scale = {0.5},
+                                 .terms = {.full = full, .full_row_stride = tokens}};
+    const mgk_attention_gradient gradient = {
+        .query = out[0], .key = out[1], .value = out[2], .full = dfull};
+    const mgk_operations *op = space->device->op;
+    assert_ok(op->mixture_attention(space->device, &view, &mixture, out[3], width, statistic));
+    assert_ok(op->mixture_attention_backward(space->device, &view, &mixture, out[3], statistic,
+                                             in[3], width, &gradient));
+    return download(space, tokens * tokens, dfull);
+}
+
+static void matrix_gradients(workspace *space, size_t tokens, size_t dim)
+{
+    if (dim <= 2)
+        compare_thread_counts(space, tokens, dim, matrix_gradient, tokens * tokens);
+}
+
 /* Threads sum parts of gamma's gradient: every call gives the same numbers. */
 static void layer_norm_repeats(workspace *space, size_t rows, size_t cols)
 {
@@ -155,6 +199,7 @@ int main(void)
         {.name = "column_sums", .run = column_sums},
         {.name = "sum_squares", .run = sum_squares},
         {.name = "embed_backward", .run = embed_backward},
+        {.name = "matrix_gradients", .run = matrix_gradients},
         {.name = "layer_norm_repeats", .run = layer_norm_repeats},
     };
     int failures = cmocka_run_group_tests(plain, NULL, NULL);

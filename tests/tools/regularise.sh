@@ -68,7 +68,8 @@ refuses() {
 
 refuses '--regularise "positon" is not a known term; similar: position' --regularise positon
 refuses '--regularise "" is not a known term' --regularise position,
-refuses 'the factor of "position" is "-1"' --regularise position=-1
+refuses 'the factor of "position" is "-1", expected a positive number to 3e38' --regularise position=-1
+refuses 'the factor of "position" is "1e300", expected a positive number to 3e38' --regularise position=1e300
 refuses 'the factor of "output" is "2x"' --regularise output=2x
 refuses 'the factor of "output" is ""' --regularise output=
 refuses '"output" is given twice' --regularise output,position,output=2

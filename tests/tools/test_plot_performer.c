@@ -127,9 +127,9 @@ static void first_layers_are_drawn(void **state)
 }
 
 /* Writes matrices [3, 4, 4] of heads: even attention, to the own position, to the first key. */
-static void write_heads(const char *path)
+static void write_heads(const char *path, const char *shape)
 {
-    char header[128];
+    char header[128], text[100];
     double heads[3][4][4];
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
@@ -142,8 +142,9 @@ static void write_heads(const char *path)
     /* Magic, version and the size of the rest of the header, 118 in two bytes. */
     memcpy(header, "\x93NUMPY\x01\x00\x76\x00", 10);
     memset(header + 10, ' ', 118);
-    const char text[] = "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4, 4), }";
-    memcpy(header + 10, text, sizeof(text) - 1);
+    snprintf(text, sizeof(text), "{'descr': '<f8', 'fortran_order': False, 'shape': (%s), }",
+             shape);
+    memcpy(header + 10, text, strlen(text));
     header[127] = '\n';
     assert_int_equal(fwrite(header, 1, sizeof(header), file), sizeof(header));
     assert_int_equal(fwrite(heads, 1, sizeof(heads), file), sizeof(heads));
@@ -156,7 +157,7 @@ static void diagonal_and_vertical_heads_are_drawn(void **state)
     (void)state;
     static const char *const inputs[] = {"heads.npy", "heads.npy"};
     const int two[] = {1, 2}, others[] = {0, 1};
-    write_heads(inputs[0]);
+    write_heads(inputs[0], "3, 4, 4");
     mgk_plot_options o = figure_options(11, inputs, 1);
     o.axes = "head";
     png_picture all = case_draw(&o);
@@ -172,6 +173,10 @@ static void diagonal_and_vertical_heads_are_drawn(void **state)
     mgk_free(differ.pixels);
     case_refuses(figure_options(11, inputs, 2), MGK_USAGE,
                  "performer 11: 2 inputs, expected one store");
+    write_heads(inputs[0], "3, 8, 2");
+    o = figure_options(11, inputs, 1);
+    o.axes = "head";
+    case_refuses(o, MGK_INPUT, "heads.npy: attention of one sequence to another");
 }
 
 static void write_file(const char *path, const char *text)
@@ -245,6 +250,67 @@ static void similarity_of_tokens_is_their_mean_attention(void **state)
     case_refuses(o, MGK_USAGE, "129 tokens: expected at most 128");
 }
 
+/* The agreement of the store with a reference of three letters, whose pairs have these numbers. */
+static void agreement_with(const char letters[3], const int numbers[3], char *out, size_t size)
+{
+    static const char *const inputs[] = {"plot.h5", "reference.txt"};
+    const mgk_plot_options o = figure_options(13, inputs, 2);
+    const char a = letters[0], b = letters[1], c = letters[2];
+    const int ab = numbers[0], ac = numbers[1], bc = numbers[2];
+    char text[128];
+    mgk_token_similarity *s;
+    snprintf(text, sizeof(text), "%c %c %c\n%c 9 %d %d\n%c %d 9 %d\n%c %d %d 9\n", a, b, c, a, ab,
+             ac, b, ab, bc, c, ac, bc);
+    write_file(inputs[1], text);
+    assert_ok(mgk_alloc(1, sizeof(*s), &s));
+    assert_ok(mgk_token_similarity_measure(&o, s));
+    assert_int_equal(s->classes, 3);
+    mgk_token_similarity_agreement(s, out, size);
+    mgk_token_similarity_free(s);
+    mgk_free(s);
+}
+
+/* Finds three letters that all meet; x: the attention between the first and second, first and
+ * third, second and third. */
+static void find_letters(char letters[3], double x[3])
+{
+    char name[3][2] = {"a", "a", "a"};
+    for (name[0][0] = 'a'; name[0][0] <= 'z'; name[0][0]++)
+        for (name[1][0] = 'a'; name[1][0] < name[0][0]; name[1][0]++) {
+            x[0] = mean_between(name[0], name[1]);
+            for (name[2][0] = 'a'; isfinite(x[0]) && name[2][0] < name[1][0]; name[2][0]++) {
+                x[1] = mean_between(name[0], name[2]);
+                x[2] = mean_between(name[1], name[2]);
+                for (int i = 0; i < 3; i++)
+                    letters[i] = name[i][0];
+                if (isfinite(x[1]) && isfinite(x[2]))
+                    return;
+            }
+        }
+    fail_msg("no three letters meet");
+}
+
+static void agreement_is_a_correlation(void **state)
+{
+    (void)state;
+    static const int numbers[] = {3, -4, 1}, alike[] = {2, 2, 2}; /* the mean is 0 */
+    char letters[3], text[96], expected[96];
+    double x[3], xy = 0, xx = 0;
+    find_letters(letters, x);
+    const double mean = (x[0] + x[1] + x[2]) / 3;
+    for (int i = 0; i < 3; i++) {
+        xy += (x[i] - mean) * numbers[i];
+        xx += (x[i] - mean) * (x[i] - mean);
+    }
+    const double r = xy / sqrt(xx * 26);
+    snprintf(expected, sizeof(expected), "correlation %s%.2f over 3 pairs of different tokens",
+             r < 0 ? "\u2212" : "", fabs(r));
+    agreement_with(letters, numbers, text, sizeof(text));
+    assert_string_equal(text, expected);
+    agreement_with(letters, alike, text, sizeof(text));
+    assert_string_equal(text, "no correlation: all pairs are alike, in one of both");
+}
+
 static void references_are_read(void **state)
 {
     (void)state;
@@ -275,14 +341,14 @@ static void references_are_read(void **state)
     mgk_reference_free(&reference);
 }
 
-/* Runs the model of case_store as a Performer, on the same samples. */
-static void make_performer(const char *output, uint64_t seed)
+/* Runs the model of case_store as another kind, on the same samples. */
+static void run_as(const char *kind, const char *output, uint64_t seed)
 {
     static const char *const texts[] = {"plot_text.txt"};
     mgk_dump_options o = mgk_dump_options_default();
     o.job.force = true;
     o.job.threads = 1;
-    o.job.run_as = "performer";
+    o.job.run_as = kind;
     o.job.seed = seed;
     o.model = case_model;
     o.output = output;
@@ -298,7 +364,7 @@ static void errors_of_layers_are_drawn(void **state)
 {
     (void)state;
     static const char *const inputs[] = {"performer.h5", "plot.h5", "performer.h5"};
-    make_performer(inputs[0], 0);
+    run_as("performer", inputs[0], 0);
     mgk_plot_options o = figure_options(14, inputs, 1);
     png_picture alone = case_draw(&o);
     o.input_count = 2;
@@ -313,12 +379,31 @@ static void errors_of_layers_are_drawn(void **state)
     mgk_free(alone.pixels);
     mgk_free(beside.pixels);
     mgk_free(one.pixels);
+    run_as("softmax", "zero.h5", 0);
+    static const char *const zeros[] = {"zero.h5", "performer.h5"};
+    case_refuses(figure_options(14, zeros, 1), MGK_INPUT, "zero.h5: all errors are 0");
+    o = figure_options(14, zeros, 2);
+    assert_done(mgk_plot_picture(&o));
+    static const char *const names[] = {"a"};
+    o = figure_options(14, inputs, 2);
+    o.names = names;
+    o.name_count = 1;
+    case_refuses(o, MGK_USAGE, "`names`: of several stores with errors, not of performer.h5 alone");
     case_refuses(figure_options(14, inputs, 3), MGK_USAGE,
                  "plot.h5: a model as it is, which is compared with one of another kind, not with "
                  "2");
-    make_performer(inputs[0], 1);
+    run_as("performer", inputs[0], 1);
     case_refuses(figure_options(14, inputs, 2), MGK_INPUT,
                  "performer.h5 and plot.h5: other samples, layers or heads");
+    mgk_config other = tiny_config(MGK_FAMILY_LM, "softmax");
+    other.hidden++;
+    tiny_save(&other, case_model);
+    run_as("performer", inputs[0], 0);
+    case_refuses(figure_options(14, inputs, 2), MGK_USAGE,
+                 "performer.h5 and plot.h5: of different models, whose hashes differ");
+    static const char *const twice[] = {"plot.h5", "performer.h5", "plot.h5"};
+    case_refuses(figure_options(14, twice, 3), MGK_USAGE,
+                 "plot.h5 and plot.h5: two models as they are, expected one at most");
     case_refuses(figure_options(14, inputs + 1, 1), MGK_INPUT,
                  "plot.h5: no errors of a model that runs as another kind");
 }
@@ -346,6 +431,7 @@ int main(void)
         cmocka_unit_test_setup(first_layers_are_drawn, make_softmax),
         cmocka_unit_test(diagonal_and_vertical_heads_are_drawn),
         cmocka_unit_test_setup(similarity_of_tokens_is_their_mean_attention, make_softmax),
+        cmocka_unit_test_setup(agreement_is_a_correlation, make_softmax),
         cmocka_unit_test_setup(references_are_read, make_softmax),
         cmocka_unit_test_setup(errors_of_layers_are_drawn, make_softmax),
         cmocka_unit_test_setup(wrong_inputs_are_refused, case_make_mgk),

@@ -7,6 +7,7 @@
 #include "kernels/attention.h"
 #include "model/core/config.h"
 #include "parameter.h"
+#include "run/approximation.h"
 #include "test.h"
 #include "tiny.h"
 
@@ -256,12 +257,35 @@ static void wrong_kinds_are_refused(void **state)
     refuses(&encoder, "synthesizer-dense", NULL, "trained");
     refuses(&lm, "clustered", NULL, "no causal form");
     refuses(&encoder, "delta", NULL, "only a causal form");
-    refuses(&biased, "performer", NULL, "no scale, cap, window or bias");
-    refuses(&scaled, "rfa", NULL, "no scale, cap, window or bias");
+    refuses(&biased, "performer", NULL, "window or bias of its scores; the model has a bias");
+    refuses(&scaled, "rfa", NULL, "window or bias of its scores; the model has a scale");
     refuses(&encoder, "band", &features, "has no `features`");
     refuses(&encoder, "performer", &wrong, "`features` is -1");
     refuses(&encoder, NULL, &features, "without `run_as`");
     refuses(&encoder, "performer,softmax", NULL, "names 2 kinds");
+}
+
+/* Heads that were not measured do not count, and one that is not a number does not vanish. */
+static void told_errors_are_those_measured(void **state)
+{
+    (void)state;
+    const int32_t layers[] = {1}, heads[] = {0, 1};
+    mgk_approximation *errors;
+    char text[256];
+    assert_ok(mgk_approximation_create(1, 2, 3, &errors));
+    assert_false(mgk_approximation_text(errors, "band", text, sizeof(text)));
+    mgk_approximation_choose(errors, layers, 1, heads, 2);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(errors->left_out[i], i != 3 && i != 4);
+    errors->matrix[3] = errors->output[3] = 0.25;
+    errors->matrix[4] = errors->output[4] = 0.75;
+    assert_true(mgk_approximation_text(errors, "band", text, sizeof(text)));
+    assert_string_equal(text, "run as band: relative error of matrices 0.5 on average, at most "
+                              "0.75; of outputs 0.5, at most 0.75");
+    errors->matrix[3] = NAN;
+    assert_true(mgk_approximation_text(errors, "band", text, sizeof(text)));
+    assert_non_null(strstr(text, "matrices nan on average, at most nan"));
+    mgk_approximation_free(errors);
 }
 
 /* A model in memory runs as another kind, too. */
@@ -303,6 +327,7 @@ int main(void)
         cmocka_unit_test(performer_of_a_language_model),
         cmocka_unit_test(layers_read_the_other_attention),
         cmocka_unit_test(equal_kinds_have_no_error),
+        cmocka_unit_test(told_errors_are_those_measured),
         cmocka_unit_test(networks_run_as_another_kind),
         cmocka_unit_test(wrong_kinds_are_refused),
     };

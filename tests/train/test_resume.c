@@ -131,6 +131,11 @@ static void test_terms(void **state)
     other = resumed(&settings);
     other.regularise.weight[MGK_TERM_POSITION] = 0.25;
     refuse(f, &other, "\"position 0.5\", not \"position 0.25\"");
+    other.regularise = (mgk_regularisation){{0}};
+    refuse(f, &other, "with \"subspace 1\", which is not set now");
+    other = resumed(&settings);
+    other.regularise.weight[MGK_TERM_OUTPUT] = 3;
+    refuse(f, &other, "without \"output 3\"");
 }
 
 static void test_capsules(void **state)

@@ -9,15 +9,24 @@
 typedef struct clustering {
     size_t n, clusters, dim;
     bool signs;
-    real *tokens;    /* [n, dim] */
-    real *centroids; /* [clusters, dim] */
-    real *sums;      /* [clusters, dim] */
+    size_t words;              /* of a row of signs as bits */
+    uint64_t *bits, *own_bits; /* of tokens [n, words] and of centroids [clusters, words] */
+    real *tokens;              /* [n, dim] */
+    real *centroids;           /* [clusters, dim] */
+    real *sums;                /* [clusters, dim] */
     int32_t *cluster, *sizes;
 } clustering;
 
-static size_t scratch_reals(const mgk_head_tokens *shape, const mgk_k_means *means)
+static size_t word_count(const mgk_head_tokens *shape, const mgk_k_means *means)
 {
-    return (shape->tokens + 2 * means->clusters) * shape->dim;
+    return means->signs ? (shape->dim + 63) / 64 : 0;
+}
+
+static size_t scratch_bytes(const mgk_head_tokens *shape, const mgk_k_means *means)
+{
+    const size_t rows = shape->tokens + means->clusters;
+    return rows * word_count(shape, means) * sizeof(uint64_t) +
+           (rows + means->clusters) * shape->dim * sizeof(real);
 }
 
 /* to = from, or its signs. */
@@ -36,20 +45,54 @@ static real squared_distance(size_t dim, const real *x, const real *y)
     return sum;
 }
 
+/* The signs of rows as bits. */
+static void pack_signs(const clustering *task, size_t rows, const real *from, uint64_t *bits)
+{
+    memset(bits, 0, rows * task->words * sizeof *bits);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t d = 0; d < task->dim; d++)
+            bits[r * task->words + d / 64] |= (uint64_t)(from[r * task->dim + d] > 0) << d % 64;
+}
+
+static size_t nearest_row(const clustering *task, const real *token)
+{
+    size_t nearest = 0;
+    real least = squared_distance(task->dim, token, task->centroids);
+    for (size_t c = 1; c < task->clusters; c++) {
+        real distance = squared_distance(task->dim, token, task->centroids + c * task->dim);
+        if (distance < least) {
+            least = distance;
+            nearest = c;
+        }
+    }
+    return nearest;
+}
+
+/* The same for signs, whose squared distance is four times the number of different bits. */
+static size_t nearest_signs(const clustering *task, const uint64_t *token)
+{
+    size_t nearest = 0, least = SIZE_MAX;
+    for (size_t c = 0; c < task->clusters; c++) {
+        size_t distance = 0;
+        for (size_t w = 0; w < task->words; w++)
+            distance +=
+                (size_t)__builtin_popcountll(token[w] ^ task->own_bits[c * task->words + w]);
+        if (distance < least) {
+            least = distance;
+            nearest = c;
+        }
+    }
+    return nearest;
+}
+
 static void assign(const clustering *task)
 {
     memset(task->sizes, 0, task->clusters * sizeof *task->sizes);
+    if (task->signs)
+        pack_signs(task, task->clusters, task->centroids, task->own_bits);
     for (size_t t = 0; t < task->n; t++) {
-        const real *token = task->tokens + t * task->dim;
-        size_t nearest = 0;
-        real least = squared_distance(task->dim, token, task->centroids);
-        for (size_t c = 1; c < task->clusters; c++) {
-            real distance = squared_distance(task->dim, token, task->centroids + c * task->dim);
-            if (distance < least) {
-                least = distance;
-                nearest = c;
-            }
-        }
+        const size_t nearest = task->signs ? nearest_signs(task, task->bits + t * task->words)
+                                           : nearest_row(task, task->tokens + t * task->dim);
         task->cluster[t] = (int32_t)nearest;
         task->sizes[nearest]++;
     }
@@ -73,18 +116,23 @@ static void update(const clustering *task)
 }
 
 static clustering begin(const mgk_head_tokens *shape, const mgk_k_means *means, size_t b, size_t h,
-                        const real *x, real *memory)
+                        const real *x, void *memory)
 {
     clustering task = {.n = mgk_cpu_length(shape->lengths, b, shape->tokens),
                        .clusters = means->clusters,
                        .dim = shape->dim,
                        .signs = means->signs,
-                       .tokens = memory};
-    task.centroids = memory + shape->tokens * shape->dim;
+                       .words = word_count(shape, means),
+                       .bits = memory};
+    task.own_bits = task.bits + shape->tokens * task.words;
+    task.tokens = (real *)(task.own_bits + means->clusters * task.words);
+    task.centroids = task.tokens + shape->tokens * shape->dim;
     task.sums = task.centroids + means->clusters * shape->dim;
     for (size_t t = 0; t < task.n; t++)
         take_row(&task, x + mgk_cpu_token_at(shape, shape->stride, b, t, h),
                  task.tokens + t * task.dim);
+    if (task.signs)
+        pack_signs(&task, task.n, task.tokens, task.bits);
     return task;
 }
 
@@ -93,7 +141,7 @@ mgk_status MGK_CPU(k_means)(mgk_device *device, const mgk_head_tokens *shape,
                             int32_t *cluster, int32_t *sizes)
 {
     const size_t heads = shape->heads, matrices = shape->samples * heads, dim = shape->dim;
-    TRY(mgk_cpu_reserve_scratch(device, scratch_reals(shape, means) * sizeof(real)));
+    TRY(mgk_cpu_reserve_scratch(device, scratch_bytes(shape, means)));
 #pragma omp parallel for schedule(dynamic) num_threads(device->threads) if (matrices > 1)
     for (size_t m = 0; m < matrices; m++) {
         clustering task = begin(shape, means, m / heads, m % heads, x,

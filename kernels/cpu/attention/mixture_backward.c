@@ -9,12 +9,39 @@
  */
 #include <math.h>
 #include <omp.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "kernels/cpu/attention/mixture.h"
 #include "kernels/cpu/exp.h"
 #include "kernels/cpu/operations.h"
+
+/*
+ * Heads that add to the same matrix `full` take turns at each block of queries, so that the sum has
+ * one order: a head waits until the one before it is through with the block. `before` and `own`
+ * count the finished blocks of both, SIZE_MAX: all; NULL: nobody to wait for, no turns.
+ */
+typedef struct turns {
+    atomic_size_t *before, *own;
+} turns;
+
+static void await_turn(const turns *t, size_t block)
+{
+    size_t done = t->before ? 0 : SIZE_MAX;
+    while (done <= block) {
+        done = atomic_load(t->before);
+        if (done <= block)
+            sched_yield();
+    }
+}
+
+static void end_turn(const turns *t, size_t blocks)
+{
+    if (t->own)
+        atomic_store(t->own, blocks);
+}
 
 /* A thread's arrays in the scratch memory of its head. */
 typedef struct gradient_head {
@@ -26,6 +53,7 @@ typedef struct gradient_head {
     real *dvalue;      /* [cols, value_depth] */
     real *dbias;       /* [M, cols] Σ_i dl_ijr */
     mgk_mixture_term_gradient terms;
+    turns turns;
 } gradient_head;
 
 static size_t gradient_reals(const mgk_attention_view *view, const mgk_mixture_room *room)
@@ -221,6 +249,7 @@ static void block_gradient(mgk_mixture_head *head, const gradient_head *g, size_
     MGK_CPU(mixture_logits)(head, first);
     block_dscore(head, g, rows);
     double squares[MGK_MIXTURE_MOST_ROWS];
+    await_turn(&g->turns, first / head->room.rows);
     for (size_t i = 0; i < head->rows; i++) {
         const real *dscore = g->dscore + i * head->room.pitch;
         real dot = output_dot(head, rows->output + (first + i) * rows->output_stride,
@@ -230,6 +259,7 @@ static void block_gradient(mgk_mixture_head *head, const gradient_head *g, size_
             MGK_CPU(mixture_term_gradient)(head, i, dscore, dot, &g->terms);
         squares[i] = row_gradient(head, i, dot, dscore, g->dbias);
     }
+    end_turn(&g->turns, first / head->room.rows + 1);
     block_products(head, g);
     bool squared = squares_matter(head);
     for (size_t i = 0; rows->dquery && i < head->rows; i++)
@@ -296,7 +326,22 @@ typedef struct backward_call {
     size_t bias_reals, place_reals; /* M cols and 2 T − 1 */
     real *dbias;                    /* [B, H, bias_reals] for the prior; NULL: none */
     real *dplace;                   /* [B, H, place_reals] for the bias by distance; NULL: none */
+    atomic_size_t *blocks;          /* [B, H] for turns; NULL: there is no `full` */
 } backward_call;
+
+static turns turns_of(const backward_call *call, size_t sample, size_t index)
+{
+    const mgk_score_terms *terms = &call->mixture->terms;
+    const size_t heads = (size_t)call->view->heads, task = sample * heads + index;
+    if (!call->blocks)
+        return (turns){0};
+    turns out = {.own = call->blocks + task};
+    if (terms->full_head_stride == 0 && index + (terms->full_sample_stride == 0 ? sample : 0) > 0)
+        out.before = out.own - 1;
+    else if (terms->full_head_stride != 0 && terms->full_sample_stride == 0 && sample > 0)
+        out.before = out.own - heads;
+    return out;
+}
 
 static void head_gradient(const backward_call *call, size_t sample, size_t index, real *memory)
 {
@@ -310,6 +355,7 @@ static void head_gradient(const backward_call *call, size_t sample, size_t index
     MGK_CPU(mixture_pack)
     (view, call->mixture, MGK_MIXTURE_BACKWARD, sample, index, &call->room, memory, &head);
     gradient_head g = gradient_arrays(&head);
+    g.turns = turns_of(call, sample, index);
     if (call->dplace)
         g.terms.bias = call->dplace + task * call->place_reals;
     if (call->gradient->full)
@@ -325,6 +371,8 @@ static void head_gradient(const backward_call *call, size_t sample, size_t index
             (real *)call->gradient->query + sample * tokens * view->query_stride + index * dim;
     for (size_t first = 0; first < head.n; first += call->room.rows)
         block_gradient(&head, &g, first, &rows);
+    await_turn(&g.turns, SIZE_MAX - 1); /* a longer one may still be before those that follow */
+    end_turn(&g.turns, SIZE_MAX);
     for (size_t i = head.n; rows.dquery && i < tokens; i++)
         memset(rows.dquery + i * view->query_stride, 0, dim * sizeof(real));
     write_key_value(&head, &g, call->gradient);
@@ -332,24 +380,14 @@ static void head_gradient(const backward_call *call, size_t sample, size_t index
         memcpy(call->dbias + task * call->bias_reals, g.dbias, call->bias_reals * sizeof(real));
 }
 
-/*
- * The gradients of all heads. Those that add to the same matrix `full` follow each other in one
- * thread, so that the sum has one order.
- */
+/* Heads begin in their order, so that none waits for one that nobody began. */
 static void all_gradients(mgk_device *device, const backward_call *call)
 {
-    const mgk_score_terms *terms = &call->mixture->terms;
     const size_t samples = (size_t)call->view->samples, heads = (size_t)call->view->heads;
-    const bool full = call->gradient->full;
-    const size_t in_turn = full && terms->full_sample_stride == 0 ? samples : 1;
-    const size_t side_by_side = full && terms->full_head_stride == 0 ? 1 : heads;
-    const size_t groups = samples / in_turn * side_by_side, members = heads / side_by_side;
-#pragma omp parallel for schedule(dynamic) num_threads(device->threads)
-    for (size_t group = 0; group < groups; group++)
-        for (size_t b = 0; b < in_turn; b++)
-            for (size_t h = 0; h < members; h++)
-                head_gradient(call, group / side_by_side + b, group % side_by_side + h,
-                              mgk_cpu_scratch(device, omp_get_thread_num()));
+#pragma omp parallel for schedule(monotonic : dynamic) num_threads(device->threads)
+    for (size_t task = 0; task < samples * heads; task++)
+        head_gradient(call, task / heads, task % heads,
+                      mgk_cpu_scratch(device, omp_get_thread_num()));
 }
 
 mgk_status MGK_CPU(mixture_attention_backward)(mgk_device *device, const mgk_attention_view *view,
@@ -377,6 +415,8 @@ mgk_status MGK_CPU(mixture_attention_backward)(mgk_device *device, const mgk_att
         CHECK(mgk_alloc(tasks * call.bias_reals, sizeof(real), &call.dbias));
     if (gradient->bias)
         CHECK(mgk_alloc(tasks * call.place_reals, sizeof(real), &call.dplace));
+    if (gradient->full)
+        CHECK(mgk_alloc(tasks, sizeof *call.blocks, &call.blocks));
     CHECK(mgk_cpu_reserve_scratch(device, scratch * sizeof(real)));
     all_gradients(device, &call);
     if (call.dbias)
@@ -384,6 +424,7 @@ mgk_status MGK_CPU(mixture_attention_backward)(mgk_device *device, const mgk_att
     for (size_t i = 0; call.dplace && i < tasks * call.place_reals; i++)
         ((real *)gradient->bias)[i % (heads * call.place_reals)] += call.dplace[i];
 out:
+    mgk_free(call.blocks);
     mgk_free(call.dplace);
     mgk_free(call.dbias);
     return status;

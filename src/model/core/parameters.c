@@ -255,24 +255,33 @@ static mgk_layer_offsets append_layer(builder *b, const mgk_config *config, int 
     return layer;
 }
 
-static bool has_score_terms(const mgk_config *config)
+/* What the model's scores have besides q·k / √D, of which not all kinds know; NULL: nothing. */
+static const char *score_term(const mgk_config *config)
 {
-    return config->attention_scale > 0 || config->attention_cap > 0 || config->window > 0 ||
-           mgk_config_has_distances(config) || config->relative > 0;
+    if (config->window > 0)
+        return "window";
+    if (mgk_config_has_distances(config) || config->relative > 0)
+        return "bias";
+    if (config->attention_cap > 0)
+        return "cap";
+    return config->attention_scale > 0 ? "scale" : NULL;
 }
 
 static mgk_status check_kind(const mgk_config *config, int layer)
 {
     const mgk_attention_kind *kind = mgk_config_kind(config, layer);
+    const char *term = score_term(config);
     if (!kind)
         return mgk_fail(STATUS_UNSUPPORTED, "attention \"%s\" is not a known kind",
                         config->attention);
     if (!kind->gaussian && kind->mixture && config->prior == MGK_PRIOR_HARD)
         return mgk_fail(STATUS_USAGE, "attention \"%s\" has no hard-E prior", kind->name);
-    if (!kind->terms && has_score_terms(config))
-        return mgk_fail(STATUS_USAGE,
-                        "attention \"%s\" has no scale, cap, window or bias of its scores",
-                        kind->name);
+    if (!kind->terms && term)
+        return mgk_fail(
+            STATUS_USAGE,
+            "attention \"%s\" has no scale, cap, window or bias of its scores; the model "
+            "has a %s",
+            kind->name, term);
     if (!kind->terms && config->memory > 0)
         return mgk_fail(STATUS_USAGE, "attention \"%s\" has no memory to attend to", kind->name);
     const mgk_attention_size size = mgk_attention_size_of(config, layer, config->length);

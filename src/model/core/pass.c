@@ -267,8 +267,8 @@ static void size_kinds(mgk_pass *pass)
     }
 }
 
-static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int tokens,
-                            int memory_tokens)
+mgk_status mgk_pass_set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int tokens,
+                              int memory_tokens)
 {
     const mgk_config *config = &model->config;
     TRY(check_device(model, tokens));
@@ -294,10 +294,11 @@ static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int
     pass->width = (size_t)config->heads * (size_t)config->head_dim;
     pass->shifted = mgk_model_shifts_keys(model) ? (size_t)config->mixtures * pass->width : 0;
     pass->turning = config->positions == MGK_POSITIONS_ROTARY || config->key_heads != config->heads;
-    /* Kinds have a few maps of all pairs, of tokens and features, or of tokens and all keys. */
+    /* Kinds have a few maps of all pairs, of tokens and features, or of tokens and all keys, times
+     * rounds of hashing. */
     const double rows = (double)sequences * config->heads * tokens, width = (double)pass->width;
     const double columns = fmax(fmax(tokens, width), MGK_MOST_FEATURES);
-    if (rows * columns > 0x1p58)
+    if (rows * columns > 0x1p48)
         return mgk_fail(STATUS_MEMORY, "the activations of such a batch do not fit in memory");
     size_kinds(pass);
     return STATUS_OK;
@@ -344,11 +345,24 @@ mgk_status mgk_pass_bytes(mgk_model *model, int sequences, int tokens, int memor
     mgk_pass pass = {.training = training};
     plan p = {0};
     *bytes = 0;
-    CHECK(set_sizes(&pass, model, sequences, tokens, memory_tokens));
+    CHECK(mgk_pass_set_sizes(&pass, model, sequences, tokens, memory_tokens));
     CHECK(plan_arrays(&pass, &p, bytes));
 out:
     mgk_free(p.list);
     mgk_free(pass.layers);
+    return status;
+}
+
+mgk_status mgk_number_heads(mgk_device *device, size_t heads, int32_t **out)
+{
+    int32_t *numbers;
+    TRY(mgk_alloc(heads, sizeof(*numbers), &numbers));
+    for (size_t h = 0; h < heads; h++)
+        numbers[h] = (int32_t)h;
+    mgk_status status = device->op->allocate(device, heads * sizeof(*numbers), (void **)out);
+    if (status == STATUS_OK)
+        status = device->op->upload(device, *out, numbers, heads * sizeof(*numbers));
+    mgk_free(numbers);
     return status;
 }
 
@@ -396,7 +410,7 @@ mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, int memo
         return mgk_fail(STATUS_UNSUPPORTED, "models of this architecture can be run, not trained");
     CHECK(mgk_alloc(1, sizeof(*pass), &pass));
     pass->training = training;
-    CHECK(set_sizes(pass, model, sequences, tokens, memory_tokens));
+    CHECK(mgk_pass_set_sizes(pass, model, sequences, tokens, memory_tokens));
     CHECK(allocate(pass));
     if (pass->far_angles)
         CHECK(mgk_alloc((size_t)sequences, sizeof(*pass->far), &pass->far));

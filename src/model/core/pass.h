@@ -80,6 +80,10 @@ void mgk_pass_free(mgk_pass *pass); /* NULL is accepted */
 mgk_status mgk_pass_bytes(mgk_model *model, int sequences, int tokens, int memory_tokens,
                           bool training, size_t *bytes);
 
+/* The numbers of all heads, 0, 1, ..., on the device, for the matrices of a layer (`matrix` of
+ * mgk_attention_methods). The caller releases them. */
+mgk_status mgk_number_heads(mgk_device *device, size_t heads, int32_t **out);
+
 /*
  * Copies the batch for the functions below to the device. targets (NULL: no loss follows) are
  * [B, N] next tokens of a language model (< 0: none), [B] classes of an encoder, [B / 2] of a dual

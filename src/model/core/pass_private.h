@@ -130,6 +130,11 @@ mgk_status mgk_regularise_outputs(mgk_pass *pass, int index);
 mgk_status mgk_regularise_layer(mgk_pass *pass, int index, const mgk_layer_gradient *gradient);
 void mgk_regulariser_free(mgk_regulariser *regulariser); /* NULL is accepted */
 
+/* Fills the sizes of a pass, of which `training` is set: those of its model's kinds, too. Fails as
+ * mgk_pass_create does. */
+mgk_status mgk_pass_set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int tokens,
+                              int memory_tokens);
+
 /* Releases the patterns of all layers, which are built anew for the next batch. */
 void mgk_pass_release_patterns(mgk_pass *pass);
 

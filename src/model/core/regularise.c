@@ -54,8 +54,8 @@ static mgk_status parse_term(const char *word, size_t length, mgk_regularisation
                         !(factor > 0 && factor <= FLT_MAX)))
         return mgk_fail(
             STATUS_USAGE,
-            "`regularise`: the factor of \"%s\" is \"%.*s\", expected a positive number", name,
-            (int)(word + length - strchr(word, '=') - 1), strchr(word, '=') + 1);
+            "`regularise`: the factor of \"%s\" is \"%.*s\", expected a positive number to 3e38",
+            name, (int)(word + length - strchr(word, '=') - 1), strchr(word, '=') + 1);
     if (out->weight[term] != 0)
         return mgk_fail(STATUS_USAGE, "`regularise`: \"%s\" is given twice", name);
     out->weight[term] = factor;
@@ -115,19 +115,6 @@ static mgk_status allocate(mgk_device *device, size_t rows, size_t columns, void
     return device->op->zero(device, *out, bytes);
 }
 
-static mgk_status number_heads(mgk_device *device, size_t heads, int32_t **out)
-{
-    int32_t *numbers;
-    TRY(mgk_alloc(heads, sizeof(*numbers), &numbers));
-    for (size_t h = 0; h < heads; h++)
-        numbers[h] = (int32_t)h;
-    mgk_status status = device->op->allocate(device, heads * sizeof(*numbers), (void **)out);
-    if (status == STATUS_OK)
-        status = device->op->upload(device, *out, numbers, heads * sizeof(*numbers));
-    mgk_free(numbers);
-    return status;
-}
-
 static mgk_status open_maps(const mgk_pass *pass, mgk_regulariser *r)
 {
     mgk_device *device = pass->model->device;
@@ -138,7 +125,7 @@ static mgk_status open_maps(const mgk_pass *pass, mgk_regulariser *r)
     TRY(mgk_alloc(count, sizeof(*r->maps), &r->maps));
     TRY(mgk_alloc(count, sizeof(*r->dmaps), &r->dmaps));
     TRY(allocate(device, map, 1, &r->map));
-    TRY(number_heads(device, heads, &r->heads));
+    TRY(mgk_number_heads(device, heads, &r->heads));
     TRY(allocate(device, rows, pass->width, &r->identity));
     TRY(allocate(device, rows, pass->width, &r->didentity));
     TRY(allocate(device, rows, pass->width, &r->columns));
@@ -176,6 +163,33 @@ mgk_status mgk_pass_regularise(mgk_pass *pass, const mgk_regularisation *what, d
 out:
     mgk_regulariser_free(r);
     return status;
+}
+
+/* Reals of a token's row in the arrays of open_maps. */
+static size_t map_columns(const mgk_pass *pass)
+{
+    const size_t shifted = pass->shifted ? (size_t)pass->model->config.mixtures * pass->width : 0;
+    return 4 * pass->width + pass->qkv_width + shifted;
+}
+
+/* Sums do not overflow: mgk_pass_set_sizes bounds B H N² and the rows times their widths. */
+mgk_status mgk_regularise_bytes(mgk_model *model, const mgk_regularisation *what, int sequences,
+                                int tokens, size_t *bytes)
+{
+    mgk_pass pass = {.training = true};
+    const size_t real = model->device->real_size;
+    size_t maps;
+    *bytes = 0;
+    if (!mgk_regularises(what))
+        return STATUS_OK;
+    TRY(mgk_pass_set_sizes(&pass, model, sequences, tokens, 0));
+    TRY(mgk_multiply(pass.capacity_rows, 2 * sizeof(double) * pass.qkv_width, bytes));
+    if (!needs_maps(what))
+        return STATUS_OK;
+    const size_t square = pass.capacity_tokens * (size_t)model->config.heads * pass.capacity_tokens;
+    TRY(mgk_multiply(pass.capacity_rows, real * map_columns(&pass), &maps));
+    *bytes += maps + square * (2 * sizeof(double) * pass.capacity_sequences + real);
+    return STATUS_OK;
 }
 
 /* ---- cosines of vectors ------------------------------------------------------------------------

@@ -52,6 +52,11 @@ bool mgk_regularises(const mgk_regularisation *what); /* whether a weight is not
  */
 mgk_status mgk_pass_regularise(mgk_pass *pass, const mgk_regularisation *what, double scale);
 
+/* The bytes that mgk_pass_regularise takes for a pass of this size; 0 if no weight is set. Fails as
+ * mgk_pass_bytes does. */
+mgk_status mgk_regularise_bytes(mgk_model *model, const mgk_regularisation *what, int sequences,
+                                int tokens, size_t *bytes);
+
 /* The terms of the last forward pass, those with a weight; others are 0. */
 mgk_status mgk_pass_terms(mgk_pass *pass, double terms[MGK_TERMS]);
 

@@ -44,7 +44,7 @@ mgk_attention_size kind_case_size(const kind_case *problem, int layer)
                                 .dim = shape->dim,
                                 .mixtures = 1,
                                 .width = shape->heads * shape->dim,
-                                .length = shape->tokens + 2,
+                                .length = shape->length ? shape->length : shape->tokens + 2,
                                 .layer = layer,
                                 .layers = KIND_LAYERS,
                                 .causal = shape->causal,
@@ -122,16 +122,60 @@ static void *stale_memory(workspace *space, size_t count)
     return upload(space, count, stale);
 }
 
+/* Inputs have other numbers between tokens, as those of a model do, which nobody may change.
+ * Outputs have none: nystrom's backward pass takes no others. */
+enum { GAP = 3 };
+
+static size_t token_count(const kind_case *problem)
+{
+    return KIND_SAMPLES * (size_t)problem->shape.tokens;
+}
+
+/* Tokens [B, N, width] with gaps; without numbers NULL. */
+static void *upload_tokens(workspace *space, const kind_case *problem, size_t count,
+                           const double *values)
+{
+    const size_t rows = token_count(problem), width = count / rows, stride = width + GAP;
+    double *spread = host_array(space, rows * stride);
+    for (size_t i = 0; i < rows * stride; i++)
+        spread[i] = i % stride < width ? values[i / stride * width + i % stride] : 12345;
+    return count > 0 ? upload(space, rows * stride, spread) : NULL;
+}
+
+/* The same in the other direction. */
+static double *download_tokens(workspace *space, const kind_case *problem, size_t count,
+                               const void *from)
+{
+    const size_t rows = token_count(problem), width = count / rows, stride = width + GAP;
+    const double *spread = download(space, rows * stride, from);
+    double *values = host_array(space, count);
+    for (size_t i = 0; i < rows * stride; i++)
+        if (i % stride < width)
+            values[i / stride * width + i % stride] = spread[i];
+        else
+            assert_true(spread[i] == 12345);
+    return values;
+}
+
+static void *upload_input(workspace *space, const kind_case *problem, int input, size_t count,
+                          const double *values)
+{
+    if (input < KIND_PARAMETERS)
+        return upload_tokens(space, problem, count, values);
+    return count > 0 ? upload(space, count, values) : NULL;
+}
+
 static device_layer to_device(workspace *space, const kind_case *problem, int l, bool training)
 {
     const kind_shape *shape = &problem->shape;
     const kind_layer *layer = &problem->layers[l];
-    const size_t width = (size_t)(shape->heads * shape->dim);
+    const size_t row = (size_t)(shape->heads * shape->dim) + GAP;
+    const size_t extra = layer->count[KIND_EXTRA] / token_count(problem);
     device_layer out = {.layer = {.kind = shape->kind, .size = kind_case_size(problem, l)}};
     const mgk_kind_memory memory =
         shape->kind->methods->memory(&out.layer.size, KIND_SAMPLES, training);
     for (int i = 0; i < KIND_INPUTS; i++)
-        out.input[i] = layer->count[i] ? upload(space, layer->count[i], layer->input[i]) : NULL;
+        out.input[i] = upload_input(space, problem, i, layer->count[i], layer->input[i]);
     for (int i = 0; i < problem->parameter_count; i++)
         out.layer.parameters[i] = out.input[KIND_PARAMETERS + i];
     out.layer.kept = stale_memory(space, memory.kept);
@@ -149,11 +193,11 @@ static device_layer to_device(workspace *space, const kind_case *problem, int l,
         .key = out.input[KIND_KEY],
         .value = out.input[KIND_VALUE],
         .extra = out.input[KIND_EXTRA],
-        .query_stride = width,
-        .key_stride = width,
-        .value_stride = width,
-        .extra_stride = layer->count[KIND_EXTRA] / KIND_SAMPLES / (size_t)shape->tokens,
-        .extra_width = layer->count[KIND_EXTRA] / KIND_SAMPLES / (size_t)shape->tokens};
+        .query_stride = row,
+        .key_stride = row,
+        .value_stride = row,
+        .extra_stride = extra + GAP,
+        .extra_width = extra};
     if (shape->kind->pattern)
         assert_ok(mgk_attention_pattern(shape->kind, &out.layer.size, &out.pattern));
     return out;
@@ -241,7 +285,7 @@ void kind_case_gradients(const workspace *space, kind_case *problem, const doubl
             double *ones = host_array(&own, layer->count[i]);
             for (size_t k = 0; k < layer->count[i]; k++)
                 ones[k] = 1;
-            into[i] = layer->count[i] ? upload(&own, layer->count[i], ones) : NULL;
+            into[i] = upload_input(&own, problem, i, layer->count[i], ones);
         }
         mgk_layer_gradient gradient = {.view = {.query = into[KIND_QUERY],
                                                 .key = into[KIND_KEY],
@@ -259,7 +303,11 @@ void kind_case_gradients(const workspace *space, kind_case *problem, const doubl
             &gradient));
         dkept = gradient.below;
         for (int i = 0; i < KIND_INPUTS; i++) {
-            const double *found = into[i] ? download(&own, layer->count[i], into[i]) : NULL;
+            if (!into[i])
+                continue;
+            const double *found = i < KIND_PARAMETERS
+                                      ? download_tokens(&own, problem, layer->count[i], into[i])
+                                      : download(&own, layer->count[i], into[i]);
             for (size_t k = 0; k < layer->count[i]; k++)
                 layer->gradient[i][k] = found[k] - (i >= KIND_PARAMETERS ? 1 : 0);
         }

@@ -175,12 +175,37 @@ static void bigbird_sees_blocks(void **state)
     workspace_release(space);
 }
 
+/* The largest window and dilation, whose product no int holds; and more keys than can be drawn. */
+static void settings_have_limits(void **state)
+{
+    workspace *space = *state;
+    kind_shape shape = shape_of("dilated", false);
+    shape.settings.window = 1 << 20;
+    for (int dilation = 1; dilation <= 1 << 20; dilation *= 1 << 10) {
+        shape.settings.dilation = dilation;
+        const kind_case problem = kind_case_make(space, shape);
+        const double *row = kind_case_matrices(space, &problem);
+        for (int i = 0; i < shape.tokens; i++, row += shape.tokens)
+            for (int j = 0; j < shape.tokens; j++)
+                assert_true((row[j] > 0) == ((i - j) % dilation == 0));
+    }
+    for (int i = 0; i < 2; i++) {
+        shape = shape_of(i == 0 ? "random" : "bigbird", false);
+        shape.settings.random = 256;
+        assert_true(kind_can(shape));
+        shape.settings.random = 257;
+        assert_false(kind_can(shape));
+    }
+    workspace_release(space);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(patterns_are_conditions),
         cmocka_unit_test(random_keys_are_drawn),
         cmocka_unit_test(bigbird_sees_blocks),
+        cmocka_unit_test(settings_have_limits),
     };
     return kind_run_tests(sizeof tests / sizeof *tests, tests);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What holds for every kind of attention: the output is A·V, padding is 0, rows sum to 1 where the
- * kind says so, a causal kind sees no later token, samples of a batch do not depend on each other,
- * and gradients are those of differences. Formulas are in test_formulas_*.c.
+ * kind says so, a causal kind sees no later token, samples of a batch do not depend on each other
+ * or on their padding, and gradients are those of differences. Formulas are in test_formulas_*.c.
  */
 #include <math.h>
 #include <string.h>
@@ -85,6 +85,50 @@ static void compare_output(workspace *space, kind_shape shape)
         const size_t token = i / row % (size_t)shape.tokens;
         if (token >= (size_t)problem.lengths[i / row / (size_t)shape.tokens])
             assert_true(outputs[i] == 0);
+    }
+}
+
+/* The tokens of a sample [n, ...] of an array [B, N, ...] of so many numbers. */
+static void copy_sample(const kind_case *from, const kind_case *to, int b, int n, size_t count,
+                        const double *x, double *y)
+{
+    const size_t row = count / KIND_SAMPLES / (size_t)from->shape.tokens;
+    memcpy(y + (size_t)(b * to->shape.tokens) * row, x + (size_t)(b * from->shape.tokens) * row,
+           (size_t)n * row * sizeof *y);
+}
+
+/* What stands in padding, and how much of it there is, change nothing. */
+static void compare_padded(workspace *space, kind_shape shape)
+{
+    kind_case padded = kind_case_make(space, shape);
+    const int n = padded.lengths[1];
+    if (n == 0 || n == shape.tokens)
+        return;
+    kind_shape own = shape;
+    own.tokens = n;
+    own.shortened = 0;
+    own.length = kind_case_size(&padded, 0).length;
+    kind_case alone = kind_case_make(space, own);
+    for (int l = 0; l < padded.depth; l++) {
+        const kind_layer *from = &padded.layers[l], *to = &alone.layers[l];
+        for (int i = 0; i < KIND_INPUTS; i++) {
+            if (from->count[i] > 0 && i >= KIND_PARAMETERS)
+                memcpy(to->input[i], from->input[i], from->count[i] * sizeof *to->input[i]);
+            else if (from->count[i] > 0)
+                copy_sample(&padded, &alone, 1, n, from->count[i], from->input[i], to->input[i]);
+        }
+    }
+    double *outputs = host_array(space, (size_t)padded.depth * padded.outputs);
+    double *expected = host_array(space, (size_t)alone.depth * alone.outputs);
+    double *found = host_array(space, alone.outputs);
+    kind_case_run(space, &padded, outputs, MGK_MATRIX_ATTENTION, NULL);
+    kind_case_run(space, &alone, expected, MGK_MATRIX_ATTENTION, NULL);
+    for (int l = 0; l < padded.depth; l++) {
+        const size_t half = alone.outputs / KIND_SAMPLES;
+        copy_sample(&padded, &alone, 1, n, padded.outputs, outputs + (size_t)l * padded.outputs,
+                    found);
+        assert_rows_close(1, half, found + half, expected + (size_t)l * alone.outputs + half,
+                          space->tolerance * (shape.kind->signed_entries ? 100 : 1));
     }
 }
 
@@ -232,9 +276,63 @@ static void others_change_nothing(void **state)
     for_kinds(*state, 3, compare_changed);
 }
 
+static void padding_changes_nothing(void **state)
+{
+    for_kinds(*state, 3, compare_padded);
+}
+
 static void gradients_are_differences(void **state)
 {
     for_kinds(*state, MGK_TEST_GRADIENT_SIZES, compare_gradients);
+}
+
+/* The output is A·V with the largest value of each setting too, wherever a kind accepts it. */
+static void settings_have_limits(void **state)
+{
+    workspace *space = *state;
+    const mgk_attention_kind *kind;
+    for (size_t i = 0; (kind = mgk_attention_row(i)); i++)
+        for (const mgk_attention_setting *row = mgk_attention_setting_rows; row->name; row++) {
+            kind_shape shape = {.kind = kind, .heads = 2, .tokens = 7, .dim = 2, .shortened = 2};
+            shape.causal = kind->causal_only;
+            if (space->device->precision != MGK_DOUBLE || row->words || kind->mixture ||
+                mgk_attention_setting_get(&kind->defaults, row) == 0)
+                continue;
+            mgk_attention_setting_put(&shape.settings, row, row->most);
+            if (!kind_can(shape))
+                continue;
+            compare_output(space, shape);
+            workspace_release(space);
+        }
+}
+
+/* Landmarks, blocks and chosen keys beyond the N tokens take no memory. */
+static void memory_has_limits(void **state)
+{
+    static const struct {
+        const char *kind, *setting;
+    } limited[] = {
+        {"nystrom", "landmarks"},  {"csalr", "landmarks"},
+        {"informer", "landmarks"}, {"improved-clustered", "landmarks"},
+        {"reformer", "block"},     {"sinkhorn", "block"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof limited / sizeof *limited; i++) {
+        const mgk_attention_kind *kind = mgk_attention_find(limited[i].kind);
+        const mgk_attention_setting *row = mgk_attention_setting_rows;
+        kind_case problem = {
+            .shape = {
+                .kind = kind, .settings = kind->defaults, .heads = 3, .tokens = 11, .dim = 2}};
+        const mgk_attention_size size = kind_case_size(&problem, 0);
+        while (strcmp(row->name, limited[i].setting) != 0)
+            row++;
+        mgk_attention_setting_put(&problem.shape.settings, row, problem.shape.tokens);
+        const mgk_kind_memory few = kind->methods->memory(&size, KIND_SAMPLES, true);
+        mgk_attention_setting_put(&problem.shape.settings, row, row->most);
+        const mgk_kind_memory most = kind->methods->memory(&size, KIND_SAMPLES, true);
+        assert_int_equal(few.kept, most.kept);
+        assert_int_equal(few.scratch, most.scratch);
+    }
 }
 
 /* What the registry tells people. */
@@ -259,6 +357,9 @@ static int run_on(workspace *space)
         {"rows_are_complete", rows_are_complete, NULL, NULL, space},
         {"output_is_that_of_matrix", output_is_that_of_matrix, NULL, NULL, space},
         {"others_change_nothing", others_change_nothing, NULL, NULL, space},
+        {"settings_have_limits", settings_have_limits, NULL, NULL, space},
+        {"memory_has_limits", memory_has_limits, NULL, NULL, space},
+        {"padding_changes_nothing", padding_changes_nothing, NULL, NULL, space},
         {"gradients_are_differences", gradients_are_differences, NULL, NULL, space},
     };
     return _cmocka_run_group_tests(space->device->name, tests, sizeof tests / sizeof *tests, NULL,
