@@ -88,7 +88,8 @@ export_matrix() {
     [ "$(field "$1" causal)" != only ] || input="--text $work/held-out.txt --length 54"
     "$programs/mgk-dump" "$work/$1.safetensors" --quiet $input --samples 1 --seed 4 --precision double \
         --layers 1 --heads 0 --force -o "$work/$1.h5"
-    "$programs/mgk-rank" "$work/$1.h5" --quiet --no-warnings --allow-zero-rows --force -o "$work/$1.csv"
+    "$programs/mgk-rank" "$work/$1.h5" --quiet --no-warnings --allow-zero-rows --force -o "$work/$1.csv" \
+        > "$work/$1.txt"
 }
 
 # The rank and the effective rank of the matrix that is drawn.
@@ -101,10 +102,10 @@ ranks() {
 learned() {
     awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i }
              END {
-                 if ($column["eval_accuracy"])
-                     printf "%.0f %%", 100 * $column["eval_accuracy"]
-                 else
+                 if ($column["bits_per_byte"])
                      printf "%.2f bits", $column["bits_per_byte"]
+                 else
+                     printf "%.0f %%", 100 * $column["eval_accuracy"]
              }' "$work/$1.log.csv"
 }
 
