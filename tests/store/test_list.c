@@ -57,8 +57,8 @@ static void everything_is_listed(void **state)
         if (!strstr(all.text, expected[i]))
             fail_msg("no line \"%s\" in\n%s", expected[i], all.text);
     assert_null(strstr(all.text, "REFERENCE_LIST"));
-    /* 13 root attributes, row_normalized, 9 objects, tokens, lengths and 8 scales */
-    assert_int_equal(all.entries, 13 + 1 + 9 + 2 + 8);
+    /* 13 root attributes, row_normalized, 11 objects, tokens, lengths and 8 scales */
+    assert_int_equal(all.entries, 13 + 1 + 11 + 2 + 8);
 }
 
 static void visitor_can_stop(void **state)

@@ -88,8 +88,10 @@ refuse 1 'nowhere/a.csv: cannot create: there is no folder "nowhere"' $endless -
 refuse 1 'training diverged: at step' $(without steps $few) --data text.txt --steps 20 --lr 1e30 --clip 0 -o new.safetensors
 ! grep -q 'nan' stderr || complain "prints $(cat stderr)"
 
-# A batch beyond the machine's memory, and one beyond a limit (with which sanitizers cannot run).
-refuse 1 ' free; --batch ' $(without batch $few) --data text.txt --batch 1000000000 -o new.safetensors
+# A batch beyond what can be counted, one beyond the machine's memory, and one beyond a limit (with which
+# sanitizers cannot run).
+refuse 1 'do not fit in memory; --batch ' $(without batch $few) --data text.txt --batch 1000000000 -o new.safetensors
+refuse 1 ' free; --batch ' $(without batch $few) --data text.txt --batch 100000000 -o new.safetensors
 if (ulimit -v 2000000 && "$train" --version >/dev/null 2>&1); then
     (
         ulimit -v 2000000
