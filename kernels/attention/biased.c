@@ -6,12 +6,6 @@
 #include "kernels/attention/kinds.h"
 #include "kernels/attention/primitives.h"
 
-static mgk_mixture dot_product(const mgk_attention_view *view, const mgk_attention_layer *layer)
-{
-    (void)layer;
-    return mgk_dot_products(view);
-}
-
 /* A parameter [H]. */
 static mgk_kind_parameter of_heads(const char *name, const mgk_attention_size *size, double value)
 {
@@ -82,7 +76,7 @@ static double span_bias(const mgk_attention_size *size, int head, int distance, 
 
 static mgk_mixture span_scores(const mgk_attention_view *view, const mgk_attention_layer *layer)
 {
-    mgk_mixture mixture = dot_product(view, layer);
+    mgk_mixture mixture = mgk_tile_scores(view, layer);
     mixture.terms.window = layer->size.settings->window + 1;
     return mixture;
 }
@@ -100,7 +94,7 @@ const mgk_attention_kind mgk_attention_gaussian = {
     .score = "exp(q_i.k_j / sqrt(D) - |w_h (i - j)^2 + b_h|)",
     .rank_bound = "N",
     .methods = &mgk_distance_methods,
-    .tile = dot_product,
+    .tile = mgk_tile_scores,
     .distance = gaussian_bias,
     .parameters = gaussian_parameters,
     .flops = gaussian_flops,

@@ -132,13 +132,6 @@ static void pattern(const mgk_attention_size *size, int head, int query, mgk_pat
             mgk_pattern_add(row, drawn[r] * length, (drawn[r] + 1) * length);
 }
 
-static mgk_mixture tile(const mgk_attention_view *view, const mgk_attention_layer *layer)
-{
-    mgk_mixture out = mgk_dot_products(view);
-    out.pattern = layer->pattern;
-    return out;
-}
-
 const mgk_attention_kind mgk_attention_bigbird_published = {
     .name = "bigbird-published",
     .score = "exp(q_i.k_j / sqrt(D)) where blocks are neighbours, first, last, or drawn by NumPy",
@@ -146,7 +139,7 @@ const mgk_attention_kind mgk_attention_bigbird_published = {
     .defaults = {.block = 64, .random = 3},
     .pattern_of_head = true,
     .methods = &mgk_tile_methods,
-    .tile = tile,
+    .tile = mgk_tile_scores,
     .pattern = pattern,
     .plan_count = plan_count,
     .plan = plan,

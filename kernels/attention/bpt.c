@@ -210,13 +210,6 @@ out:
     return status;
 }
 
-static mgk_mixture tile(const mgk_attention_view *view, const mgk_attention_layer *layer)
-{
-    mgk_mixture mixture = mgk_dot_products(view);
-    mixture.pattern = layer->pattern;
-    return mixture;
-}
-
 /* Tiles, and means of keys and values. */
 static double flops(const mgk_attention_kind *kind, const mgk_attention_size *size)
 {
@@ -238,7 +231,7 @@ const mgk_attention_kind mgk_attention_bpt = {
     .rank_bound = "N",
     .defaults = {.window = 16},
     .methods = &methods,
-    .tile = tile,
+    .tile = mgk_tile_scores,
     .replaced = replaced,
     .pattern = pattern,
     .pattern_keys = span_count,

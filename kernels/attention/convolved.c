@@ -67,12 +67,6 @@ static mgk_token_kernel convolution_of(const mgk_attention_layer *layer)
                               .weight = layer->parameters[0]};
 }
 
-static mgk_mixture tile(const mgk_attention_view *view, const mgk_attention_layer *layer)
-{
-    (void)layer;
-    return mgk_dot_products(view);
-}
-
 /* Scratch: the output of the softmax alone, or ones. */
 static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool training)
 {
@@ -147,7 +141,7 @@ const mgk_attention_kind mgk_attention_convolved = {
     .unnormalized = true,
     .signed_entries = true,
     .methods = &methods,
-    .tile = tile,
+    .tile = mgk_tile_scores,
     .parameters = parameters,
     .flops = flops,
 };

@@ -187,8 +187,7 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
 
 static mgk_mixture tile(const mgk_attention_view *view, const mgk_attention_layer *layer)
 {
-    mgk_mixture mixture = mgk_dot_products(view);
-    mixture.pattern = layer->pattern;
+    mgk_mixture mixture = mgk_tile_scores(view, layer);
     mixture.terms = (mgk_score_terms){.query_side = sides(layer),
                                       .places = layer->kept,
                                       .sides = LABELS,

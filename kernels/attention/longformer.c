@@ -82,13 +82,6 @@ static mgk_attention_view global_view(const mgk_device *device, const mgk_attent
     return out;
 }
 
-static mgk_mixture tile(const mgk_attention_view *view, const mgk_attention_layer *layer)
-{
-    mgk_mixture mixture = mgk_dot_products(view);
-    mixture.pattern = layer->pattern;
-    return mixture;
-}
-
 static mgk_mixture global_scores(const mgk_attention_view *view, const mgk_attention_layer *layer)
 {
     mgk_mixture mixture = mgk_dot_products(view);
@@ -178,7 +171,7 @@ const mgk_attention_kind mgk_attention_longformer = {
     .defaults = {.window = 128, .global = 1},
     .own_values = true,
     .methods = &methods,
-    .tile = tile,
+    .tile = mgk_tile_scores,
     .pattern = pattern,
     .extra = extra,
     .flops = flops,

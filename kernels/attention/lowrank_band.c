@@ -106,13 +106,6 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
         gradient->view.query, layer->scratch);
 }
 
-static mgk_mixture tile(const mgk_attention_view *view, const mgk_attention_layer *layer)
-{
-    mgk_mixture mixture = mgk_dot_products(view);
-    mixture.pattern = layer->pattern;
-    return mixture;
-}
-
 static const mgk_attention_methods methods = {MGK_TILE, .memory = memory, .prepare = prepare,
                                               .backward = backward};
 
@@ -124,7 +117,7 @@ const mgk_attention_kind mgk_attention_lowrank_band = {
     .defaults = {.window = 16, .projection = 8},
     .pattern_of_head = true,
     .methods = &methods,
-    .tile = tile,
+    .tile = mgk_tile_scores,
     .replaced = replaced,
     .pattern = pattern,
     .check = check,

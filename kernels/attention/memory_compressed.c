@@ -162,13 +162,6 @@ static void pattern(const mgk_attention_size *size, int head, int query, mgk_pat
     mgk_pattern_add(row, 0, (size->causal ? query + 1 : size->tokens + stride - 1) / stride);
 }
 
-static mgk_mixture scores(const mgk_attention_view *view, const mgk_attention_layer *layer)
-{
-    mgk_mixture mixture = mgk_dot_products(view);
-    mixture.pattern = layer->pattern;
-    return mixture;
-}
-
 /* The view of queries and compressed keys and values. */
 static mgk_attention_view compressed(const mgk_device *device, const mgk_attention_view *view,
                                      const mgk_attention_layer *layer, const sizes *s)
@@ -188,7 +181,7 @@ static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
 {
     const sizes s = sizes_of(&layer->size, view->samples);
     const mgk_attention_view own = compressed(device, view, layer, &s);
-    const mgk_mixture mixture = scores(view, layer);
+    const mgk_mixture mixture = mgk_tile_scores(view, layer);
     return device->op->mixture_attention(device, &own, &mixture, output, output_stride,
                                          statistics(device, layer, &s));
 }
@@ -220,7 +213,7 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
 {
     const sizes s = sizes_of(&layer->size, view->samples);
     const mgk_attention_view own = compressed(device, view, layer, &s);
-    const mgk_mixture mixture = scores(view, layer);
+    const mgk_mixture mixture = mgk_tile_scores(view, layer);
     void *dkey = layer->scratch, *dvalue = mgk_at(device, dkey, s.samples * s.compressed);
     void *room = mgk_at(device, dvalue, s.samples * s.compressed);
     const mgk_attention_gradient inner = {

@@ -81,12 +81,6 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
                      gradient->view.value);
 }
 
-static mgk_mixture tile(const mgk_attention_view *view, const mgk_attention_layer *layer)
-{
-    (void)layer;
-    return mgk_dot_products(view);
-}
-
 /* As softmax attention. */
 static double flops(const mgk_attention_kind *kind, const mgk_attention_size *size)
 {
@@ -104,7 +98,7 @@ const mgk_attention_kind mgk_attention_multi_query = {
     .rank_bound = "N",
     .own_values = true,
     .methods = &methods,
-    .tile = tile,
+    .tile = mgk_tile_scores,
     .replaced = replaced,
     .flops = flops,
 };

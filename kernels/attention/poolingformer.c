@@ -98,13 +98,6 @@ static mgk_mixture window_scores(const mgk_attention_view *view, const mgk_atten
     return mixture;
 }
 
-static mgk_mixture pooled_scores(const mgk_attention_view *view, const mgk_attention_layer *layer)
-{
-    mgk_mixture mixture = mgk_dot_products(view);
-    mixture.pattern = layer->pattern;
-    return mixture;
-}
-
 /* Queries of Y and means. */
 static mgk_attention_view pooled_view(const mgk_attention_view *view, const sizes *s,
                                       const arrays *a)
@@ -177,7 +170,7 @@ static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
     const sizes s = sizes_of(&layer->size, view->samples);
     const arrays a = arrays_at(device, &s, layer->kept);
     const mgk_head_tokens tokens = mgk_view_tokens(view, s.width);
-    const mgk_mixture window = window_scores(view, layer), pooled = pooled_scores(view, layer);
+    const mgk_mixture window = window_scores(view, layer), pooled = mgk_tile_scores(view, layer);
     const mgk_attention_view second = pooled_view(view, &s, &a);
     TRY(group_tokens(device, view, &s, &a));
     TRY(device->op->mixture_attention(device, view, &window, a.y, s.width, a.statistic));
@@ -208,7 +201,7 @@ static mgk_status pooled_backward(mgk_device *device, const mgk_attention_view *
                                   const arrays *d, const mgk_layer_gradient *gradient)
 {
     const mgk_head_tokens tokens = mgk_view_tokens(view, s->width);
-    const mgk_mixture pooled = pooled_scores(view, layer);
+    const mgk_mixture pooled = mgk_tile_scores(view, layer);
     const mgk_attention_view second = pooled_view(view, s, a);
     const mgk_attention_gradient inner = {.query = d->query, .key = d->key, .value = d->value};
     TRY(device->op->mixture_attention_backward(device, &second, &pooled, a->z, a->pooled_statistic,

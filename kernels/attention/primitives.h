@@ -65,8 +65,9 @@ static inline size_t mgk_at_most_tokens(const mgk_attention_size *size, int sett
     return (size_t)(setting < size->tokens ? setting : size->tokens);
 }
 
-/* The scores q·k / √D. */
+/* The scores q·k / √D, of all keys; and of those in the layer's pattern, if it has one. */
 mgk_mixture mgk_dot_products(const mgk_attention_view *view);
+mgk_mixture mgk_tile_scores(const mgk_attention_view *view, const mgk_attention_layer *layer);
 
 /* The keys and values of a view, seen by other queries without gaps: `count` of each sample, of
  * which lengths [B] are valid. */

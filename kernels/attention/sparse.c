@@ -4,16 +4,9 @@
  * exp(q_i·k_j / √D) for pairs (i, j) of a pattern, of which a causal model keeps those with j <= i.
  * Patterns are of the model's positions, so that padding does not change what a token sees.
  */
-#include <math.h>
-
 #include "base/random.h"
 #include "kernels/attention/kinds.h"
 #include "kernels/attention/primitives.h"
-
-static mgk_mixture tile(const mgk_attention_view *view, const mgk_attention_layer *layer)
-{
-    return (mgk_mixture){.scale = {1 / sqrt(view->dim)}, .pattern = layer->pattern};
-}
 
 /* Longformer's window (Beltagy et al. 2020). */
 static void band(const mgk_attention_size *size, int head, int query, mgk_pattern_row *row)
@@ -163,7 +156,8 @@ static void multi_scale(const mgk_attention_size *size, int head, int query, mgk
 
 #define SPARSE(of_name, of_score, of_pattern)                                              \
     .name = of_name, .score = "exp(q_i.k_j / sqrt(D)) where " of_score, .rank_bound = "N", \
-    .methods = &mgk_tile_methods, .tile = tile, .pattern = of_pattern, .flops = mgk_tile_flops
+    .methods = &mgk_tile_methods, .tile = mgk_tile_scores, .pattern = of_pattern,          \
+    .flops = mgk_tile_flops
 
 const mgk_attention_kind mgk_attention_band = {
     SPARSE("band", "|i - j| <= window", band),

@@ -175,6 +175,13 @@ mgk_mixture mgk_dot_products(const mgk_attention_view *view)
     return (mgk_mixture){.scale = {1 / sqrt(view->dim)}};
 }
 
+mgk_mixture mgk_tile_scores(const mgk_attention_view *view, const mgk_attention_layer *layer)
+{
+    mgk_mixture out = mgk_dot_products(view);
+    out.pattern = layer->pattern;
+    return out;
+}
+
 mgk_attention_view mgk_other_queries(const mgk_attention_view *view, size_t count,
                                      const int32_t *lengths, const void *queries)
 {
