@@ -5,30 +5,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "kind_case.h"
+#include "heads.h"
 
-enum { TOKENS = 45, HEADS = 2, DIM = 4, MOST = 48 };
+enum { TOKENS = 45 };
 
 /* Settings: of kind_case.c. */
 enum { CLUSTERS = 4, BLOCK = 4, HASHES = 2, LANDMARKS = 4 };
-
-typedef double vectors[MOST][DIM];
-typedef double matrix[MOST][MOST];
-
-/* One head of one sample. */
-typedef struct head {
-    const kind_case *problem;
-    int index, n;
-    bool causal;
-    vectors query, key;
-} head;
-
-typedef void formula_fn(const head *at, matrix out);
-
-static const double *parameter(const head *at)
-{
-    return at->problem->layers[0].input[KIND_PARAMETERS];
-}
 
 /* Every vector over the root of its mean square. */
 static void normalize(int n, const vectors x, vectors out)
@@ -58,7 +40,7 @@ static void routing(const head *at, matrix out)
     for (int i = 0; i < n; i++) {
         int member = 0;
         for (int c = 0; c < CLUSTERS; c++) {
-            const double *centre = parameter(at) + (at->index * CLUSTERS + c) * DIM;
+            const double *centre = head_parameter(at) + (at->index * CLUSTERS + c) * DIM;
             double weights[MOST] = {0}, sum = 0;
             if (!is_near(n, w, query, i, centre))
                 continue;
@@ -82,9 +64,10 @@ static int bucket(const head *at, int round, int t)
     for (int c = 0; c < CLUSTERS; c++) {
         double rotated = 0;
         for (int d = 0; d < DIM; d++)
-            rotated += at->query[t][d] *
-                       parameter(at)[((at->index * DIM + d) * HASHES + round) * (CLUSTERS / 2) +
-                                     c % (CLUSTERS / 2)];
+            rotated +=
+                at->query[t][d] *
+                head_parameter(at)[((at->index * DIM + d) * HASHES + round) * (CLUSTERS / 2) +
+                                   c % (CLUSTERS / 2)];
         rotated *= c < CLUSTERS / 2 ? 1 : -1;
         if (rotated > largest) {
             largest = rotated;
@@ -153,7 +136,7 @@ static void plan(const head *at, int blocks, matrix p)
             int count = 0;
             for (int t = b * BLOCK; t < (b + 1) * BLOCK && t < at->n; t++, count++)
                 for (int d = 0; d < DIM; d++)
-                    sum += at->key[t][d] * parameter(at)[(at->index * DIM + d) * most + l];
+                    sum += at->key[t][d] * head_parameter(at)[(at->index * DIM + d) * most + l];
             p[b][l] = exp(sum / count);
         }
     balance(blocks, p);
@@ -191,7 +174,7 @@ static int sign(const head *at, int t, int bit)
 {
     double sum = 0;
     for (int d = 0; d < DIM; d++)
-        sum += at->query[t][d] * parameter(at)[d * HASHES + bit];
+        sum += at->query[t][d] * head_parameter(at)[d * HASHES + bit];
     return sum > 0 ? 1 : -1;
 }
 
@@ -292,7 +275,7 @@ static void put_edges(kind_case *problem)
 
 static const struct formula {
     const char *kind;
-    formula_fn *fill;
+    head_formula *fill;
     bool causal;
     int clusters; /* 0: CLUSTERS */
 } formulas[] = {
@@ -319,21 +302,6 @@ static kind_case make_case(workspace *space, const struct formula *formula)
     return kind_case_make(space, shape);
 }
 
-static void load_head(const kind_case *problem, int sample, int index, head *out)
-{
-    const kind_layer *layer = &problem->layers[0];
-    *out = (head){.problem = problem,
-                  .index = index,
-                  .n = problem->lengths[sample],
-                  .causal = problem->shape.causal};
-    for (int t = 0; t < out->n; t++)
-        for (int d = 0; d < DIM; d++) {
-            const int at = ((sample * TOKENS + t) * HEADS + index) * DIM + d;
-            out->query[t][d] = layer->input[KIND_QUERY][at];
-            out->key[t][d] = layer->input[KIND_KEY][at];
-        }
-}
-
 static void matrices_are_those_of_formulas(void **state)
 {
     workspace *space = *state;
@@ -341,19 +309,7 @@ static void matrices_are_those_of_formulas(void **state)
         kind_case problem = make_case(space, &formulas[f]);
         if (formulas[f].fill == sac)
             put_edges(&problem);
-        double *expected = host_array(space, problem.matrices), *row = expected;
-        for (int b = 0; b < KIND_SAMPLES; b++)
-            for (int h = 0; h < HEADS; h++) {
-                head at;
-                matrix filled;
-                load_head(&problem, b, h, &at);
-                formulas[f].fill(&at, filled);
-                for (int i = 0; i < TOKENS; i++, row += TOKENS)
-                    for (int j = 0; i < at.n && j < at.n; j++)
-                        row[j] = filled[i][j];
-            }
-        assert_rows_close(problem.matrices / TOKENS, TOKENS, kind_case_matrices(space, &problem),
-                          expected, 100 * space->tolerance);
+        heads_match(space, &problem, formulas[f].fill);
         workspace_release(space);
     }
 }

@@ -1,35 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kinds of kernels/attention/{nystrom,convolved,informer,clustered}.c against their formulas, explicit
- * matrices in double, and the ranks that follow from them.
+ * Kinds of kernels/attention/{nystrom,convolved,informer,clustered}.c against their formulas,
+ * explicit matrices in double, and the ranks that follow from them.
  */
 #include <math.h>
 #include <string.h>
 
-#include "kind_case.h"
+#include "heads.h"
 
 /* Settings: of kind_case.c, but for clusters and hashes. */
 enum { LANDMARKS = 4, KERNEL = 3, CLUSTERS = 3, HASHES = 8 };
 
-enum { TOKENS = 29, HEADS = 2, DIM = 4, MOST = 32 };
-
-/* Vectors of one head, and matrices; rows beyond the valid ones are not used. */
-typedef double vectors[MOST][DIM];
-typedef double matrix[MOST][MOST];
-
-/* One head of one sample. */
-typedef struct head {
-    const kind_case *problem;
-    int index, n;
-    vectors query, key;
-} head;
-
-typedef void formula_fn(const head *at, matrix out);
-
-static const double *parameter(const head *at)
-{
-    return at->problem->layers[0].input[KIND_PARAMETERS];
-}
+enum { TOKENS = 29 };
 
 static double dot(const double *x, const double *y)
 {
@@ -155,7 +137,7 @@ static void add_band(const head *at, matrix out)
         for (int k = 0; k < KERNEL; k++) {
             const int j = i + k - (KERNEL - 1) / 2;
             if (j >= 0 && j < at->n)
-                out[i][j] += parameter(at)[at->index * KERNEL + k];
+                out[i][j] += head_parameter(at)[at->index * KERNEL + k];
         }
 }
 
@@ -208,7 +190,7 @@ static bool sign_of(const head *at, const double *x, int bit)
 {
     double sum = 0;
     for (int d = 0; d < DIM; d++)
-        sum += x[d] * parameter(at)[d * HASHES + bit];
+        sum += x[d] * head_parameter(at)[d * HASHES + bit];
     return sum > 0;
 }
 
@@ -267,13 +249,11 @@ static void clustered(const head *at, matrix out)
 
 static const struct formula {
     const char *kind;
-    formula_fn *fill;
+    head_formula *fill;
     int rank; /* of the matrices of full samples, without Nyström's band; 0: any */
 } formulas[] = {
-    {"nystrom", nystrom, LANDMARKS},
-    {"convolved", convolved, 0},
-    {"csalr", csalr, LANDMARKS},
-    {"informer", informer, LANDMARKS + 1},
+    {"nystrom", nystrom, LANDMARKS},    {"convolved", convolved, 0},
+    {"csalr", csalr, LANDMARKS},        {"informer", informer, LANDMARKS + 1},
     {"clustered", clustered, CLUSTERS},
 };
 
@@ -288,36 +268,12 @@ static kind_case make_case(workspace *space, const char *kind)
     return kind_case_make(space, shape);
 }
 
-static void load_head(const kind_case *problem, int sample, int index, head *out)
-{
-    const kind_layer *layer = &problem->layers[0];
-    *out = (head){.problem = problem, .index = index, .n = problem->lengths[sample]};
-    for (int t = 0; t < out->n; t++)
-        for (int d = 0; d < DIM; d++) {
-            const int at = ((sample * TOKENS + t) * HEADS + index) * DIM + d;
-            out->query[t][d] = layer->input[KIND_QUERY][at];
-            out->key[t][d] = layer->input[KIND_KEY][at];
-        }
-}
-
 static void matrices_are_those_of_formulas(void **state)
 {
     workspace *space = *state;
     for (size_t f = 0; f < sizeof formulas / sizeof *formulas; f++) {
         const kind_case problem = make_case(space, formulas[f].kind);
-        double *expected = host_array(space, problem.matrices), *row = expected;
-        for (int b = 0; b < KIND_SAMPLES; b++)
-            for (int h = 0; h < HEADS; h++) {
-                head at;
-                matrix filled;
-                load_head(&problem, b, h, &at);
-                formulas[f].fill(&at, filled);
-                for (int i = 0; i < TOKENS; i++, row += TOKENS)
-                    for (int j = 0; i < at.n && j < at.n; j++)
-                        row[j] = filled[i][j];
-            }
-        assert_rows_close(problem.matrices / TOKENS, TOKENS, kind_case_matrices(space, &problem),
-                          expected, 100 * space->tolerance);
+        heads_match(space, &problem, formulas[f].fill);
         workspace_release(space);
     }
 }

@@ -7,32 +7,15 @@
 #include <math.h>
 #include <string.h>
 
-#include "kind_case.h"
+#include "entries.h"
 
 /* The small settings of kind_case.c. */
 enum { GLOBAL = 2, PROJECTION = 2 };
 
-/* An entry before normalisation, of query i and key j of head h, sample b; 0: not seen. */
-typedef double score_fn(const kind_case *problem, int b, int h, int i, int j);
-
-/* The numbers of a token's head in an input [B, N, H, D]. */
-static const double *token(const kind_case *problem, kind_input input, int b, int t, int h)
-{
-    const kind_shape *s = &problem->shape;
-    return problem->layers[0].input[input] +
-           (size_t)(((b * s->tokens + t) * s->heads + h) * s->dim);
-}
-
-/* exp(q·k / √D) */
-static double weight(int dim, const double *query, const double *key)
-{
-    return exp(kind_dot(dim, query, key) / sqrt(dim));
-}
-
 static double product(const kind_case *problem, int b, int h, int i, int j)
 {
-    return weight(problem->shape.dim, token(problem, KIND_QUERY, b, i, h),
-                  token(problem, KIND_KEY, b, j, h));
+    return entry_weight(problem->shape.dim, entry_token(problem, KIND_QUERY, b, i, h),
+                        entry_token(problem, KIND_KEY, b, j, h));
 }
 
 /* Query 0, key 1 or value 2 of a token, of the maps of global tokens: extra [B, N, 3, H, D]. */
@@ -46,8 +29,8 @@ static const double *global_token(const kind_case *problem, int which, int b, in
 static double longformer(const kind_case *problem, int b, int h, int i, int j)
 {
     if (i < GLOBAL)
-        return weight(problem->shape.dim, global_token(problem, 0, b, i, h),
-                      global_token(problem, 1, b, j, h));
+        return entry_weight(problem->shape.dim, global_token(problem, 0, b, i, h),
+                            global_token(problem, 1, b, j, h));
     return j < GLOBAL || abs(i - j) <= problem->shape.settings.window ? product(problem, b, h, i, j)
                                                                       : 0;
 }
@@ -55,8 +38,8 @@ static double longformer(const kind_case *problem, int b, int h, int i, int j)
 static double lowrank_band(const kind_case *problem, int b, int h, int i, int j)
 {
     if (h % 2 == 0)
-        return weight(PROJECTION, token(problem, KIND_QUERY, b, i, h),
-                      token(problem, KIND_KEY, b, j, h));
+        return entry_weight(PROJECTION, entry_token(problem, KIND_QUERY, b, i, h),
+                            entry_token(problem, KIND_KEY, b, j, h));
     return abs(i - j) <= problem->shape.settings.window ? product(problem, b, h, i, j) : 0;
 }
 
@@ -73,9 +56,9 @@ static const double *label_of(const kind_case *problem, int h, int i, int j)
 static double etc(const kind_case *problem, int b, int h, int i, int j)
 {
     const bool seen = i < GLOBAL || j < GLOBAL || abs(i - j) <= problem->shape.settings.window;
-    const double *query = token(problem, KIND_QUERY, b, i, h);
+    const double *query = entry_token(problem, KIND_QUERY, b, i, h);
     return seen ? product(problem, b, h, i, j) *
-                      weight(problem->shape.dim, query, label_of(problem, h, i, j))
+                      entry_weight(problem->shape.dim, query, label_of(problem, h, i, j))
                 : 0;
 }
 
@@ -114,41 +97,22 @@ static double bpt(const kind_case *problem, int b, int h, int i, int j)
         own.end = problem->lengths[b];
     for (int t = own.first; t < own.end; t++)
         for (int d = 0; d < dim; d++)
-            mean[d] += token(problem, KIND_KEY, b, t, h)[d] / (own.end - own.first);
-    return weight(dim, token(problem, KIND_QUERY, b, i, h), mean) / (own.end - own.first);
+            mean[d] += entry_token(problem, KIND_KEY, b, t, h)[d] / (own.end - own.first);
+    return entry_weight(dim, entry_token(problem, KIND_QUERY, b, i, h), mean) /
+           (own.end - own.first);
 }
 
 static const struct formula {
     const char *name;
-    score_fn *score;
+    entry_score *score;
 } formulas[] = {
     {"longformer", longformer}, {"lowrank-band", lowrank_band}, {"etc", etc}, {"bpt", bpt}};
 enum { FORMULAS = sizeof formulas / sizeof *formulas };
 
-/* The matrices [B, H, N, N] of a formula. */
-static double *matrices_of(workspace *space, const kind_case *problem, score_fn *score)
-{
-    const kind_shape *s = &problem->shape;
-    double *out = host_array(space, problem->matrices), *row = out;
-    for (int b = 0; b < KIND_SAMPLES; b++)
-        for (int h = 0; h < s->heads; h++)
-            for (int i = 0; i < s->tokens; i++, row += s->tokens) {
-                double sum = 0;
-                for (int j = 0; j < s->tokens; j++) {
-                    const bool seen = i < problem->lengths[b] && j < problem->lengths[b] &&
-                                      (!s->causal || j <= i);
-                    row[j] = seen ? score(problem, b, h, i, j) : 0;
-                    sum += row[j];
-                }
-                for (int j = 0; j < s->tokens && sum > 0; j++)
-                    row[j] /= sum;
-            }
-    return out;
-}
-
 /* Calls body for each formula, causal or not, with a sample shorter than the global tokens, or with
  * a window that is wider than ETC's farthest distance and of BP-Transformer's leaves half spans. */
-static void for_formulas(workspace *space, void (*body)(workspace *, const kind_case *, score_fn *))
+static void for_formulas(workspace *space,
+                         void (*body)(workspace *, const kind_case *, entry_score *))
 {
     for (int f = 0; f < FORMULAS; f++)
         for (int causal = 0; causal < 2; causal++)
@@ -172,40 +136,22 @@ static void for_formulas(workspace *space, void (*body)(workspace *, const kind_
             }
 }
 
-static void compare_matrix(workspace *space, const kind_case *problem, score_fn *score)
-{
-    const size_t tokens = (size_t)problem->shape.tokens;
-    assert_rows_close(problem->matrices / tokens, tokens, kind_case_matrices(space, problem),
-                      matrices_of(space, problem, score), 10 * space->tolerance);
-}
-
 static void matrices_are_formulas(void **state)
 {
-    for_formulas(*state, compare_matrix);
+    for_formulas(*state, entries_match);
 }
 
 /* Global tokens weigh other values, which the common test of outputs leaves out. */
-static void compare_values(workspace *space, const kind_case *problem, score_fn *score)
+static const double *value_of(const kind_case *problem, int b, int h, int i, int j)
 {
-    const kind_shape *s = &problem->shape;
-    if (!s->kind->own_values)
-        return;
-    double *found = host_array(space, problem->outputs);
-    double *expected = host_array(space, problem->outputs);
-    const double *matrix = matrices_of(space, problem, score);
-    kind_case_run(space, problem, found, MGK_MATRIX_ATTENTION, NULL);
-    for (int b = 0; b < KIND_SAMPLES; b++)
-        for (int h = 0; h < s->heads; h++)
-            for (int i = 0; i < s->tokens; i++, matrix += s->tokens)
-                for (int j = 0; j < s->tokens; j++) {
-                    const double *value = i < GLOBAL ? global_token(problem, 2, b, j, h)
-                                                     : token(problem, KIND_VALUE, b, j, h);
-                    for (int d = 0; d < s->dim; d++)
-                        expected[((b * s->tokens + i) * s->heads + h) * s->dim + d] +=
-                            matrix[j] * value[d];
-                }
-    assert_rows_close(problem->outputs / (size_t)s->dim, (size_t)s->dim, found, expected,
-                      10 * space->tolerance);
+    return i < GLOBAL ? global_token(problem, 2, b, j, h)
+                      : entry_token(problem, KIND_VALUE, b, j, h);
+}
+
+static void compare_values(workspace *space, const kind_case *problem, entry_score *score)
+{
+    if (problem->shape.kind->own_values)
+        entry_outputs_match(space, problem, score, value_of);
 }
 
 static void global_tokens_weigh_their_values(void **state)

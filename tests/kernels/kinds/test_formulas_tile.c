@@ -6,31 +6,18 @@
 #include <math.h>
 #include <string.h>
 
-#include "kind_case.h"
-
-/* An entry before normalisation, of query i and key j of head h, sample b. */
-typedef double score_fn(const kind_case *problem, int b, int h, int i, int j);
+#include "entries.h"
 
 static const double *parameter(const kind_case *problem, int index)
 {
     return problem->layers[0].input[KIND_PARAMETERS + index];
 }
 
-/* The numbers of a token's head in an input [B, N, H, D]. */
-static const double *token(const kind_case *problem, kind_input input, int b, int t, int h)
-{
-    const kind_shape *s = &problem->shape;
-    return problem->layers[0].input[input] +
-           (size_t)(((b * s->tokens + t) * s->heads + h) * s->dim);
-}
-
 /* exp(q_i·k_j / √D) with the keys of a head. */
 static double product(const kind_case *problem, int b, int h, int key_head, int i, int j)
 {
-    const int dim = problem->shape.dim;
-    return exp(kind_dot(dim, token(problem, KIND_QUERY, b, i, h),
-                        token(problem, KIND_KEY, b, j, key_head)) /
-               sqrt(dim));
+    return entry_weight(problem->shape.dim, entry_token(problem, KIND_QUERY, b, i, h),
+                        entry_token(problem, KIND_KEY, b, j, key_head));
 }
 
 static double average(const kind_case *problem, int b, int h, int i, int j)
@@ -67,7 +54,7 @@ static double synthesizer_dense(const kind_case *problem, int b, int h, int i, i
     const int heads = problem->shape.heads, dim = problem->shape.dim;
     double sum = 0;
     for (int d = 0; d < dim; d++)
-        sum += fmax(token(problem, KIND_QUERY, b, i, h)[d], 0) *
+        sum += fmax(entry_token(problem, KIND_QUERY, b, i, h)[d], 0) *
                parameter(problem, 0)[(j * heads + h) * dim + d];
     return exp(sum);
 }
@@ -100,7 +87,7 @@ static double window_share(const kind_case *problem, int b, int h, int i, int in
     for (int d = 0; d < dim; d++)
         sum += parameter(problem, index)[h * dim + d] *
                tanh(kind_dot(dim, parameter(problem, 0) + (h * dim + d) * dim,
-                             token(problem, KIND_QUERY, b, i, h)));
+                             entry_token(problem, KIND_QUERY, b, i, h)));
     return 1 / (1 + exp(-sum));
 }
 
@@ -129,7 +116,7 @@ static double camtl(const kind_case *problem, int b, int h, int i, int j)
 
 static const struct formula {
     const char *name;
-    score_fn *score;
+    entry_score *score;
 } formulas[] = {{"average", average},
                 {"hard-coded", hard_coded},
                 {"synthesizer-random", synthesizer_random},
@@ -142,29 +129,9 @@ static const struct formula {
                 {"camtl", camtl}};
 enum { FORMULAS = sizeof formulas / sizeof *formulas };
 
-/* The matrices [B, H, N, N] of a formula, normalised unless the kind is not. */
-static double *matrices_of(workspace *space, const kind_case *problem, score_fn *score)
-{
-    const kind_shape *s = &problem->shape;
-    double *out = host_array(space, problem->matrices), *row = out;
-    for (int b = 0; b < KIND_SAMPLES; b++)
-        for (int h = 0; h < s->heads; h++)
-            for (int i = 0; i < s->tokens; i++, row += s->tokens) {
-                double sum = 0;
-                for (int j = 0; j < s->tokens; j++) {
-                    const bool seen = i < problem->lengths[b] && j < problem->lengths[b] &&
-                                      (!s->causal || j <= i);
-                    row[j] = seen ? score(problem, b, h, i, j) : 0;
-                    sum += row[j];
-                }
-                for (int j = 0; j < s->tokens && sum > 0 && !s->kind->unnormalized; j++)
-                    row[j] /= sum;
-            }
-    return out;
-}
-
 /* Calls body for each formula, causal or not; longer ones see a whole span and its ramp. */
-static void for_formulas(workspace *space, void (*body)(workspace *, const kind_case *, score_fn *))
+static void for_formulas(workspace *space,
+                         void (*body)(workspace *, const kind_case *, entry_score *))
 {
     for (int f = 0; f < FORMULAS; f++)
         for (int causal = 0; causal < 2; causal++)
@@ -186,41 +153,23 @@ static void for_formulas(workspace *space, void (*body)(workspace *, const kind_
             }
 }
 
-static void compare_matrix(workspace *space, const kind_case *problem, score_fn *score)
-{
-    double *outputs = host_array(space, problem->outputs);
-    double *found = host_array(space, problem->matrices);
-    const size_t tokens = (size_t)problem->shape.tokens;
-    kind_case_run(space, problem, outputs, MGK_MATRIX_ATTENTION, found);
-    assert_rows_close(problem->matrices / tokens, tokens, found, matrices_of(space, problem, score),
-                      10 * space->tolerance);
-}
-
 static void matrices_are_formulas(void **state)
 {
-    for_formulas(*state, compare_matrix);
+    for_formulas(*state, entries_match);
 }
 
 /* Multi-query attention weighs the values of head 0, which the common test of outputs leaves out.
  */
-static void compare_shared_values(workspace *space, const kind_case *problem, score_fn *score)
+static const double *shared_value(const kind_case *problem, int b, int h, int i, int j)
 {
-    const kind_shape *s = &problem->shape;
-    if (!s->kind->own_values)
-        return;
-    double *found = host_array(space, problem->outputs);
-    double *expected = host_array(space, problem->outputs);
-    const double *matrix = matrices_of(space, problem, score);
-    kind_case_run(space, problem, found, MGK_MATRIX_ATTENTION, NULL);
-    for (int b = 0; b < KIND_SAMPLES; b++)
-        for (int h = 0; h < s->heads; h++)
-            for (int i = 0; i < s->tokens; i++, matrix += s->tokens)
-                for (int j = 0; j < s->tokens; j++)
-                    for (int d = 0; d < s->dim; d++)
-                        expected[((b * s->tokens + i) * s->heads + h) * s->dim + d] +=
-                            matrix[j] * token(problem, KIND_VALUE, b, j, 0)[d];
-    assert_rows_close(problem->outputs / (size_t)s->dim, (size_t)s->dim, found, expected,
-                      10 * space->tolerance);
+    (void)h, (void)i;
+    return entry_token(problem, KIND_VALUE, b, j, 0);
+}
+
+static void compare_shared_values(workspace *space, const kind_case *problem, entry_score *score)
+{
+    if (problem->shape.kind->own_values)
+        entry_outputs_match(space, problem, score, shared_value);
 }
 
 static void shared_values_are_those_of_head_0(void **state)
@@ -229,7 +178,7 @@ static void shared_values_are_those_of_head_0(void **state)
 }
 
 /* Matrices that positions determine are the same for all samples of a length. */
-static void compare_samples(workspace *space, const kind_case *problem, score_fn *score)
+static void compare_samples(workspace *space, const kind_case *problem, entry_score *score)
 {
     const bool factored = strcmp(problem->shape.kind->name, "synthesizer-factored") == 0;
     (void)score;
