@@ -144,20 +144,6 @@ static void compare(workspace *space, const problem *p)
 static const int token_counts[] = {1, 31, 32, 33, 100}, dims[] = {5, 16, 3, 20, 6};
 static const int feature_counts[] = {5, 7, 33, 20, 12};
 
-static void for_every_device(mgk_precision first, int most, void (*body)(workspace *))
-{
-    for (mgk_precision precision = first; precision <= MGK_DOUBLE; precision++)
-        for (int threads = 1; threads <= most; threads += 2) {
-            workspace space = {.tolerance = precision == MGK_DOUBLE ? 1e-12 : 1e-5};
-            for (int index = 0; (space.device = open_next_device(&index, precision, threads));) {
-                if (space.device->op->delta_attention)
-                    body(&space);
-                workspace_release(&space);
-                mgk_device_close(space.device);
-            }
-        }
-}
-
 static void check_matrix(workspace *space)
 {
     for (int k = 0; k < 5; k++) {
@@ -169,7 +155,7 @@ static void check_matrix(workspace *space)
 static void matrix_and_output_match_the_solve(void **state)
 {
     (void)state;
-    for_every_device(MGK_SINGLE, 3, check_matrix);
+    on_every_device(MGK_SINGLE, 3, check_matrix);
 }
 
 static bool counts(const problem *p, int array, size_t place_of)
@@ -239,7 +225,7 @@ static void check_gradient(workspace *space)
 static void gradients_match_differences(void **state)
 {
     (void)state;
-    for_every_device(MGK_DOUBLE, 1, check_gradient);
+    on_every_device(MGK_DOUBLE, 1, check_gradient);
 }
 
 /* Single precision computes the gradients of double, over many chunks of kept states. */
@@ -291,7 +277,7 @@ static void check_replacement(workspace *space)
 static void a_new_value_replaces_the_old(void **state)
 {
     (void)state;
-    for_every_device(MGK_SINGLE, 1, check_replacement);
+    on_every_device(MGK_SINGLE, 1, check_replacement);
 }
 
 int main(void)

@@ -178,4 +178,20 @@ static inline int run_checks(mgk_precision first, mgk_precision last, size_t cou
     return failures;
 }
 
+/* Calls body on all devices and levels that run every kind, in precisions from `first` on, with one
+ * and with up to `most` threads. */
+static inline void on_every_device(mgk_precision first, int most, void (*body)(workspace *))
+{
+    for (mgk_precision precision = first; precision <= MGK_DOUBLE; precision++)
+        for (int threads = 1; threads <= most; threads += 2) {
+            workspace space = {.tolerance = precision == MGK_DOUBLE ? 1e-12 : 1e-5};
+            for (int index = 0; (space.device = open_next_device(&index, precision, threads));) {
+                if (space.device->all_parts)
+                    body(&space);
+                workspace_release(&space);
+                mgk_device_close(space.device);
+            }
+        }
+}
+
 #endif
