@@ -155,7 +155,7 @@ static void check_matrix(workspace *space)
 static void matrix_and_output_match_the_solve(void **state)
 {
     (void)state;
-    on_every_device(MGK_SINGLE, 3, check_matrix);
+    on_whole_devices(MGK_SINGLE, 3, check_matrix);
 }
 
 static bool counts(const problem *p, int array, size_t place_of)
@@ -225,7 +225,7 @@ static void check_gradient(workspace *space)
 static void gradients_match_differences(void **state)
 {
     (void)state;
-    on_every_device(MGK_DOUBLE, 1, check_gradient);
+    on_whole_devices(MGK_DOUBLE, 1, check_gradient);
 }
 
 /* Single precision computes the gradients of double, over many chunks of kept states. */
@@ -277,7 +277,7 @@ static void check_replacement(workspace *space)
 static void a_new_value_replaces_the_old(void **state)
 {
     (void)state;
-    on_every_device(MGK_SINGLE, 1, check_replacement);
+    on_whole_devices(MGK_SINGLE, 1, check_replacement);
 }
 
 int main(void)

@@ -37,13 +37,13 @@ static void check_offset(workspace *space)
 static void offsets_match_their_formula(void **state)
 {
     (void)state;
-    on_every_device(MGK_SINGLE, 3, check_offset);
+    on_whole_devices(MGK_SINGLE, 3, check_offset);
 }
 
 static void maps_match_their_formulas(void **state)
 {
     (void)state;
-    on_every_device(MGK_SINGLE, 3, check_maps);
+    on_whole_devices(MGK_SINGLE, 3, check_maps);
 }
 
 static void check_gradients(workspace *space)
@@ -67,7 +67,7 @@ static void check_gradients(workspace *space)
 static void gradients_match_differences(void **state)
 {
     (void)state;
-    on_every_device(MGK_DOUBLE, 1, check_gradients);
+    on_whole_devices(MGK_DOUBLE, 1, check_gradients);
 }
 
 /* Single precision computes the gradients of double, on every level. */
@@ -138,7 +138,7 @@ static void check_look_ahead(workspace *space)
 static void causal_rows_do_not_look_ahead(void **state)
 {
     (void)state;
-    on_every_device(MGK_SINGLE, 1, check_look_ahead);
+    on_whole_devices(MGK_SINGLE, 1, check_look_ahead);
 }
 
 /* Keys of the length `size[chunk]` √D. */
@@ -178,7 +178,7 @@ static void check_shifts(workspace *space)
 static void exponents_of_any_size_are_shifted(void **state)
 {
     (void)state;
-    on_every_device(MGK_SINGLE, 1, check_shifts);
+    on_whole_devices(MGK_SINGLE, 1, check_shifts);
 }
 
 /* Sums below the least one are replaced; rows whose signed sum is 0 are 0 and pass no gradient. */
@@ -216,7 +216,7 @@ static void check_small_sums(workspace *space)
 static void small_sums_are_as_documented(void **state)
 {
     (void)state;
-    on_every_device(MGK_SINGLE, 1, check_small_sums);
+    on_whole_devices(MGK_SINGLE, 1, check_small_sums);
 }
 
 /* y = [1, 0, 0, 2] for x = (1, −2); roll by 1 gives [2, 1, 0, 0]: the product is [2, 0, 0, 0]. */
@@ -240,7 +240,7 @@ static void check_dpfp(workspace *space)
 static void dpfp_by_hand(void **state)
 {
     (void)state;
-    on_every_device(MGK_SINGLE, 1, check_dpfp);
+    on_whole_devices(MGK_SINGLE, 1, check_dpfp);
 }
 
 /* φ of the queries on the device, [B, N, GAP + H R]. */
@@ -315,7 +315,7 @@ static void check_arrays(workspace *space)
 static void arrays_of_features_match(void **state)
 {
     (void)state;
-    on_every_device(MGK_SINGLE, 3, check_arrays);
+    on_whole_devices(MGK_SINGLE, 3, check_arrays);
 }
 
 int main(void)

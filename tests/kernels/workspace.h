@@ -180,7 +180,7 @@ static inline int run_checks(mgk_precision first, mgk_precision last, size_t cou
 
 /* Calls body on all devices and levels that run every kind, in precisions from `first` on, with one
  * and with up to `most` threads. */
-static inline void on_every_device(mgk_precision first, int most, void (*body)(workspace *))
+static inline void on_whole_devices(mgk_precision first, int most, void (*body)(workspace *))
 {
     for (mgk_precision precision = first; precision <= MGK_DOUBLE; precision++)
         for (int threads = 1; threads <= most; threads += 2) {

@@ -249,20 +249,6 @@ static void compare_formula(workspace *space, const formula *f, kind_shape shape
             }
 }
 
-/* Calls body on every device in both precisions. */
-static void for_every_device(void (*body)(workspace *))
-{
-    for (mgk_precision precision = MGK_SINGLE; precision <= MGK_DOUBLE; precision++) {
-        workspace space = {.tolerance = precision == MGK_DOUBLE ? 1e-12 : 1e-5};
-        for (int index = 0; (space.device = open_next_device(&index, precision, 2));) {
-            if (space.device->all_parts)
-                body(&space);
-            workspace_release(&space);
-            mgk_device_close(space.device);
-        }
-    }
-}
-
 static const kind_shape shapes[] = {
     {.heads = 2, .tokens = 13, .dim = 3, .shortened = 4},
     {.heads = 3, .tokens = 37, .dim = 4, .shortened = 20},
@@ -281,7 +267,7 @@ static void compare_formulas(workspace *space)
 static void matrices_are_those_of_formulas(void **state)
 {
     (void)state;
-    for_every_device(compare_formulas);
+    on_whole_devices(MGK_SINGLE, 3, compare_formulas);
 }
 
 /* Features of the delta rule: those of DPFP divided by their sum. */
@@ -350,7 +336,7 @@ static void compare_delta(workspace *space)
 static void delta_is_the_recurrence(void **state)
 {
     (void)state;
-    for_every_device(compare_delta);
+    on_whole_devices(MGK_SINGLE, 3, compare_delta);
 }
 
 /* The rank of 60 tokens. */
