@@ -266,41 +266,19 @@ static const mgk_attention_methods methods = {.primitives = "factors, tile",
                                               .backward = backward,
                                               .matrix = matrix};
 
+#define LINFORMER(of_name, of_score, of_parameters)                                                \
+    .name = of_name, .score = "softmax(Q (E K)' / sqrt(D)) " of_score, .rank_bound = "projection", \
+    .defaults = {.projection = 64}, .not_causal = true, .unnormalized = true,                      \
+    .signed_entries = true, .methods = &methods, .parameters = of_parameters, .flops = flops
+
 const mgk_attention_kind mgk_attention_linformer = {
-    .name = "linformer",
-    .score = "softmax(Q (E K)' / sqrt(D)) E, E of projection rows",
-    .rank_bound = "projection",
-    .defaults = {.projection = 64},
-    .not_causal = true,
-    .unnormalized = true,
-    .signed_entries = true,
-    .methods = &methods,
-    .parameters = parameters,
-    .flops = flops,
+    LINFORMER("linformer", "E, E of projection rows", parameters),
 };
 
 const mgk_attention_kind mgk_attention_linformer_separate = {
-    .name = "linformer-separate",
-    .score = "softmax(Q (E K)' / sqrt(D)) F, E and F of projection rows",
-    .rank_bound = "projection",
-    .defaults = {.projection = 64},
-    .not_causal = true,
-    .unnormalized = true,
-    .signed_entries = true,
-    .methods = &methods,
-    .parameters = two_parameters,
-    .flops = flops,
+    LINFORMER("linformer-separate", "F, E and F of projection rows", two_parameters),
 };
 
 const mgk_attention_kind mgk_attention_linformer_heads = {
-    .name = "linformer-heads",
-    .score = "softmax(Q (E K)' / sqrt(D)) E, E of projection rows in each head",
-    .rank_bound = "projection",
-    .defaults = {.projection = 64},
-    .not_causal = true,
-    .unnormalized = true,
-    .signed_entries = true,
-    .methods = &methods,
-    .parameters = parameters_of_heads,
-    .flops = flops,
+    LINFORMER("linformer-heads", "E, E of projection rows in each head", parameters_of_heads),
 };
