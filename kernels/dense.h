@@ -285,6 +285,12 @@ typedef mgk_status mgk_tree_means_fn(mgk_device *, const mgk_head_tokens *, cons
 /* dx += Σ dy / size over the spans of a token, whose valid tokens are `size`. */
 typedef mgk_status mgk_tree_means_backward_fn(mgk_device *, const mgk_head_tokens *, const void *dy,
                                               void *dx);
+/*
+ * Weights of spans [rows, spans] become those of N tokens, out [rows, N]: each span gives its
+ * weight in equal parts to its valid tokens, the first length[0]; 0 for padding.
+ */
+typedef mgk_status mgk_tree_spread_fn(mgk_device *, size_t rows, size_t tokens,
+                                      const int32_t *length, const void *weight, void *out);
 
 /*
  * y_t += w x_t with the weight w of the token's group, weight [B, H, groups]; y has its own stride.
@@ -416,6 +422,7 @@ struct mgk_dense_operations {
     mgk_group_means_backward_fn *group_means_backward;
     mgk_tree_means_fn *tree_means;
     mgk_tree_means_backward_fn *tree_means_backward;
+    mgk_tree_spread_fn *tree_spread;
     mgk_weigh_groups_fn *weigh_groups;
     mgk_weigh_groups_backward_fn *weigh_groups_backward;
     mgk_lsh_buckets_fn *lsh_buckets;

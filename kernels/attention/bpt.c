@@ -158,36 +158,6 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
     return to_tokens(device, view, view->value_stride, inner.view.value, gradient->view.value);
 }
 
-/*
- * Spreads the weights of spans [N, spans] of one head over tokens, out [N, N]: as gradients of
- * means of single numbers are, with a row for a sample. lengths [N] are those of the sample.
- */
-static mgk_status spread(mgk_device *device, const mgk_attention_view *view, const int32_t *lengths,
-                         const void *weights, void *out)
-{
-    const size_t n = (size_t)view->tokens;
-    const mgk_head_tokens rows = {n, n, 1, 1, 1, lengths};
-    TRY(device->op->zero(device, out, n * n * device->real_size));
-    return device->op->dense->tree_means_backward(device, &rows, weights, out);
-}
-
-/* The length of a sample, N times. */
-static mgk_status repeat_length(mgk_device *device, const mgk_attention_view *view, int sample,
-                                int32_t *out)
-{
-    const size_t n = (size_t)view->tokens;
-    int32_t *length, *repeated = NULL;
-    TRY(mgk_device_indices(device, view->lengths + sample, 1, &length));
-    mgk_status status = mgk_alloc(n, sizeof(*repeated), &repeated);
-    for (size_t i = 0; status == STATUS_OK && i < n; i++)
-        repeated[i] = *length;
-    if (status == STATUS_OK)
-        status = device->op->upload(device, out, repeated, n * sizeof(*repeated));
-    mgk_free(repeated);
-    mgk_free(length);
-    return status;
-}
-
 /* Its weights of spans take memory only while there is a matrix, which is as large. */
 static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
                          const mgk_attention_layer *layer, mgk_matrix_content content, int sample,
@@ -195,17 +165,14 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
 {
     const size_t n = (size_t)view->tokens, spans = (size_t)span_count(&layer->size);
     void *weights = NULL;
-    int32_t *lengths = NULL;
     mgk_status status = STATUS_OK;
     CHECK(device->op->allocate(device, n * spans * device->real_size, &weights));
-    CHECK(device->op->allocate(device, n * sizeof(*lengths), &lengths));
-    CHECK(repeat_length(device, view, sample, lengths));
     for (int c = 0; c < count; c++) {
         CHECK(mgk_tile_matrix(device, view, layer, content, sample, heads + c, 1, weights));
-        CHECK(spread(device, view, lengths, weights, mgk_at(device, out, (size_t)c * n * n)));
+        CHECK(device->op->dense->tree_spread(device, n, n, view->lengths + sample, weights,
+                                             mgk_at(device, out, (size_t)c * n * n)));
     }
 out:
-    device->op->release(device, lengths);
     device->op->release(device, weights);
     return status;
 }

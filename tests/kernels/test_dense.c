@@ -138,6 +138,34 @@ static void tree(workspace *space, size_t tokens, size_t dim)
     assert_device_close(space, SAMPLES * spans, cols, y_, y);
 }
 
+/*
+ * Weights of spans, of more rows than are spread at once, become those of tokens. `dim` stands for
+ * tokens of padding.
+ */
+static void spread(workspace *space, size_t tokens, size_t dim)
+{
+    enum { ROWS = 21 };
+    const size_t spans = mgk_tree_place(mgk_tree_levels(tokens), tokens);
+    const size_t length = tokens - dim % tokens;
+    const int32_t lengths[2] = {(int32_t)length, -1};
+    double *weight = random_values(space, ROWS * spans);
+    double *y = host_array(space, ROWS * tokens);
+    void *y_ = upload(space, ROWS * tokens, random_values(space, ROWS * tokens));
+    assert_ok(dense(space)->tree_spread(space->device, ROWS, tokens, upload_ids(space, 2, lengths),
+                                        upload(space, ROWS * spans, weight), y_));
+    size_t span = 0;
+    for (size_t first = 0; first < tokens; first++)
+        for (size_t size = 1; size == 1 || (size < tokens && first % size == 0);
+             size *= 2, span++) {
+            const size_t end = first + size < length ? first + size : length;
+            for (size_t i = 0; i < ROWS; i++)
+                for (size_t t = first; t < end; t++)
+                    y[i * tokens + t] += weight[i * spans + span] / (double)(end - first);
+        }
+    assert_int_equal(span, spans);
+    assert_device_close(space, ROWS, tokens, y_, y);
+}
+
 /* c [m, m] = a b. */
 static void multiply(size_t m, const double *a, const double *b, double *c)
 {
@@ -458,6 +486,7 @@ int main(void)
         {.name = "softmax_of_nan", .run = softmax_of_nan},
         {.name = "segments", .run = segments},
         {.name = "tree", .run = tree},
+        {.name = "spread", .run = spread},
         {.name = "newton", .run = newton},
         {.name = "shifted", .run = shifted},
         {.name = "pivoted", .run = pivoted},
