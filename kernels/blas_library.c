@@ -69,7 +69,7 @@ static mgk_status open_openblas(const char *name, mgk_blas_library *out)
         dlclose(resident);
     if (out->openblas)
         return STATUS_OK;
-    out->openblas = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    out->openblas = dlopen(name, BIND);
     if (!out->openblas)
         return mgk_fail(STATUS_DEVICE, "OpenBLAS cannot be loaded: %s", dlerror());
     snprintf(out->path, sizeof(out->path), "%s", path_of(out->openblas));
