@@ -9,16 +9,17 @@
  * are kept, too, so that rounding errors of these differences do not add up.
  *
  * Row i of the matrix: with w = scale q_i, from key i down to key 0, A_ij = β_j w·k_j, and then
- * w −= A_ij k_j.
+ * w −= A_ij k_j. Whole chunks of keys are products of matrices.
  */
 #include <omp.h>
 #include <string.h>
 
+#include "kernels/cpu/attention/dense.h"
 #include "kernels/cpu/attention/tile.h"
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/transpose.h"
 
-/* Tokens between kept states, and queries of a block of the matrix. */
+/* Tokens between kept states; queries and keys of a block of the matrix. */
 enum { CHUNK = 32 };
 
 /* One head of one sample. */
@@ -141,15 +142,6 @@ mgk_status MGK_CPU(delta_attention)(mgk_device *device, const mgk_attention_view
     return STATUS_OK;
 }
 
-static real dot(size_t count, const real *a, const real *b)
-{
-    real sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (size_t d = 0; d < count; d++)
-        sum += a[d] * b[d];
-    return sum;
-}
-
 /* The forward pass, which keeps errors and states. */
 static void replay(const delta_head *h)
 {
@@ -186,15 +178,15 @@ static void step_back(const delta_head *h, size_t t, const real *doutput,
     }
     for (size_t r = 0; r < h->features; r++) {
         real *state = h->state + r * wide, *dstate = h->dstate + r * wide;
-        const real change = dot(wide, dstate, error), write = rate * key[r];
-        dquery[r] = scale * dot(wide, state, h->row);
+        const real change = mgk_cpu_dot_row(wide, dstate, error), write = rate * key[r];
+        dquery[r] = scale * mgk_cpu_dot_row(wide, state, h->row);
         drate += key[r] * change;
 #pragma omp simd
         for (size_t d = 0; d < wide; d++) {
             state[d] -= write * error[d];
             dstate[d] -= key[r] * derror[d];
         }
-        dkey[r] = rate * change - dot(wide, state, derror);
+        dkey[r] = rate * change - mgk_cpu_dot_row(wide, state, derror);
     }
     memcpy((real *)gradient->value + token_index(h, h->view->value_stride, h->dim, t), derror,
            h->dim * sizeof(real));
@@ -242,30 +234,100 @@ mgk_status MGK_CPU(delta_attention_backward)(mgk_device *device, const mgk_atten
     return STATUS_OK;
 }
 
-/* Rows `first` … of the matrix, with rest [R, CHUNK], which holds w of each row. */
-static void block_of_rows(const delta_head *h, size_t first, real *rest, real *matrix)
+/* What the matrix of one head needs besides the head. */
+typedef struct delta_products {
+    size_t pitch;  /* R padded */
+    real *keys;    /* [chunks CHUNK, pitch] keys, 0 behind the last */
+    real *readers; /* [chunks, R, CHUNK] −G, see find_readers */
+    real *rest;    /* [CHUNK, pitch] w of each row of a block */
+    real *weight;  /* [CHUNK, CHUNK] −A */
+} delta_products;
+
+static size_t chunks_of(const mgk_attention_view *view)
 {
-    const size_t tokens = (size_t)h->view->tokens;
+    return ((size_t)view->tokens + CHUNK - 1) / CHUNK;
+}
+
+static size_t product_reals(const mgk_attention_view *view, size_t features)
+{
+    const size_t pitch = mgk_cpu_padded(features), chunks = chunks_of(view);
+    return chunks * CHUNK * (pitch + features) + CHUNK * (pitch + CHUNK);
+}
+
+/*
+ * A row takes the keys of a chunk from the last to the first. With G_j = β_j (k_j − Σ_m (k_m·k_j)
+ * G_m) over the later keys m of the chunk, A_ij = w·G_j for the w that came to the chunk: products,
+ * which all rows share.
+ */
+static void find_readers(const delta_head *h, const delta_products *p, size_t chunk)
+{
+    const size_t first = chunk * CHUNK, end = first + CHUNK < h->n ? first + CHUNK : h->n;
+    const size_t pitch = p->pitch;
+    const real *keys = p->keys + first * pitch;
+    for (size_t j = end - first; j-- > 0;) {
+        const real *key = keys + j * pitch, rate = rate_of(h, first + j);
+        real *reader = p->rest + j * pitch;
+        for (size_t r = 0; r < pitch; r++)
+            reader[r] = -rate * key[r];
+        for (size_t m = j + 1; m < end - first; m++)
+            mgk_cpu_add_row(pitch, -rate * mgk_cpu_dot_row(pitch, keys + m * pitch, key),
+                            p->rest + m * pitch, reader);
+    }
+    mgk_transpose(end - first, h->features, p->rest, pitch,
+                  p->readers + chunk * h->features * CHUNK, CHUNK);
+}
+
+static delta_products prepare_products(const delta_head *h, real *memory)
+{
+    const size_t features = h->features, chunks = chunks_of(h->view);
+    const size_t pitch = mgk_cpu_padded(features);
+    delta_products p = {.pitch = pitch, .keys = memory};
+    p.readers = p.keys + chunks * CHUNK * pitch;
+    p.rest = p.readers + chunks * CHUNK * features;
+    p.weight = p.rest + CHUNK * pitch;
+    memset(memory, 0, product_reals(h->view, features) * sizeof(real));
+    for (size_t t = 0; t < h->n; t++)
+        memcpy(p.keys + t * pitch, key_of(h, t), features * sizeof(real));
+    for (size_t chunk = 0; chunk * CHUNK < h->n; chunk++)
+        find_readers(h, &p, chunk);
+    return p;
+}
+
+/* Row `row` of the chunk at `first` sees the keys of this chunk up to its own, one after the other.
+ */
+static void own_chunk(const delta_head *h, const delta_products *p, size_t first, size_t row,
+                      real *matrix)
+{
+    real *rest = p->rest + row * p->pitch;
+    for (size_t j = row + 1; j-- > 0;) {
+        const real *key = p->keys + (first + j) * p->pitch;
+        const real weight = rate_of(h, first + j) * mgk_cpu_dot_row(p->pitch, rest, key);
+        mgk_cpu_add_row(p->pitch, -weight, key, rest);
+        matrix[first + j] = weight;
+    }
+}
+
+/* Rows `first` … of the matrix. */
+static void block_of_rows(const delta_head *h, const delta_products *p, size_t first, real *matrix)
+{
+    const size_t tokens = (size_t)h->view->tokens, pitch = p->pitch;
     const size_t rows = h->n - first < CHUNK ? h->n - first : CHUNK;
-    const real scale = (real)h->delta->scale;
-    mgk_transpose(rows, h->features, query_of(h, first), h->view->query_stride, rest, CHUNK);
-    for (size_t k = 0; k < h->features * CHUNK; k++)
-        rest[k] *= scale;
-    for (size_t j = first + rows; j-- > 0;) {
-        const real *key = key_of(h, j), rate = rate_of(h, j);
-        real weight[CHUNK] = {0};
+    const mgk_tile_operand rest = {p->rest, pitch, 1}, weight = {p->weight, CHUNK, 1};
+    memset(p->rest, 0, CHUNK * pitch * sizeof(real));
+    for (size_t i = 0; i < rows; i++) {
+        const real *query = query_of(h, first + i);
         for (size_t r = 0; r < h->features; r++)
-#pragma omp simd
-            for (size_t i = 0; i < CHUNK; i++)
-                weight[i] += key[r] * rest[r * CHUNK + i];
-        for (size_t i = 0; i < CHUNK; i++)
-            weight[i] = first + i >= j ? rate * weight[i] : 0;
-        for (size_t r = 0; r < h->features; r++)
-#pragma omp simd
-            for (size_t i = 0; i < CHUNK; i++)
-                rest[r * CHUNK + i] -= key[r] * weight[i];
+            p->rest[i * pitch + r] = (real)h->delta->scale * query[r];
+        own_chunk(h, p, first, i, matrix + (first + i) * tokens);
+    }
+    for (size_t chunk = first / CHUNK; chunk-- > 0;) {
+        mgk_tile_multiply(CHUNK, CHUNK, h->features, rest, p->readers + chunk * h->features * CHUNK,
+                          CHUNK, NULL, 0, p->weight, CHUNK);
+        mgk_tile_multiply(CHUNK, pitch, CHUNK, weight, p->keys + chunk * CHUNK * pitch, pitch,
+                          p->rest, pitch, p->rest, pitch);
         for (size_t i = 0; i < rows; i++)
-            matrix[(first + i) * tokens + j] = weight[i];
+            for (size_t j = 0; j < CHUNK; j++)
+                matrix[(first + i) * tokens + chunk * CHUNK + j] = -p->weight[i * CHUNK + j];
     }
 }
 
@@ -274,17 +336,18 @@ mgk_status MGK_CPU(delta_matrix)(mgk_device *device, const mgk_attention_view *v
                                  int count, void *matrix)
 {
     const size_t tokens = (size_t)view->tokens, square = tokens * tokens;
-    const size_t rest = feature_count(view, delta) * CHUNK, scratch = state_reals(view, delta);
-    TRY(mgk_cpu_reserve_scratch(device, (scratch + rest) * sizeof(real)));
+    const size_t products = product_reals(view, feature_count(view, delta));
+    const size_t scratch = state_reals(view, delta) + products;
+    TRY(mgk_cpu_reserve_scratch(device, scratch * sizeof(real)));
 #pragma omp parallel for schedule(dynamic) num_threads(device->threads)
     for (int which = 0; which < count; which++) {
         real *out = (real *)matrix + (size_t)which * square;
         const delta_head h = begin(view, delta, (size_t)sample, (size_t)heads[which],
                                    mgk_cpu_scratch(device, omp_get_thread_num()));
+        const delta_products p = prepare_products(&h, h.errors);
         memset(out, 0, square * sizeof(real));
-        memset(h.errors, 0, rest * sizeof(real));
         for (size_t first = 0; first < h.n; first += CHUNK)
-            block_of_rows(&h, first, h.errors, out);
+            block_of_rows(&h, &p, first, out);
     }
     return STATUS_OK;
 }
