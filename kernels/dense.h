@@ -201,16 +201,12 @@ typedef mgk_status mgk_expand_heads_backward_fn(mgk_device *, size_t rows, size_
                                                 const void *dy, void *dx, void *dm);
 
 /*
- * How far a query's scores are from uniform, measured with sampled keys (Zhou et al. 2021,
- * Informer, Eqn. 4):
- *     out[b, h, i] = max_s q_i·k_index[i, s] − Σ_s q_i·k_index[i, s] / n
- * over the samples that are among the n valid keys; −∞ without any, and for padding. index
- * [N, count] is the same for all heads and samples of the batch; NULL: all keys, and `count` is not
- * used. Queries and keys have the same B, H and D.
+ * How far a query's scores are from uniform (Zhou et al. 2021, Informer, Eqn. 4), of all n valid
+ * keys: out[b, h, i] = max_j q_i·k_j − Σ_j q_i·k_j / n and −∞ without keys, and for padding.
+ * Queries and keys have the same B, H and D.
  */
 typedef mgk_status mgk_query_sparsity_fn(mgk_device *, const mgk_head_tokens *queries,
-                                         const mgk_head_tokens *keys, size_t count,
-                                         const int32_t *index, const void *q, const void *k,
+                                         const mgk_head_tokens *keys, const void *q, const void *k,
                                          void *out);
 
 /*

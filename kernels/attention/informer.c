@@ -82,8 +82,7 @@ static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
     const mgk_head_tokens keys = mgk_view_tokens(view, view->key_stride);
     const size_t u = a.top.tokens;
     const int32_t length = (int32_t)u;
-    TRY(dense->query_sparsity(device, &queries, &keys, 0, NULL, view->query, view->key,
-                              layer->scratch));
+    TRY(dense->query_sparsity(device, &queries, &keys, view->query, view->key, layer->scratch));
     TRY(dense->top_rows(device, queries.samples, queries.heads, queries.tokens, view->lengths, u,
                         layer->scratch, a.index));
     for (int b = 0; b < view->samples; b++)
