@@ -288,6 +288,16 @@ typedef mgk_status mgk_tree_means_backward_fn(mgk_device *, const mgk_head_token
 typedef mgk_status mgk_tree_spread_fn(mgk_device *, size_t rows, size_t tokens,
                                       const int32_t *length, const void *weight, void *out);
 
+/* Queries and keys of a group, by the tokens that they are; −1: none. */
+typedef struct mgk_pairs {
+    size_t tokens, queries, keys;
+    const int32_t *query, *key; /* [queries], each token at most once; [keys] */
+    size_t weight_step;         /* 1: weight [queries]; 0: one number */
+} mgk_pairs;
+/* out [N, N] += w_i a_ij at (query i, key j); a [queries, keys]; weight NULL: w = 1. */
+typedef mgk_status mgk_add_pairs_fn(mgk_device *, const mgk_pairs *, const void *weight,
+                                    const void *a, void *out);
+
 /*
  * y_t += w x_t with the weight w of the token's group, weight [B, H, groups]; y has its own stride.
  * Tokens without a group [B, H, N] are left out; lengths are not used.
@@ -419,6 +429,7 @@ struct mgk_dense_operations {
     mgk_tree_means_fn *tree_means;
     mgk_tree_means_backward_fn *tree_means_backward;
     mgk_tree_spread_fn *tree_spread;
+    mgk_add_pairs_fn *add_pairs;
     mgk_weigh_groups_fn *weigh_groups;
     mgk_weigh_groups_backward_fn *weigh_groups_backward;
     mgk_lsh_buckets_fn *lsh_buckets;

@@ -80,42 +80,54 @@ mgk_status mgk_copy_rows(mgk_device *device, size_t rows, size_t width, const vo
     return STATUS_OK;
 }
 
-/* Columns first … first + width − 1 of the identity [n, n]. */
-static mgk_status fill_identity(mgk_device *device, size_t n, size_t first, size_t width, void *out)
+mgk_status mgk_group_matrix(mgk_device *device, const mgk_groups *groups, const mgk_packed *packed,
+                            const mgk_mixture *mixture, size_t group, void *out)
 {
-    double *values;
-    TRY(mgk_alloc(n * width, sizeof(*values), &values));
-    for (size_t i = 0; i < n * width; i++)
-        values[i] = i / width == first + i % width;
-    const mgk_status status = mgk_device_upload(device, values, n * width, out);
-    mgk_free(values);
+    const mgk_attention_view view = mgk_groups_view(groups, packed, NULL, packed->dim);
+    int32_t *head;
+    TRY(device->op->allocate(device, sizeof *head, (void **)&head));
+    mgk_status status = device->op->zero(device, head, sizeof *head);
+    if (status == STATUS_OK)
+        status = device->op->mixture_matrix(device, &view, mixture, MGK_MATRIX_ATTENTION,
+                                            (int)group, head, 1, out);
+    device->op->release(device, head);
     return status;
 }
 
-mgk_status mgk_matrix_by_columns(mgk_device *device, const mgk_attention_view *view,
-                                 const mgk_attention_layer *layer, mgk_weigh_fn *weigh, int sample,
-                                 const int32_t *heads, int count, void *matrix)
+mgk_status mgk_groups_matrix(mgk_device *device, const mgk_groups *groups, const mgk_packed *packed,
+                             const mgk_mixture *mixture, const void *weight, void *out)
 {
-    const size_t n = (size_t)view->tokens;
+    mgk_pairs pairs = {groups->tokens, groups->queries, groups->keys,
+                       groups->query,  groups->key,     1};
+    const size_t square = groups->queries * groups->keys;
+    void *one = NULL;
+    TRY(device->op->allocate(device, square * device->real_size, &one));
+    mgk_status status = STATUS_OK;
+    for (size_t g = 0; status == STATUS_OK && g < groups->groups; g++) {
+        status = mgk_group_matrix(device, groups, packed, mixture, g, one);
+        if (status == STATUS_OK)
+            status = device->op->dense->add_pairs(
+                device, &pairs, weight ? mgk_at(device, weight, g * groups->queries) : NULL, one,
+                out);
+        pairs.query += groups->queries;
+        pairs.key += groups->keys;
+    }
+    device->op->release(device, one);
+    return status;
+}
+
+mgk_status mgk_matrix_by_heads(mgk_device *device, const mgk_attention_view *view,
+                               const mgk_attention_layer *layer, mgk_head_matrix_fn *add,
+                               int sample, const int32_t *heads, int count, void *matrix)
+{
+    const size_t square = (size_t)view->tokens * (size_t)view->tokens;
     int32_t *chosen;
     TRY(mgk_device_indices(device, heads, (size_t)count, &chosen));
-    mgk_status status = STATUS_OK;
-    for (size_t first = 0; first < n; first += MGK_MOST_COLUMNS) {
-        const size_t width = n - first < MGK_MOST_COLUMNS ? n - first : MGK_MOST_COLUMNS;
-        if (status == STATUS_OK)
-            status = fill_identity(device, n, first, width, layer->scratch);
-        for (size_t c = 0; status == STATUS_OK && c < (size_t)count; c++) {
-            const mgk_columns columns = {.sample = (size_t)sample,
-                                         .head = (size_t)chosen[c],
-                                         .value = layer->scratch,
-                                         .width = width,
-                                         .out = mgk_at(device, matrix, c * n * n + first),
-                                         .out_stride = n,
-                                         .room =
-                                             mgk_at(device, layer->scratch, n * MGK_MOST_COLUMNS)};
-            status = weigh(device, view, layer, &columns);
-        }
-    }
+    mgk_status status =
+        device->op->zero(device, matrix, (size_t)count * square * device->real_size);
+    for (size_t c = 0; status == STATUS_OK && c < (size_t)count; c++)
+        status = add(device, view, layer, (size_t)sample, (size_t)chosen[c],
+                     mgk_at(device, matrix, c * square));
     mgk_free(chosen);
     return status;
 }

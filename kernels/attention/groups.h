@@ -56,26 +56,25 @@ mgk_status mgk_groups_unpack(mgk_device *device, const mgk_groups *groups, bool 
 mgk_status mgk_copy_rows(mgk_device *device, size_t rows, size_t width, const void *from,
                          size_t from_stride, void *to, size_t to_stride);
 
-/* Columns of a matrix as a kind's output for other values: one head of one sample. */
-typedef struct mgk_columns {
-    size_t sample, head;
-    const void *value; /* [N, width] without gaps */
-    size_t width;
-    void *out; /* [N, width], rows out_stride apart */
-    size_t out_stride;
-    void *room; /* the rest of the layer's scratch */
-} mgk_columns;
-typedef mgk_status mgk_weigh_fn(mgk_device *, const mgk_attention_view *,
-                                const mgk_attention_layer *, const mgk_columns *);
-
-enum { MGK_MOST_COLUMNS = 64 }; /* of one call of mgk_weigh_fn */
-
 /*
- * The method `matrix` of kinds whose output is linear in the values: `weigh` is called with columns
- * of the identity, which take MGK_MOST_COLUMNS N reals at the begin of the layer's scratch.
+ * Softmax matrices of the groups of one head (mgk_groups_head), out [N, N] += w A at the tokens of
+ * queries and keys. weight [G queries] of the device; NULL: 1.
  */
-mgk_status mgk_matrix_by_columns(mgk_device *device, const mgk_attention_view *view,
-                                 const mgk_attention_layer *layer, mgk_weigh_fn *weigh, int sample,
-                                 const int32_t *heads, int count, void *matrix);
+mgk_status mgk_groups_matrix(mgk_device *device, const mgk_groups *groups, const mgk_packed *packed,
+                             const mgk_mixture *mixture, const void *weight, void *out);
+
+/* The matrix of one group alone, out [queries, keys]. */
+mgk_status mgk_group_matrix(mgk_device *device, const mgk_groups *groups, const mgk_packed *packed,
+                            const mgk_mixture *mixture, size_t group, void *out);
+
+/* Adds the matrix of one head of one sample to out [N, N], which is 0. */
+typedef mgk_status mgk_head_matrix_fn(mgk_device *, const mgk_attention_view *,
+                                      const mgk_attention_layer *, size_t sample, size_t head,
+                                      void *out);
+
+/* The method `matrix` of kinds that make one head after the other. */
+mgk_status mgk_matrix_by_heads(mgk_device *device, const mgk_attention_view *view,
+                               const mgk_attention_layer *layer, mgk_head_matrix_fn *add,
+                               int sample, const int32_t *heads, int count, void *matrix);
 
 #endif

@@ -62,7 +62,7 @@ static sizes sizes_of(const mgk_attention_size *size, int samples)
 
 /*
  * Scratch: hashes of queries and of clusters; or weights of chosen keys; or outputs of clusters,
- * packed values and outputs, and gradients; or columns of a matrix. Integers take the place of
+ * packed values and outputs, and gradients; or m of one head's queries. Integers take the place of
  * reals.
  */
 static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool training)
@@ -72,16 +72,14 @@ static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool 
     const size_t pass =
         training ? 2 * s.few + s.maps + s.chosen + 2 * s.rows + s.all + 3 * s.queries + 3 * s.keys
                  : s.few + s.keys + s.queries;
-    const size_t columns =
-        (2 * s.tokens + s.clusters + s.groups * (s.top + GROUP_QUERIES)) * MGK_MOST_COLUMNS +
-        places;
+    const size_t masses = places + s.tokens;
     size_t most = hashes > pass ? hashes : pass;
     most = most > s.chosen + s.rows ? most : s.chosen + s.rows;
     return (mgk_kind_memory){.kept = s.few + s.samples * s.heads * s.tokens + s.rows + 2 * s.maps +
                                      s.rows + s.queries + s.keys + s.all + s.chosen +
                                      s.samples * s.heads * (2 * places + s.groups * s.top) +
                                      2 * s.samples * s.groups,
-                             .scratch = most > columns ? most : columns};
+                             .scratch = most > masses ? most : masses};
 }
 
 static arrays arrays_of(const mgk_device *device, const mgk_attention_view *view,
@@ -460,23 +458,37 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
     return cluster_backward(device, view, &a, &d, out);
 }
 
-static mgk_status weigh(mgk_device *device, const mgk_attention_view *view,
-                        const mgk_attention_layer *layer, const mgk_columns *columns)
+/* m of the cluster of each packed query of a head, weight [G 32]; room [N]. */
+static mgk_status find_masses(mgk_device *device, const sizes *s, const mgk_groups *g,
+                              const int32_t *cluster, const void *mass, void *room, void *weight)
+{
+    const mgk_head_tokens clusters = {1, s->clusters, 1, 1, 1, NULL};
+    const mgk_head_tokens tokens = {1, s->tokens, 1, 1, 1, NULL};
+    TRY(device->op->dense->gather_tokens(device, &clusters, s->tokens, cluster, mass, room, 1));
+    return device->op->dense->gather_tokens(device, &tokens, s->groups * GROUP_QUERIES, g->query,
+                                            room, weight, 1);
+}
+
+/* Each query has the row of its cluster without T, and m times its own softmax over T. */
+static mgk_status add_head(mgk_device *device, const mgk_attention_view *view,
+                           const mgk_attention_layer *layer, size_t sample, size_t head, void *out)
 {
     const arrays a = arrays_of(device, view, layer);
     const sizes *s = &a.s;
-    const size_t matrix = columns->sample * s->heads + columns->head;
-    part p = whole(&a);
-    p.groups = mgk_groups_head(&a.groups, columns->sample, columns->head);
-    p.packed = mgk_packed_head(device, &a.groups, &p.packed, columns->sample, columns->head);
-    p.cluster += matrix * s->tokens;
-    p.rest = mgk_at(device, a.rest, matrix * s->clusters * s->tokens);
-    p.mass = mgk_at(device, a.mass, matrix * s->clusters);
-    p.statistic = columns->room;
-    void *own = mgk_at(device, p.statistic, s->groups * GROUP_QUERIES);
-    return attend(device, &p, columns->width, columns->value, columns->width,
-                  mgk_at(device, own, s->tokens * columns->width), own, columns->out,
-                  columns->out_stride);
+    const size_t matrix = sample * s->heads + head;
+    const part all = whole(&a);
+    const mgk_groups g = mgk_groups_head(&a.groups, sample, head);
+    const mgk_packed packed = mgk_packed_head(device, &a.groups, &all.packed, sample, head);
+    const mgk_mixture mixture = mgk_dot_products(view);
+    const mgk_head_tokens rows = {1, s->clusters, 1, s->tokens, s->tokens, NULL};
+    const int32_t *cluster = a.clusters.cluster + matrix * s->tokens;
+    void *weight = layer->scratch, *room = mgk_at(device, weight, s->groups * GROUP_QUERIES);
+    TRY(device->op->dense->gather_tokens(device, &rows, s->tokens, cluster,
+                                         mgk_at(device, a.rest, matrix * s->clusters * s->tokens),
+                                         out, s->tokens));
+    TRY(find_masses(device, s, &g, cluster, mgk_at(device, a.mass, matrix * s->clusters), room,
+                    weight));
+    return mgk_groups_matrix(device, &g, &packed, &mixture, weight, out);
 }
 
 /* The two parts of a row have no common scores before normalisation: scores are A. */
@@ -485,7 +497,7 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
                          const int32_t *heads, int count, void *out)
 {
     (void)content;
-    return mgk_matrix_by_columns(device, view, layer, weigh, sample, heads, count, out);
+    return mgk_matrix_by_heads(device, view, layer, add_head, sample, heads, count, out);
 }
 
 /* Rows of C clusters, and of all queries over k keys. */

@@ -8,6 +8,8 @@
  * with the softmax P_r of round r and the logarithm s_r of the sum of its exponentials. Rounds are
  * parts of one softmax, in which a key counts as often as it is seen. The buckets have no gradient.
  */
+#include <math.h>
+
 #include "base/memory.h"
 #include "kernels/attention/groups.h"
 #include "kernels/attention/kinds.h"
@@ -50,8 +52,8 @@ static sizes sizes_of(const mgk_attention_size *size, int samples)
 }
 
 /*
- * Scratch: keys of the same length, and buckets; or packed values, outputs and gradients; or
- * columns of a matrix. Integers take the place of reals.
+ * Scratch: keys of the same length, and buckets; or packed values, outputs and gradients; or what
+ * weighs the rounds of one head. Integers take the place of reals.
  */
 static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool training)
 {
@@ -59,12 +61,11 @@ static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool 
     const size_t tokens = (size_t)size->tokens;
     const size_t hashes = s.all + s.rounds * (size_t)samples * (size_t)size->heads * tokens;
     const size_t pass = training ? s.all + 9 * s.packed : 3 * s.packed;
-    const size_t columns =
-        (tokens + 3 * s.groups * s.chunk) * MGK_MOST_COLUMNS + s.groups * s.chunk;
+    const size_t shares = 4 * s.groups * s.chunk + tokens;
     const size_t most = hashes > pass ? hashes : pass;
     return (mgk_kind_memory){.kept = 3 * s.packed + s.pairs + 4 * s.places +
                                      2 * (size_t)samples * s.groups,
-                             .scratch = most > columns ? most : columns};
+                             .scratch = most > shares ? most : shares};
 }
 
 static arrays arrays_of(const mgk_device *device, const mgk_attention_view *view,
@@ -283,20 +284,50 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
     return input_gradients(device, view, &a, &inner, unit, &gradient->view);
 }
 
-static mgk_status weigh(mgk_device *device, const mgk_attention_view *view,
-                        const mgk_attention_layer *layer, const mgk_columns *columns)
+/*
+ * exp(s_r − log Σ exp s) of each packed query of a head, weight [T N] of the device: from the
+ * softmax over each chunk of values of one number, and the merged one.
+ */
+static mgk_status find_shares(mgk_device *device, const mgk_groups *g, const mgk_packed *packed,
+                              const mgk_mixture *mixture, void *room, void *weight)
+{
+    const size_t places = g->groups * g->queries;
+    const mgk_parts parts = {1, 1, g->tokens, 1, g->groups, g->queries, g->query};
+    void *values = room, *part = mgk_at(device, values, 2 * places);
+    void *merged = mgk_at(device, part, places);
+    const mgk_attention_view own = mgk_groups_view(g, packed, values, 1);
+    double *share = NULL, *whole = NULL;
+    mgk_status status;
+    CHECK(mgk_alloc(places, sizeof *share, &share));
+    CHECK(mgk_alloc(places, sizeof *whole, &whole));
+    CHECK(device->op->zero(device, values, 2 * places * device->real_size));
+    CHECK(device->op->zero(device, weight, places * device->real_size));
+    CHECK(device->op->mixture_attention(device, &own, mixture, part, 1, weight));
+    CHECK(mgk_device_download(device, weight, places, share));
+    CHECK(device->op->dense->merge_parts(device, &parts, weight, part, merged, 1));
+    CHECK(mgk_device_download(device, weight, places, whole));
+    for (size_t i = 0; i < places; i++)
+        share[i] = isfinite(whole[i]) ? exp(share[i] - whole[i]) : 0;
+    CHECK(mgk_device_upload(device, share, places, weight));
+out:
+    mgk_free(whole);
+    mgk_free(share);
+    return status;
+}
+
+static mgk_status add_head(mgk_device *device, const mgk_attention_view *view,
+                           const mgk_attention_layer *layer, size_t sample, size_t head, void *out)
 {
     const arrays a = arrays_of(device, view, layer);
     const mgk_packed all = packed_of(&a);
-    const mgk_groups g = mgk_groups_head(&a.groups, columns->sample, columns->head);
-    const mgk_packed packed =
-        mgk_packed_head(device, &a.groups, &all, columns->sample, columns->head);
-    const size_t head = columns->sample * a.s.groups * a.groups.heads + columns->head;
+    const mgk_groups g = mgk_groups_head(&a.groups, sample, head);
+    const mgk_packed packed = mgk_packed_head(device, &a.groups, &all, sample, head);
+    const size_t first = sample * a.s.groups * a.groups.heads + head;
     const mgk_mixture mixture =
-        scores(view, &a, mgk_at(device, a.mask, head * a.s.chunk * 2 * a.s.chunk));
-    void *statistic = columns->room, *room = mgk_at(device, statistic, a.s.groups * a.s.chunk);
-    return attend(device, &g, &packed, &mixture, columns->width, columns->value, columns->width,
-                  room, statistic, columns->out, columns->out_stride);
+        scores(view, &a, mgk_at(device, a.mask, first * a.s.chunk * 2 * a.s.chunk));
+    void *weight = layer->scratch, *room = mgk_at(device, weight, a.s.groups * a.s.chunk);
+    TRY(find_shares(device, &g, &packed, &mixture, room, weight));
+    return mgk_groups_matrix(device, &g, &packed, &mixture, weight, out);
 }
 
 /* Scores are A: a key counts as often as it is seen, which no score says. */
@@ -305,7 +336,7 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
                          const int32_t *heads, int count, void *out)
 {
     (void)content;
-    return mgk_matrix_by_columns(device, view, layer, weigh, sample, heads, count, out);
+    return mgk_matrix_by_heads(device, view, layer, add_head, sample, heads, count, out);
 }
 
 /* Rotations of each round, as the authors' code lays them out. */

@@ -36,7 +36,7 @@ static size_t cluster_size(size_t tokens, size_t clusters)
 
 /*
  * Scratch: queries and keys of the same length, and their products with centroids; or packed
- * values, outputs and gradients; or columns of a matrix.
+ * values, outputs and gradients; or weights of packed queries, which are fewer.
  */
 static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool training)
 {
@@ -47,11 +47,9 @@ static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool 
     const size_t all = rows * tokens * dim, packed = rows * places * dim;
     const size_t chosen = 2 * all + rows * clusters * tokens;
     const size_t pass = training ? 2 * all + 5 * packed : all + packed;
-    const size_t columns = (2 * tokens + 2 * places) * MGK_MOST_COLUMNS + places;
-    const size_t most = chosen > pass ? chosen : pass;
     return (mgk_kind_memory){.kept = 3 * packed + rows * (3 * places + tokens) +
                                      (size_t)samples * clusters,
-                             .scratch = most > columns ? most : columns};
+                             .scratch = chosen > pass ? chosen : pass};
 }
 
 static arrays arrays_of(const mgk_device *device, const mgk_attention_view *view,
@@ -279,27 +277,38 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
     return unit_backward(device, view, &a, false, unit, gradient->view.query);
 }
 
-static mgk_status weigh(mgk_device *device, const mgk_attention_view *view,
-                        const mgk_attention_layer *layer, const mgk_columns *columns)
+/* 1 / the number of clusters of each packed query of a head, weight [C w] of the device. */
+static mgk_status find_shares(mgk_device *device, const mgk_groups *g, const int32_t *counts,
+                              void *weight)
+{
+    const size_t places = g->groups * g->queries;
+    int32_t *query = NULL, *count = NULL;
+    double *share = NULL;
+    mgk_status status;
+    CHECK(mgk_device_indices(device, g->query, places, &query));
+    CHECK(mgk_device_indices(device, counts, g->tokens, &count));
+    CHECK(mgk_alloc(places, sizeof *share, &share));
+    for (size_t i = 0; i < places; i++)
+        share[i] = query[i] < 0 ? 0 : 1. / count[query[i]];
+    CHECK(mgk_device_upload(device, share, places, weight));
+out:
+    mgk_free(query);
+    mgk_free(count);
+    mgk_free(share);
+    return status;
+}
+
+static mgk_status add_head(mgk_device *device, const mgk_attention_view *view,
+                           const mgk_attention_layer *layer, size_t sample, size_t head, void *out)
 {
     const arrays a = arrays_of(device, view, layer);
     const mgk_packed all = packed_of(view, &a);
-    const mgk_groups g = mgk_groups_head(&a.groups, columns->sample, columns->head);
-    const mgk_packed packed =
-        mgk_packed_head(device, &a.groups, &all, columns->sample, columns->head);
-    const mgk_head_tokens tokens = packed_tokens(&g, columns->width);
+    const mgk_groups g = mgk_groups_head(&a.groups, sample, head);
+    const mgk_packed packed = mgk_packed_head(device, &a.groups, &all, sample, head);
     const mgk_mixture mixture = mgk_dot_products(view);
-    const size_t matrix = columns->sample * a.groups.heads + columns->head;
-    void *value = columns->room, *output = mgk_at(device, value, tokens.tokens * tokens.dim);
-    void *mean = mgk_at(device, output, tokens.tokens * tokens.dim);
-    void *statistic = mgk_at(device, mean, g.tokens * tokens.dim);
-    const mgk_attention_view own = mgk_groups_view(&g, &packed, value, tokens.dim);
-    TRY(mgk_groups_pack(device, &g, true, tokens.dim, columns->value, tokens.dim, value));
-    TRY(device->op->mixture_attention(device, &own, &mixture, output, tokens.dim, statistic));
-    TRY(device->op->dense->group_means(device, &tokens, g.tokens, g.query,
-                                       a.counts + matrix * g.tokens, output, mean));
-    return mgk_copy_rows(device, g.tokens, tokens.dim, mean, tokens.dim, columns->out,
-                         columns->out_stride);
+    void *weight = layer->scratch;
+    TRY(find_shares(device, &g, a.counts + (sample * a.groups.heads + head) * g.tokens, weight));
+    return mgk_groups_matrix(device, &g, &packed, &mixture, weight, out);
 }
 
 /* Rows are means of several softmaxes: there are no scores before them, and scores are A. */
@@ -308,7 +317,7 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
                          const int32_t *heads, int count, void *out)
 {
     (void)content;
-    return mgk_matrix_by_columns(device, view, layer, weigh, sample, heads, count, out);
+    return mgk_matrix_by_heads(device, view, layer, add_head, sample, heads, count, out);
 }
 
 static int parameters(const mgk_attention_size *size, mgk_kind_parameter out[MGK_KIND_PARAMETERS])

@@ -39,8 +39,8 @@ static size_t blocks_of(size_t tokens, size_t block)
 }
 
 /*
- * Scratch: packed values, outputs and gradients, and gradients of P, R and means; or columns of a
- * matrix. Integers take the place of reals.
+ * Scratch: packed values, outputs and gradients, and gradients of P, R and means; or an index and
+ * the matrix of one block. Integers take the place of reals.
  */
 static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool training)
 {
@@ -51,10 +51,10 @@ static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool 
     const size_t packed = places * (size_t)size->dim, maps = rows * groups * groups;
     const size_t means = rows * groups * (size_t)size->dim;
     const size_t pass = training ? 9 * packed + 2 * maps + means : 3 * packed;
-    const size_t columns = (tokens + 3 * groups * block) * MGK_MOST_COLUMNS + groups * block;
+    const size_t matrix = 2 * block * (groups + block);
     return (mgk_kind_memory){.kept = 3 * packed + means + 2 * maps + 4 * places + 3 * all +
                                      (size_t)samples,
-                             .scratch = pass > columns ? pass : columns};
+                             .scratch = pass > matrix ? pass : matrix};
 }
 
 static arrays arrays_of(const mgk_device *device, const mgk_attention_view *view,
@@ -348,19 +348,53 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
     return unpack(device, &a, true, inner.value, gradient->view.value, view->value_stride);
 }
 
-static mgk_status weigh(mgk_device *device, const mgk_attention_view *view,
-                        const mgk_attention_layer *layer, const mgk_columns *columns)
+/* Key t of the mixed keys of a block stands for key t of every block, to the share that P says. */
+static mgk_status add_mixed(mgk_device *device, const mgk_groups *g, const int32_t *key,
+                            const void *plan, size_t group, const void *one, void *out)
+{
+    mgk_pairs pairs = {g->tokens, g->queries, g->keys, g->query + group * g->queries, key, 0};
+    for (size_t other = 0; other < g->groups; other++, pairs.key += g->keys)
+        TRY(device->op->dense->add_pairs(
+            device, &pairs, mgk_at(device, plan, group * g->groups + other), one, out));
+    return STATUS_OK;
+}
+
+/* The index of keys with the mixed keys in the places of a block's own. */
+static mgk_status exchange_keys(mgk_device *device, const mgk_groups *g, int32_t *out)
+{
+    const size_t places = g->groups * g->keys;
+    int32_t *key;
+    TRY(mgk_device_indices(device, g->key, places, &key));
+    for (size_t i = 0; i < places; i += 2) {
+        key[i + 1] = key[i];
+        key[i] = -1;
+    }
+    const mgk_status status = device->op->upload(device, out, key, places * sizeof *key);
+    mgk_free(key);
+    return status;
+}
+
+static mgk_status add_head(mgk_device *device, const mgk_attention_view *view,
+                           const mgk_attention_layer *layer, size_t sample, size_t head, void *out)
 {
     const arrays a = arrays_of(device, view, layer);
     const mgk_packed all = packed_of(&a);
-    const mgk_groups g = mgk_groups_head(&a.groups, columns->sample, columns->head);
-    const mgk_packed packed =
-        mgk_packed_head(device, &a.groups, &all, columns->sample, columns->head);
-    const size_t map = columns->sample * a.groups.heads + columns->head;
-    void *statistic = columns->room, *room = mgk_at(device, statistic, g.groups * g.queries);
-    return attend(device, &g, &packed, mgk_at(device, a.plan, map * g.groups * g.groups),
-                  columns->width, columns->value, columns->width, room, statistic, columns->out,
-                  columns->out_stride);
+    const mgk_groups g = mgk_groups_head(&a.groups, sample, head);
+    const mgk_packed packed = mgk_packed_head(device, &a.groups, &all, sample, head);
+    const mgk_mixture mixture = mgk_dot_products(view);
+    const size_t map = (sample * a.groups.heads + head) * g.groups * g.groups;
+    int32_t *mixed = layer->scratch;
+    void *one = mgk_at(device, mixed, g.groups * g.keys);
+    mgk_pairs own = {g.tokens, g.queries, g.keys, g.query, g.key, 0};
+    TRY(exchange_keys(device, &g, mixed));
+    for (size_t group = 0; group < g.groups; group++) {
+        TRY(mgk_group_matrix(device, &g, &packed, &mixture, group, one));
+        TRY(device->op->dense->add_pairs(device, &own, NULL, one, out));
+        TRY(add_mixed(device, &g, mixed, mgk_at(device, a.plan, map), group, one, out));
+        own.query += g.queries;
+        own.key += g.keys;
+    }
+    return STATUS_OK;
 }
 
 /* Rows are not normalised after P: their scores are A as it is. */
@@ -369,7 +403,7 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
                          const int32_t *heads, int count, void *out)
 {
     (void)content;
-    return mgk_matrix_by_columns(device, view, layer, weigh, sample, heads, count, out);
+    return mgk_matrix_by_heads(device, view, layer, add_head, sample, heads, count, out);
 }
 
 static int parameters(const mgk_attention_size *size, mgk_kind_parameter out[MGK_KIND_PARAMETERS])

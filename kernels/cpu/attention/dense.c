@@ -31,6 +31,7 @@ const mgk_dense_operations MGK_CPU(dense_operations) = {
     .tree_means = MGK_CPU(tree_means),
     .tree_means_backward = MGK_CPU(tree_means_backward),
     .tree_spread = MGK_CPU(tree_spread),
+    .add_pairs = MGK_CPU(add_pairs),
     .weigh_groups = MGK_CPU(weigh_groups),
     .weigh_groups_backward = MGK_CPU(weigh_groups_backward),
     .lsh_buckets = MGK_CPU(lsh_buckets),

@@ -37,6 +37,7 @@ mgk_group_means_backward_fn MGK_CPU(group_means_backward);
 mgk_tree_means_fn MGK_CPU(tree_means);
 mgk_tree_means_backward_fn MGK_CPU(tree_means_backward);
 mgk_tree_spread_fn MGK_CPU(tree_spread);
+mgk_add_pairs_fn MGK_CPU(add_pairs);
 mgk_weigh_groups_fn MGK_CPU(weigh_groups);
 mgk_weigh_groups_backward_fn MGK_CPU(weigh_groups_backward);
 mgk_lsh_buckets_fn MGK_CPU(lsh_buckets);
