@@ -9,29 +9,35 @@
 #include "kernels/cpu/attention/mixture.h"
 #include "kernels/cpu/operations.h"
 
-/* features_t [R, cols] of all the head's keys, with the shifts of their chunks. */
-static void gather_features(mgk_linear_head *head, size_t cols, real *features_t)
+/* Columns of the scores of `tokens` keys: whole chunks. */
+static size_t score_cols(size_t tokens)
 {
-    size_t features = mgk_feature_count(&head->linear->features, head->dim);
+    return mgk_cpu_pitch((tokens + MGK_LINEAR_CHUNK - 1) / MGK_LINEAR_CHUNK * MGK_LINEAR_CHUNK);
+}
+
+/* features [chunks, R, MGK_LINEAR_CHUNK] of all the head's keys, with the shifts of their chunks.
+ */
+static void gather_features(mgk_linear_head *head, size_t depth, real *features)
+{
     for (size_t first = 0; first < head->n; first += MGK_LINEAR_CHUNK) {
         MGK_CPU(linear_keys)(head, first);
-        for (size_t r = 0; r < features; r++)
-            memcpy(features_t + r * cols + first, head->feature + r * MGK_LINEAR_CHUNK,
-                   head->rows * sizeof(real));
+        memcpy(features + first * depth, head->feature, depth * MGK_LINEAR_CHUNK * sizeof(real));
     }
 }
 
 /*
  * scores [MGK_LINEAR_CHUNK, cols] of the chunk's queries with all keys up to the last visible one,
- * from features_t [features, cols].
+ * a chunk of keys at a time: its features stay in the first-level cache.
  */
-static void chunk_scores(const mgk_linear_head *head, size_t features, size_t cols,
-                         const real *features_t, real *scores)
+static void feature_scores(const mgk_linear_head *head, size_t depth, const real *features,
+                           size_t cols, real *scores)
 {
-    size_t width = mgk_cpu_padded(mgk_linear_visible(head, head->first + head->rows - 1));
-    mgk_tile_multiply(mgk_tile_rows(head->rows), width, features,
-                      (mgk_tile_operand){head->query, 1, MGK_LINEAR_CHUNK}, features_t, cols, NULL,
-                      0, scores, cols);
+    const size_t visible = mgk_linear_visible(head, head->first + head->rows - 1);
+    for (size_t first = 0; first < visible; first += MGK_LINEAR_CHUNK)
+        mgk_tile_multiply(mgk_tile_rows(head->rows), MGK_LINEAR_CHUNK, depth,
+                          (mgk_tile_operand){head->query, 1, MGK_LINEAR_CHUNK},
+                          features + first * depth, MGK_LINEAR_CHUNK, NULL, 0, scores + first,
+                          cols);
 }
 
 /* Brings the row's scores to one shift, that of the last chunk it sees, and applies the gates. */
@@ -80,9 +86,9 @@ mgk_status MGK_CPU(linear_matrix)(mgk_device *device, const mgk_attention_view *
                                   const mgk_linear *linear, mgk_matrix_content content, int sample,
                                   const int32_t *heads, int count, void *matrix)
 {
-    size_t tokens = (size_t)view->tokens, cols = mgk_cpu_pitch(tokens);
-    size_t features = mgk_feature_count(&linear->features, (size_t)view->dim);
-    size_t extra = (features + MGK_LINEAR_CHUNK) * cols;
+    size_t tokens = (size_t)view->tokens, cols = score_cols(tokens);
+    size_t depth = mgk_feature_count(&linear->features, (size_t)view->dim);
+    size_t extra = (depth + MGK_LINEAR_CHUNK) * cols;
     size_t scratch = MGK_CPU(linear_scratch)(view, linear, extra);
     TRY(mgk_cpu_reserve_scratch(device, scratch * sizeof(real)));
 #pragma omp parallel for schedule(dynamic) num_threads(device->threads)
@@ -92,12 +98,12 @@ mgk_status MGK_CPU(linear_matrix)(mgk_device *device, const mgk_attention_view *
         MGK_CPU(linear_begin)
         (view, linear, (size_t)sample, (size_t)heads[which], extra,
          mgk_cpu_scratch(device, omp_get_thread_num()), &head);
-        real *features_t = head.scratch, *scores = features_t + features * cols;
-        gather_features(&head, cols, features_t);
+        real *features = head.scratch, *scores = features + depth * cols;
+        gather_features(&head, depth, features);
         memset(out, 0, tokens * tokens * sizeof(real));
         for (size_t first = 0; first < head.n; first += MGK_LINEAR_CHUNK) {
             MGK_CPU(linear_queries)(&head, first);
-            chunk_scores(&head, features, cols, features_t, scores);
+            feature_scores(&head, depth, features, cols, scores);
             for (size_t i = 0; i < head.rows; i++) {
                 size_t visible = mgk_linear_visible(&head, first + i);
                 real *row = scores + i * cols, *target = out + (first + i) * tokens;
@@ -135,6 +141,19 @@ static void gather_components(const mgk_linear_head *head, size_t cols, real *fe
                 features_t[(r * dim + d) * cols + j] = p * mgk_feature(key[d], scale);
         }
     }
+}
+
+/*
+ * scores [MGK_LINEAR_CHUNK, cols] of the chunk's queries with all keys up to the last visible one,
+ * from features_t [depth, cols].
+ */
+static void chunk_scores(const mgk_linear_head *head, size_t depth, size_t cols,
+                         const real *features_t, real *scores)
+{
+    size_t width = mgk_cpu_padded(mgk_linear_visible(head, head->first + head->rows - 1));
+    mgk_tile_multiply(mgk_tile_rows(head->rows), width, depth,
+                      (mgk_tile_operand){head->query, 1, MGK_LINEAR_CHUNK}, features_t, cols, NULL,
+                      0, scores, cols);
 }
 
 /*
