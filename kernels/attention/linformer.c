@@ -8,6 +8,7 @@
  */
 #include <math.h>
 
+#include "base/memory.h"
 #include "kernels/attention/kinds.h"
 #include "kernels/attention/primitives.h"
 #include "kernels/dense.h"
@@ -15,7 +16,6 @@
 /* Reals of the arrays of one layer. */
 typedef struct sizes {
     size_t width;   /* H D */
-    size_t tokens;  /* [B, N, H, D] */
     size_t rows;    /* K */
     size_t mapped;  /* [B, K, H, D] */
     size_t lengths; /* room for int32 [B] */
@@ -26,31 +26,22 @@ static sizes sizes_of(const mgk_attention_size *size, int samples)
     const size_t width = (size_t)(size->heads * size->dim),
                  rows = (size_t)size->settings->projection;
     return (sizes){.width = width,
-                   .tokens = (size_t)samples * (size_t)size->tokens * width,
                    .rows = rows,
                    .mapped = (size_t)samples * rows * width,
                    .lengths = (size_t)samples};
 }
 
 /*
- * Kept: mapped keys and values, their lengths, and the statistics of the rows. Scratch: keys or
- * values without their padding, then what a gradient needs; or softmaxes [H, N, K].
+ * Kept: mapped keys and values, their lengths, and the statistics of the rows. Scratch: their
+ * gradients; or softmaxes [H, N, K].
  */
 static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool training)
 {
     const sizes s = sizes_of(size, samples);
     const size_t maps = (size_t)size->heads * (size_t)size->tokens * s.rows;
-    const size_t own = 2 * s.tokens + (training ? 2 * s.mapped : 0);
+    const size_t own = training ? 2 * s.mapped : 0;
     return (mgk_kind_memory){.kept = 2 * s.mapped + s.lengths + mgk_tile_statistics(size, samples),
                              .scratch = own > maps ? own : maps};
-}
-
-/* A copy [B, N, H, D] of tokens, with zeros for padding: each token is the mean of itself. */
-static mgk_status copy_tokens(mgk_device *device, const mgk_attention_view *view, const void *from,
-                              size_t stride, void *to, int32_t *counts)
-{
-    const mgk_head_tokens tokens = mgk_view_tokens(view, stride);
-    return device->op->dense->segment_means(device, &tokens, tokens.tokens, from, to, counts);
 }
 
 /* Which parameter maps values. */
@@ -68,29 +59,37 @@ static size_t head_stride(const mgk_attention_layer *layer)
                : 0;
 }
 
-/* out [B, K, H, D] = E x for each sample's x [N, H D]; or out [B, N, H, D] = Eᵀ x for x [K, H D].
- */
-static mgk_status map(mgk_device *device, const mgk_attention_view *view,
-                      const mgk_attention_layer *layer, int which, bool back, const void *x,
-                      void *out)
+/* E x of one sample with n valid tokens, x [N, H, D] with rows `stride` apart, in [K, H, D]. */
+static mgk_batched_product map_product(const mgk_attention_view *view,
+                                       const mgk_attention_layer *layer, size_t n, size_t stride)
 {
     const sizes s = sizes_of(&layer->size, view->samples);
-    const size_t tokens = (size_t)view->tokens, in = back ? s.rows : tokens;
-    const size_t rows = back ? tokens : s.rows, own = head_stride(layer);
-    const size_t dim = own > 0 ? (size_t)view->dim : s.width;
-    const mgk_batched_product product = {
-        .samples = (size_t)view->samples,
-        .heads = s.width / dim,
-        .m = rows,
-        .n = dim,
-        .k = in,
-        .transpose_a = back,
-        .alpha = 1,
-        .a = {.head = own, .row = (size_t)layer->size.length},
-        .b = {.sample = in * s.width, .head = dim, .row = s.width},
-        .c = {.sample = rows * s.width, .head = dim, .row = s.width},
-    };
-    return device->op->dense->batched_multiply(device, &product, layer->parameters[which], x, out);
+    const size_t own = head_stride(layer), dim = own > 0 ? (size_t)view->dim : s.width;
+    return (mgk_batched_product){.samples = 1,
+                                 .heads = s.width / dim,
+                                 .m = s.rows,
+                                 .n = dim,
+                                 .k = n,
+                                 .alpha = 1,
+                                 .a = {.head = own, .row = (size_t)layer->size.length},
+                                 .b = {.head = dim, .row = stride},
+                                 .c = {.head = dim, .row = s.width}};
+}
+
+/* out [B, K, H, D] = E x for each sample's x [N, H, D]; lengths [B] are on the host. */
+static mgk_status map(mgk_device *device, const mgk_attention_view *view,
+                      const mgk_attention_layer *layer, int which, const int32_t *lengths,
+                      const void *x, size_t stride, void *out)
+{
+    const sizes s = sizes_of(&layer->size, view->samples);
+    for (size_t b = 0; b < (size_t)view->samples; b++) {
+        const mgk_batched_product product = map_product(view, layer, (size_t)lengths[b], stride);
+        TRY(device->op->dense->batched_multiply(
+            device, &product, layer->parameters[which],
+            mgk_at(device, x, b * (size_t)view->tokens * stride),
+            mgk_at(device, out, b * s.rows * s.width)));
+    }
+    return STATUS_OK;
 }
 
 static int32_t *mapped_lengths(const mgk_device *device, const mgk_attention_view *view,
@@ -103,16 +102,18 @@ static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
                           const mgk_attention_layer *layer)
 {
     const sizes s = sizes_of(&layer->size, view->samples);
-    const int32_t rows = (int32_t)s.rows;
-    int32_t *lengths = mapped_lengths(device, view, layer);
-    TRY(copy_tokens(device, view, view->key, view->key_stride, layer->scratch, lengths));
-    TRY(map(device, view, layer, 0, false, layer->scratch, layer->kept));
-    TRY(copy_tokens(device, view, view->value, view->value_stride, layer->scratch, lengths));
-    TRY(map(device, view, layer, value_map(layer), false, layer->scratch,
-            mgk_at(device, layer->kept, s.mapped)));
+    int32_t *lengths, *mapped = mapped_lengths(device, view, layer);
+    TRY(mgk_device_indices(device, view->lengths, (size_t)view->samples, &lengths));
+    mgk_status status = STATUS_OK;
+    CHECK(map(device, view, layer, 0, lengths, view->key, view->key_stride, layer->kept));
+    CHECK(map(device, view, layer, value_map(layer), lengths, view->value, view->value_stride,
+              mgk_at(device, layer->kept, s.mapped)));
     for (int b = 0; b < view->samples; b++)
-        TRY(device->op->upload(device, lengths + b, &rows, sizeof(rows)));
-    return STATUS_OK;
+        lengths[b] = (int32_t)s.rows;
+    CHECK(device->op->upload(device, mapped, lengths, s.lengths * sizeof *lengths));
+out:
+    mgk_free(lengths);
+    return status;
 }
 
 /* The view of queries and mapped keys and values. */
@@ -170,31 +171,34 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
                          mgk_at(device, out, (size_t)n));
 }
 
-/*
- * From the gradient dy [B, K, H, D] of y = E x: dE += Σ_b dy xᵀ, and dx = Eᵀ dy for valid tokens.
- * `copied` and `room` [B, N, H, D] are memory.
- */
+/* From the gradient dy [B, K, H, D] of y = E x: dE += Σ_b dy xᵀ, dx = Eᵀ dy, 0 for padding. */
 static mgk_status map_backward(mgk_device *device, const mgk_attention_view *view,
-                               const mgk_attention_layer *layer, int which, const void *x,
-                               size_t stride, const void *dy, void *copied, void *room, void *de,
-                               void *dx)
+                               const mgk_attention_layer *layer, int which, const int32_t *lengths,
+                               const void *x, size_t stride, const void *dy, void *de, void *dx)
 {
     const sizes s = sizes_of(&layer->size, view->samples);
-    const size_t tokens = (size_t)view->tokens, own = head_stride(layer);
-    const size_t dim = own > 0 ? (size_t)view->dim : s.width;
-    const mgk_head_tokens to = mgk_view_tokens(view, stride);
-    /* `room` takes the counts of the copy, which nobody needs. */
-    TRY(copy_tokens(device, view, x, stride, copied, room));
-    for (size_t b = 0; b < (size_t)view->samples; b++)
-        for (size_t h = 0; h < s.width / dim; h++)
-            TRY(device->op->multiply(device, false, true, s.rows, tokens, dim, 1,
-                                     mgk_at(device, dy, b * s.rows * s.width + h * dim), s.width,
-                                     mgk_at(device, copied, b * tokens * s.width + h * dim),
-                                     s.width, 1, mgk_at(device, de, h * own),
-                                     (size_t)layer->size.length));
-    TRY(map(device, view, layer, which, true, dy, room));
-    TRY(mgk_zero_rows(device, (size_t)view->samples * tokens, s.width, stride, dx));
-    return device->op->dense->segment_means_backward(device, &to, tokens, room, dx);
+    const size_t tokens = (size_t)view->tokens;
+    for (size_t b = 0; b < (size_t)view->samples; b++) {
+        const size_t n = (size_t)lengths[b], first = b * tokens * stride;
+        const mgk_batched_product forth = map_product(view, layer, n, stride);
+        const void *own = mgk_at(device, dy, b * s.rows * s.width);
+        mgk_batched_product to_tokens = forth;
+        to_tokens.transpose_a = true;
+        to_tokens.m = n;
+        to_tokens.k = s.rows;
+        to_tokens.b = forth.c;
+        to_tokens.c = forth.b;
+        for (size_t h = 0; h < forth.heads; h++)
+            TRY(device->op->multiply(device, false, true, s.rows, n, forth.n, 1,
+                                     mgk_at(device, own, h * forth.c.head), s.width,
+                                     mgk_at(device, x, first + h * forth.b.head), stride, 1,
+                                     mgk_at(device, de, h * forth.a.head), forth.a.row));
+        TRY(device->op->dense->batched_multiply(device, &to_tokens, layer->parameters[which], own,
+                                                mgk_at(device, dx, first)));
+        TRY(mgk_zero_rows(device, tokens - n, s.width, stride,
+                          mgk_at(device, dx, first + n * stride)));
+    }
+    return STATUS_OK;
 }
 
 static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
@@ -205,18 +209,23 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
     const sizes s = sizes_of(&layer->size, view->samples);
     const mgk_attention_view own = mapped(device, view, layer);
     const mgk_mixture mixture = mgk_dot_products(view);
-    void *copied = layer->scratch, *room = mgk_at(device, copied, s.tokens);
-    void *dkey = mgk_at(device, room, s.tokens), *dvalue = mgk_at(device, dkey, s.mapped);
+    void *dkey = layer->scratch, *dvalue = mgk_at(device, dkey, s.mapped);
+    const int values = value_map(layer);
     const mgk_attention_gradient inner = {
         .query = gradient->view.query, .key = dkey, .value = dvalue};
-    TRY(device->op->mixture_attention_backward(device, &own, &mixture, output,
-                                               statistics(device, view, layer), doutput,
-                                               output_stride, &inner));
-    TRY(map_backward(device, view, layer, 0, view->key, view->key_stride, dkey, copied, room,
-                     gradient->parameters[0], gradient->view.key));
-    return map_backward(device, view, layer, value_map(layer), view->value, view->value_stride,
-                        dvalue, copied, room, gradient->parameters[value_map(layer)],
-                        gradient->view.value);
+    int32_t *lengths;
+    TRY(mgk_device_indices(device, view->lengths, (size_t)view->samples, &lengths));
+    mgk_status status;
+    CHECK(device->op->mixture_attention_backward(device, &own, &mixture, output,
+                                                 statistics(device, view, layer), doutput,
+                                                 output_stride, &inner));
+    CHECK(map_backward(device, view, layer, 0, lengths, view->key, view->key_stride, dkey,
+                       gradient->parameters[0], gradient->view.key));
+    CHECK(map_backward(device, view, layer, values, lengths, view->value, view->value_stride,
+                       dvalue, gradient->parameters[values], gradient->view.value));
+out:
+    mgk_free(lengths);
+    return status;
 }
 
 /* E begins with the variance 1 / N, so that its products are about as long as keys and values. */
