@@ -244,7 +244,7 @@ mgk_attention_layer mgk_pass_attention(const mgk_pass *pass, int index)
     mgk_attention_layer out = mgk_model_attention(pass->model, index, pass->tokens);
     out.kept = pass->layers[index].kept;
     out.scratch = pass->scratch;
-    if (out.kind->reads_below && index > 0 && mgk_model_kind(pass->model, index - 1) == out.kind)
+    if (out.size.below)
         out.below = pass->layers[index - 1].kept;
     if (out.kind->pattern)
         out.pattern = &pass->patterns[index];
