@@ -116,7 +116,7 @@ refuses '2 variances: expected one, or one for each of 3 keys' --attention mgk,s
 refuses 'attention is not a list' --attention mgk,,mgk
 refuses 'attention "softmax" has no --window; it has no settings' --attention softmax --window 3
 refuses 'attention "mgk,softmax,mgk" has no --feature-map; it has' --attention mgk,softmax,mgk --feature-map relu
-refuses '--feature-map "reul" is not known; similar: relu' --feature-map reul
+refuses '--feature-map "reul": expected one of positive, trigonometric, positive-offset, relu, sigmoid, exp, abs, gelu, cos, tanh, identity; similar: relu' --feature-map reul
 refuses '--landmarks is -1, expected 0 to' --landmarks -1
 refuses '--redraw is 5, expected 0: the model has no random features' --attention softmax --redraw 5
 refuses 'interval of new random features: -5' --redraw -5

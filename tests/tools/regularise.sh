@@ -66,8 +66,8 @@ refuses() {
     [ ! -e refused.safetensors ] || complain "$*: writes a model"
 }
 
-refuses '--regularise "positon" is not a known term; similar: position' --regularise positon
-refuses '--regularise "" is not a known term' --regularise position,
+refuses '--regularise "positon": expected one of subspace, position, output, pattern; similar: position' --regularise positon
+refuses '--regularise "": expected one of subspace, position, output, pattern' --regularise position,
 refuses 'the factor of "position" is "-1", expected a positive number to 3e38' --regularise position=-1
 refuses 'the factor of "position" is "1e300", expected a positive number to 3e38' --regularise position=1e300
 refuses 'the factor of "output" is "2x"' --regularise output=2x

@@ -47,8 +47,8 @@ static mgk_status parse_term(const char *word, size_t length, mgk_regularisation
     while (term < MGK_TERMS && strcmp(mgk_term_names[term], name) != 0)
         term++;
     if (term == MGK_TERMS) {
-        mgk_names_hint(name, mgk_term_names, MGK_TERMS, hint);
-        return mgk_fail(STATUS_USAGE, "`regularise` \"%s\" is not a known term; %s", name, hint);
+        mgk_names_expected(name, mgk_term_names, MGK_TERMS, hint);
+        return mgk_fail(STATUS_USAGE, "`regularise` \"%s\": %s", name, hint);
     }
     if (*end == '=' && (!mgk_read_real(end + 1, &end, &factor) || end != word + length ||
                         !(factor > 0 && factor <= FLT_MAX)))
