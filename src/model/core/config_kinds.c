@@ -71,6 +71,23 @@ const mgk_attention_kind *mgk_config_kind(const mgk_config *config, int layer)
     return mgk_kinds_of_layer(config->attention, layer);
 }
 
+mgk_status mgk_config_check_matrix(const mgk_config *config, int layer)
+{
+    const mgk_attention_kind *kind = mgk_config_kind(config, layer);
+    bool others = false;
+    if (kind->methods->matrix)
+        return STATUS_OK;
+    for (int l = 0; l < config->layers; l++)
+        others |= mgk_config_kind(config, l)->methods->matrix != NULL;
+    if (!others)
+        return mgk_attention_check_matrix(kind);
+    return mgk_fail(
+        STATUS_UNSUPPORTED,
+        "layer %d, attention \"%s\": no N x N matrix exists: %s; others have one: choose "
+        "them by `layers`",
+        layer, kind->name, kind->no_matrix);
+}
+
 int mgk_config_mixtures(const mgk_config *config, int layer)
 {
     return mgk_config_kind(config, layer)->mixture ? config->mixtures : 1;
