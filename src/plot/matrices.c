@@ -35,9 +35,9 @@ mgk_status mgk_plot_expect_alike(const char *path, const char *what, const int32
     return counts[0] == counts[1]
                ? STATUS_OK
                : mgk_fail(STATUS_SHAPE,
-                          "%s: heads of layers %d and %d have %zu and %zu %s: expected `layers` "
-                          "whose heads have as many",
-                          path, layers[0], layers[1], counts[0], counts[1], what);
+                          "%s: %s of a head: %zu in layer %d, but %zu in layer %d: choose `layers` "
+                          "that have the same number, for one picture each",
+                          path, what, counts[0], layers[0], counts[1], layers[1]);
 }
 
 static size_t count_gaps(const mgk_panels *panels, size_t *entries)

@@ -72,7 +72,7 @@ for measured in keys.h5 "--model keys.safetensors $input"; do
 done
 for drawn in "weights keys.safetensors" "weights keys.h5" "keys keys.h5"; do
     "$programs/mgk-plot" $drawn -f -o p.png >out.txt 2>err.txt && complain "$drawn: not refused"
-    grep -q 'heads of layers 0 and 1 have 3 and 1 key.*: expected --layers' err.txt || complain "$drawn: $(cat err.txt)"
+    grep -q 'key.* of a head: 3 in layer 0, but 1 in layer 1: choose --layers' err.txt || complain "$drawn: $(cat err.txt)"
     "$programs/mgk-plot" $drawn --layers 1 -f -o p.png 2>err.txt || complain "$drawn: $(cat err.txt)"
 done
 
