@@ -2,6 +2,7 @@
 /* Functions for matrices from stores and from models. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/number.h"
@@ -66,6 +67,15 @@ static void tell_gaps(const mgk_plot_options *o, const char *path, const mgk_pan
     snprintf(remark, sizeof(remark), "%zu of the entries drawn %s not finite, and magenta", gaps,
              MGK_NOUN(gaps, "is", "are"));
     mgk_job_report_remark(&o->job, path, remark);
+}
+
+void mgk_plot_title_model(mgk_plot *plot, const mgk_plot_matrices *m)
+{
+    const char *kind = mgk_plot_name(plot->options, 0, m->title);
+    const bool told = !*kind || strcmp(kind, m->model) == 0; /* a file that names no kind */
+    char about[4 * MGK_PLOT_TITLE];
+    snprintf(about, sizeof(about), "%s%ssample %d", told ? "" : kind, told ? "" : ", ", m->sample);
+    mgk_plot_set_title(plot, m->model, about);
 }
 
 void mgk_plot_groups(mgk_plot *plot, const mgk_plot_matrices *matrices, size_t count,

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "plot/measures.h"
 #include "plots/charts/curves.h"
 #include "run/job.h"
@@ -295,10 +296,10 @@ static mgk_status add_curves(picture *p, mgk_curve *curves, size_t *count)
         if (p->options->name_count > 0)
             return mgk_fail(STATUS_USAGE, "`names`: of several stores with errors, not of %s alone",
                             p->stores[0].path);
-        TRY(add_curve(p, &p->stores[0], output_error, "output", curves, count));
-        TRY(add_curve(p, &p->stores[0], matrix_error, "matrix", curves, count));
+        TRY(add_curve(p, &p->stores[0], output_error, "output A V", curves, count));
+        TRY(add_curve(p, &p->stores[0], matrix_error, "matrix A", curves, count));
         return p->own.path ? add_curve(p, &p->stores[0], run_error,
-                                       "matrix, with errors of the layers below", curves, count)
+                                       "A, with errors of the layers below", curves, count)
                            : STATUS_OK;
     }
     TRY(mgk_plot_check_names(p->options, p->count));
@@ -318,8 +319,9 @@ static void set_title(mgk_plot *plot, const picture *p)
     for (size_t i = 1; i < p->count; i++)
         if (strcmp(p->stores[i].d->model, d->model) != 0)
             *model = '\0';
-    snprintf(about, sizeof(about), "%d samples run as %s", d->samples, d->attention);
-    mgk_plot_set_title(plot, model, p->count == 1 ? about : "run as other kinds");
+    snprintf(about, sizeof(about), "run as %s, %d %s", p->count == 1 ? d->attention : "other kinds",
+             d->samples, MGK_NOUN(d->samples, "sample", "samples"));
+    mgk_plot_set_title(plot, model, about);
 }
 
 mgk_status mgk_performer_errors(mgk_plot *plot)
@@ -337,16 +339,17 @@ mgk_status mgk_performer_errors(mgk_plot *plot)
     for (size_t i = 0; i < p.count; i++)
         if (p.stores[i].d->model_sha256)
             mgk_plot_add_hash(plot, p.stores[i].d->model_sha256);
-    CHECK(mgk_draw_curves(
-        &(mgk_curves){.curves = curves,
-                      .count = count,
-                      .keys = &band,
-                      .key_count = 1,
-                      .x_label = "layer",
-                      .y_label = p.count == 1 ? "relative error" : "relative error of the output",
-                      .log_y = true,
-                      .whole_x = true},
-        &plot->picture, plot->options->output));
+    CHECK(
+        mgk_draw_curves(&(mgk_curves){.curves = curves,
+                                      .count = count,
+                                      .keys = &band,
+                                      .key_count = 1,
+                                      .x_label = "layer",
+                                      .y_label = p.count == 1 ? "relative error (Frobenius)"
+                                                              : "relative error of the output A V",
+                                      .log_y = true,
+                                      .whole_x = true},
+                        &plot->picture, plot->options->output));
 out:
     for (size_t i = 0; i < p.count; i++)
         close_store(&p.stores[i]);
