@@ -110,10 +110,10 @@ done
 refuses 'attention "reformer": --clusters is 7, expected an even number' --attention reformer --clusters 7
 
 refuses 'attention "sofmax" is not a known kind; similar: softmax' --attention mgk,sofmax,mgk
-refuses 'attention names 2 kinds, expected one, or layers, 3' --attention mgk,softmax
+refuses 'attention names 2 kinds: expected one, or one for each of 3 layers' --attention mgk,softmax
 refuses 'attention "softmax" has one key per position, not 2' --attention softmax,linear,band --keys 2
 refuses '2 variances: expected one, or one for each of 3 keys' --attention mgk,softmax,mgk --keys 3 --variance 1,2
-refuses 'attention is not a list' --attention mgk,,mgk
+refuses 'attention: expected a kind, or one for each layer with commas between them' --attention mgk,,mgk
 refuses 'attention "softmax" has no --window; it has no settings' --attention softmax --window 3
 refuses 'attention "mgk,softmax,mgk" has no --feature-map; it has' --attention mgk,softmax,mgk --feature-map relu
 refuses '--feature-map "reul": expected one of positive, trigonometric, positive-offset, relu, sigmoid, exp, abs, gelu, cos, tanh, identity; similar: relu' --feature-map reul
