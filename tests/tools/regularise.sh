@@ -74,6 +74,9 @@ refuses 'the factor of "output" is "2x"' --regularise output=2x
 refuses 'the factor of "output" is ""' --regularise output=
 refuses '"output" is given twice' --regularise output,position,output=2
 refuses 'attention "multi-query" has other values than those of its heads' --attention multi-query --regularise subspace
+refuses '--regularise: attention "luna" has no N x N matrix, which position and pattern need' --attention softmax,luna --regularise position
+refuses 'clipping: -1, expected 0 or more' --attention softmax --clip -1
+refuses 'weight decay: -1, expected 0 or more' --attention softmax --weight-decay -1
 refuses 'expected output alone' --attention softmax,multi-query --regularise pattern
 
 exit $((failures > 0))

@@ -96,8 +96,11 @@ void mgk_regulariser_free(mgk_regulariser *r)
 static mgk_status check_layer(const mgk_pass *pass, int index, const mgk_regularisation *what)
 {
     const mgk_attention_kind *kind = mgk_model_kind(pass->model, index);
-    if (needs_maps(what))
-        TRY(mgk_attention_check_matrix(kind));
+    if (needs_maps(what) && !kind->methods->matrix)
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "`regularise`: attention \"%s\" has no N x N matrix, which position and "
+                        "pattern need: %s",
+                        kind->name, kind->no_matrix);
     if (kind->own_values && (needs_maps(what) || what->weight[MGK_TERM_SUBSPACE] != 0))
         return mgk_fail(STATUS_UNSUPPORTED,
                         "`regularise`: attention \"%s\" has other values than those of its heads: "
