@@ -42,6 +42,7 @@ typedef struct mgk_attention_size {
     int width;                        /* C, numbers of a token in the model */
     int length;                       /* positions of the model, at least N */
     int layer, layers;                /* this one, from 0, and L */
+    bool below;                       /* the layer reads what the one below keeps */
     bool causal;
     int seed;                               /* of random patterns */
     const int32_t *plan;                    /* of kinds that have one, for `pattern` */

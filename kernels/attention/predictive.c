@@ -175,7 +175,7 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
 static double flops(const mgk_attention_kind *kind, const mgk_attention_size *size)
 {
     const double maps = (double)size->heads * size->tokens * size->tokens;
-    const double own = size->layer > 0 ? maps * (18.0 * size->heads + 1 + 4 + 4) : 0;
+    const double own = size->below ? maps * (18.0 * size->heads + 1 + 4 + 4) : 0;
     return mgk_scores_flops(kind, size) + own;
 }
 

@@ -57,14 +57,19 @@ static mgk_status realformer_backward(mgk_device *device, const mgk_attention_vi
 
 static double realformer_flops(const mgk_attention_kind *kind, const mgk_attention_size *size)
 {
-    const double sums = size->layer > 0 ? (double)size->heads * size->tokens * size->tokens : 0;
+    const double sums = size->below ? (double)size->heads * size->tokens * size->tokens : 0;
     return mgk_scores_flops(kind, size) + sums;
+}
+
+static bool is_second(const mgk_attention_size *size)
+{
+    return size->layer % 2 == 1;
 }
 
 /* Whether a layer has the attention of the one below. */
 static bool is_lazy(const mgk_attention_layer *layer)
 {
-    return layer->size.layer % 2 == 1 && layer->below;
+    return is_second(&layer->size) && layer->below;
 }
 
 static mgk_status lazyformer_prepare(mgk_device *device, const mgk_attention_view *view,
@@ -91,7 +96,8 @@ static mgk_status lazyformer_backward(mgk_device *device, const mgk_attention_vi
 static double lazyformer_flops(const mgk_attention_kind *kind, const mgk_attention_size *size)
 {
     const double pairs = (double)size->tokens * size->tokens;
-    const double products = size->layer % 2 == 1 ? size->heads * pairs * 2 * size->dim : 0;
+    const double products =
+        is_second(size) && size->below ? size->heads * pairs * 2 * size->dim : 0;
     return mgk_scores_flops(kind, size) - products;
 }
 

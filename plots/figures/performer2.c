@@ -103,8 +103,8 @@ static void plan_slices(picture *p)
         (mgk_curves){.curves = p->curves, .count = 1, .y_label = "ratio r", .log_y = true};
     p->plots[1] = (mgk_curves){.curves = p->curves + 1,
                                .count = 2,
-                               .x_label = "angle (rad)",
-                               .y_label = "MSE of a vector",
+                               .x_label = "angle between x and y (rad)",
+                               .y_label = "MSE of one random vector",
                                .log_y = true};
     for (int s = 0; s < 2; s++) {
         mgk_curves_range range = range_of(&p->plots[s]);
@@ -125,8 +125,8 @@ static void plan(picture *p)
         .x = mgk_axis_over(-pi, pi, false, false, ticks),
         .y = mgk_axis_over(-longest, longest, false, false, mgk_ticks_up(map_side, p->style)),
         .title = "r = MSE trigonometric / MSE positive"};
-    p->map.x.label = "angle of x and y (rad)";
-    p->map.y.label = "length of x and y";
+    p->map.x.label = "angle between x and y (rad)";
+    p->map.y.label = "length of x and y, mirrored at 0";
     const mgk_margins map = mgk_axes_margins(&p->map);
     p->map.frame = (mgk_rect){ceil(map.left), ceil(head), map_side, map_side};
     plan_slices(p);
@@ -167,8 +167,8 @@ static mgk_status draw_map(const picture *p, mgk_page *page)
 /* Above the lower panel; the upper one has a title. */
 static void draw_legend(const picture *p, mgk_page *page, mgk_rect frame)
 {
-    const mgk_legend_entry entries[] = {{"trigonometric", mgk_series_color(0), KEY_LINE},
-                                        {"positive", mgk_series_color(1), KEY_LINE}};
+    const mgk_legend_entry entries[] = {{"trigonometric features", mgk_series_color(0), KEY_LINE},
+                                        {"positive features", mgk_series_color(1), KEY_LINE}};
     const mgk_legend legend = {entries, 2, p->style.small};
     const double height = mgk_legend_height(&legend, frame.width);
     mgk_legend_draw(page->canvas, &legend, frame.x, frame.y - height, frame.width);
@@ -179,7 +179,7 @@ static mgk_status draw_slices(const picture *p, mgk_page *page)
     char title[64];
     for (int s = 0; s < 2; s++) {
         mgk_axes axes = moved(p->slice[s], page);
-        snprintf(title, sizeof(title), "length %g", p->input->slice_length);
+        snprintf(title, sizeof(title), "x and y of length %g", p->input->slice_length);
         axes.title = s == 0 ? title : NULL;
         TRY(mgk_curves_draw(page->canvas, &p->plots[s], &axes));
         if (s == 1)

@@ -289,7 +289,8 @@ def kinds() -> Table:
     matrix, rank_bound and reason.
 
     The cells of ``parameters`` are dicts of settings and their defaults; those of ``reason`` say why
-    there is no N x N matrix where ``matrix`` is False.
+    there is no N x N matrix where ``matrix`` is False. ``rank_bound`` holds without a causal mask,
+    with which a matrix can have rank N.
 
     Examples
     --------

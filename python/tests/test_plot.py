@@ -71,7 +71,7 @@ class Pictures(unittest.TestCase):
 
     def test_without_inputs(self):
         self.assertEqual(mgk.plot("performer", figure=2).png[1:4], b"PNG")
-        with self.assertRaisesRegex(mgk.Error, "an input"):
+        with self.assertRaisesRegex(mgk.Error, "no input, expected files of mgk-diversity"):
             mgk.plot("heads")
 
     def test_refusals(self):

@@ -70,12 +70,6 @@ static void set_texts(mgk_plot *plot)
 
 static mgk_status check_options(const mgk_plot_options *o)
 {
-    const bool no_input = is_performer(o, 2) || is_performer(o, 4);
-    if ((o->input_count == 0 && !no_input) || !o->output)
-        return mgk_fail(STATUS_USAGE, "an input and an output file are needed");
-    if (no_input && o->input_count > 0)
-        return mgk_fail(STATUS_USAGE, "performer %d takes no input, got %s", o->figure,
-                        o->inputs[0]);
     TRY(mgk_check_names("inputs", o->inputs, o->input_count));
     TRY(mgk_check_names("names", o->names, o->name_count));
     TRY(mgk_plot_check_options(o));

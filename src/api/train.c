@@ -7,6 +7,7 @@
 #include "api/api.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/names.h"
 #include "base/number.h"
 #include "run/arguments.h"
 #include "run/files.h"
@@ -49,7 +50,9 @@ static mgk_status word_index(const char *what, const char *word, const char *con
             *index = i;
             return STATUS_OK;
         }
-    return mgk_fail(STATUS_USAGE, "%s \"%s\" is not known", what, word);
+    char hint[MGK_NAMES_HINT];
+    mgk_names_expected(word, words, (size_t)count, hint);
+    return mgk_fail(STATUS_USAGE, "%s \"%.80s\": %s", what, word, hint);
 }
 
 static mgk_status set_prior(const mgk_architecture *a, mgk_config *config)
@@ -59,9 +62,9 @@ static mgk_status set_prior(const mgk_architecture *a, mgk_config *config)
     int prior = MGK_PRIOR_LEARNED;
     int shape = config->family == MGK_FAMILY_LM ? MGK_PRIOR_POSITION : MGK_PRIOR_LAYER;
     if (a->prior)
-        TRY(word_index("prior", a->prior, priors, 3, &prior));
+        TRY(word_index("`prior`", a->prior, priors, 3, &prior));
     if (a->prior_shape)
-        TRY(word_index("prior shape", a->prior_shape, shapes, 3, &shape));
+        TRY(word_index("`prior_shape`", a->prior_shape, shapes, 3, &shape));
     config->prior = (mgk_prior_mode)prior;
     config->prior_shape = (mgk_prior_shape)shape;
     return STATUS_OK;
@@ -72,7 +75,7 @@ static mgk_status set_aggregation(const mgk_architecture *a, mgk_config *config)
     static const char *const words[] = {"concatenation", "capsules"};
     int aggregate = MGK_AGGREGATION_CONCATENATION;
     if (a->aggregate)
-        TRY(word_index("aggregation", a->aggregate, words, 2, &aggregate));
+        TRY(word_index("`aggregate`", a->aggregate, words, 2, &aggregate));
     config->aggregate = (mgk_aggregation)aggregate;
     return STATUS_OK;
 }

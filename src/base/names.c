@@ -80,21 +80,38 @@ static const char *find_nearest(const char *wrong, const char *const *names, siz
     return found;
 }
 
+/* Adds "LABEL a, b" with the names that are meant perhaps; nothing if there is none. */
+static void append_similar(const char *label, const char *wrong, const char *const *names,
+                           size_t count, char *out, size_t size)
+{
+    const char *nearest = find_nearest(wrong, names, count);
+    char list[MGK_NAMES_HINT] = "";
+    for (size_t i = 0; i < count && strlen(wrong) >= FEWEST_LETTERS; i++)
+        if (contains(names[i], wrong))
+            append(names[i], list, sizeof(list));
+    if (!*list && nearest)
+        append(nearest, list, sizeof(list));
+    if (*list && strlen(out) + strlen(label) + strlen(list) < size)
+        strcat(strcat(out, label), list);
+}
+
 void mgk_names_hint(const char *wrong, const char *const *names, size_t count,
                     char out[MGK_NAMES_HINT])
 {
-    static const char similar[] = "similar: ", all[] = "there are ";
-    char *list = out + strlen(similar);
-    const size_t size = MGK_NAMES_HINT - strlen(similar);
-    const char *nearest = find_nearest(wrong, names, count);
-    strcpy(out, similar);
-    for (size_t i = 0; i < count && strlen(wrong) >= FEWEST_LETTERS; i++)
-        if (contains(names[i], wrong))
-            append(names[i], list, size);
-    if (!*list && nearest)
-        append(nearest, list, size);
-    if (*list)
+    static const char all[] = "there are ";
+    *out = '\0';
+    append_similar("similar: ", wrong, names, count, out, MGK_NAMES_HINT);
+    if (*out)
         return;
     strcpy(out, all);
     mgk_names_join(names, count, out + strlen(all), MGK_NAMES_HINT - strlen(all));
+}
+
+void mgk_names_expected(const char *wrong, const char *const *names, size_t count,
+                        char out[MGK_NAMES_HINT])
+{
+    static const char all[] = "expected one of ";
+    strcpy(out, all);
+    mgk_names_join(names, count, out + strlen(all), MGK_NAMES_HINT - strlen(all));
+    append_similar("; similar: ", wrong, names, count, out, MGK_NAMES_HINT);
 }

@@ -18,4 +18,8 @@ void mgk_names_join(const char *const *names, size_t count, char *out, size_t si
 void mgk_names_hint(const char *wrong, const char *const *names, size_t count,
                     char out[MGK_NAMES_HINT]);
 
+/* The same of a few names, of which all are told: "expected one of a, b, c; similar: b". */
+void mgk_names_expected(const char *wrong, const char *const *names, size_t count,
+                        char out[MGK_NAMES_HINT]);
+
 #endif

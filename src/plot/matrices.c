@@ -2,6 +2,7 @@
 /* Functions for matrices from stores and from models. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/number.h"
@@ -35,9 +36,9 @@ mgk_status mgk_plot_expect_alike(const char *path, const char *what, const int32
     return counts[0] == counts[1]
                ? STATUS_OK
                : mgk_fail(STATUS_SHAPE,
-                          "%s: heads of layers %d and %d have %zu and %zu %s: expected `layers` "
-                          "whose heads have as many",
-                          path, layers[0], layers[1], counts[0], counts[1], what);
+                          "%s: %s of a head: %zu in layer %d, but %zu in layer %d: choose `layers` "
+                          "that have the same number, for one picture each",
+                          path, what, counts[0], layers[0], counts[1], layers[1]);
 }
 
 static size_t count_gaps(const mgk_panels *panels, size_t *entries)
@@ -66,6 +67,15 @@ static void tell_gaps(const mgk_plot_options *o, const char *path, const mgk_pan
     snprintf(remark, sizeof(remark), "%zu of the entries drawn %s not finite, and magenta", gaps,
              MGK_NOUN(gaps, "is", "are"));
     mgk_job_report_remark(&o->job, path, remark);
+}
+
+void mgk_plot_title_model(mgk_plot *plot, const mgk_plot_matrices *m)
+{
+    const char *kind = mgk_plot_name(plot->options, 0, m->title);
+    const bool told = !*kind || strcmp(kind, m->model) == 0; /* a file that names no kind */
+    char about[4 * MGK_PLOT_TITLE];
+    snprintf(about, sizeof(about), "%s%ssample %d", told ? "" : kind, told ? "" : ", ", m->sample);
+    mgk_plot_set_title(plot, m->model, about);
 }
 
 void mgk_plot_groups(mgk_plot *plot, const mgk_plot_matrices *matrices, size_t count,

@@ -44,6 +44,34 @@ static const char *const pictures[PICTURES] = {
     "compare",     "prune",        "map",          "mixture",      "performer 2",
     "performer 4", "performer 10", "performer 11", "performer 13", "performer 14"};
 
+/* What each of them takes; NULL: nothing. */
+static const char *const inputs[PICTURES] = {
+    "attention stores, or arrays of matrices",
+    "models or attention stores",
+    "attention stores",
+    "files of mgk-rank",
+    "logs of mgk-train, or files of mgk-diversity",
+    "models",
+    "an attention store and a file of mgk-rank for each model",
+    "attention stores",
+    "files of mgk-rank",
+    "models or attention stores",
+    "attention stores",
+    "files of mgk-diversity",
+    "files of mgk-diversity",
+    "files of mgk-diversity",
+    "files of mgk-diversity",
+    "files of mgk-diversity",
+    "files of mgk-diversity",
+    "files of mgk-diversity",
+    "files of mgk-diversity",
+    NULL,
+    NULL,
+    "attention stores",
+    "an attention store",
+    "an attention store, and perhaps a matrix of similarities as text",
+    "attention stores of a model that runs as other kinds"};
+
 enum {
     STORES = ATTENTION | FIGURE2 | FIGURE5 | PERFORMER10 | PERFORMER11,
     SAMPLES = STORES | KEYS | FIGURE12,
@@ -139,12 +167,30 @@ static mgk_status picture_of(const mgk_plot_options *o, int *out)
     return STATUS_OK;
 }
 
+static size_t index_of(int picture)
+{
+    size_t index = 0;
+    while (picture >> index != 1)
+        index++;
+    return index;
+}
+
+static mgk_status check_files(const mgk_plot_options *o, int picture)
+{
+    const size_t index = index_of(picture);
+    if (inputs[index] && o->input_count == 0)
+        return mgk_fail(STATUS_USAGE, "%s: no input, expected %s", pictures[index], inputs[index]);
+    if (!inputs[index] && o->input_count > 0)
+        return mgk_fail(STATUS_USAGE, "%s takes no input, got %s", pictures[index], o->inputs[0]);
+    return o->output ? STATUS_OK
+                     : mgk_fail(STATUS_USAGE, "%s: no `output`, the name of the picture",
+                                pictures[index]);
+}
+
 static mgk_status refuse(const option_row *row, int picture)
 {
     char takers[24 * PICTURES] = ""; /* more than the names of all */
-    size_t used = 0, index = 0;
-    while (picture >> index != 1)
-        index++;
+    size_t used = 0, index = index_of(picture);
     for (size_t i = 0; i < PICTURES; i++)
         if (row->taken_by >> i & 1)
             used += (size_t)snprintf(takers + used, sizeof(takers) - used, "%s%s",
@@ -172,6 +218,7 @@ mgk_status mgk_plot_check_options(const mgk_plot_options *o)
     const mgk_plot_options defaults = mgk_plot_options_default();
     int picture;
     TRY(picture_of(o, &picture));
+    TRY(check_files(o, picture));
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         const option_row *row = &rows[i];
         bool given = memcmp((const char *)o + row->offset, (const char *)&defaults + row->offset,

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "plot/measures.h"
 #include "plots/charts/curves.h"
 #include "run/job.h"
@@ -85,21 +86,33 @@ static bool same_numbers(const int32_t *a, const int32_t *b, int32_t count)
     return memcmp(a, b, (size_t)count * sizeof(*a)) == 0;
 }
 
-/* Whether the first store and that of the model as it is have the same tokens; false also if one
- * cannot be read. */
-static bool same_tokens(picture *p)
+/* Whether two stores have the same samples, with the same tokens. */
+static mgk_status same_samples(picture *p, const error_store *a, const error_store *b, bool *same)
 {
-    const size_t tokens = (size_t)p->own.d->tokens;
-    int32_t *ids, *own, length, own_length;
-    if (mgk_arena_alloc(&p->arena, tokens, sizeof(*ids), &ids) != STATUS_OK ||
-        mgk_arena_alloc(&p->arena, tokens, sizeof(*own), &own) != STATUS_OK)
-        return false;
-    for (int32_t s = 0; s < p->own.d->samples; s++)
-        if (mgk_store_read_tokens(p->stores[0].reader, s, ids, &length) != STATUS_OK ||
-            mgk_store_read_tokens(p->own.reader, s, own, &own_length) != STATUS_OK ||
-            !same_numbers(ids, own, p->own.d->tokens))
-            return false;
-    return true;
+    const size_t tokens = (size_t)a->d->tokens;
+    int32_t *ids[2], lengths[2];
+    *same = a->d->samples == b->d->samples && a->d->tokens == b->d->tokens &&
+            same_numbers(a->d->sample_index, b->d->sample_index, a->d->samples);
+    if (!*same)
+        return STATUS_OK;
+    for (int i = 0; i < 2; i++)
+        TRY(mgk_arena_alloc(&p->arena, tokens, sizeof(**ids), &ids[i]));
+    for (int32_t s = 0; *same && s < a->d->samples; s++) {
+        TRY(mgk_store_read_tokens(a->reader, s, ids[0], &lengths[0]));
+        TRY(mgk_store_read_tokens(b->reader, s, ids[1], &lengths[1]));
+        *same = lengths[0] == lengths[1] && same_numbers(ids[0], ids[1], a->d->tokens);
+    }
+    return STATUS_OK;
+}
+
+/* Errors on other texts, or on longer ones, say nothing about the kinds. */
+static mgk_status check_samples(picture *p, const error_store *a, const error_store *b)
+{
+    bool same;
+    TRY(same_samples(p, a, b, &same));
+    return same ? STATUS_OK
+                : mgk_fail(STATUS_SHAPE, "%s and %s: other samples, or other lengths of them",
+                           a->path, b->path);
 }
 
 /* The store of the model as it is has the same matrices. */
@@ -112,16 +125,12 @@ static mgk_status check_own(picture *p)
                         "%s: a model as it is, which is compared with one of another kind, not "
                         "with %zu",
                         p->own.path, p->count);
-    if (!(a->objects & b->objects & attention) || a->samples != b->samples ||
-        a->layers != b->layers || a->heads != b->heads || a->tokens != b->tokens || b->cross)
-        return mgk_fail(STATUS_SHAPE,
-                        "%s and %s: expected matrices of the same samples, layers "
-                        "and heads",
+    if (!(a->objects & b->objects & attention) || a->layers != b->layers || a->heads != b->heads ||
+        b->cross || !same_numbers(a->layer_index, b->layer_index, a->layers) ||
+        !same_numbers(a->head_index, b->head_index, a->heads))
+        return mgk_fail(STATUS_SHAPE, "%s and %s: expected matrices of the same layers and heads",
                         p->stores[0].path, p->own.path);
-    if (!same_numbers(a->layer_index, b->layer_index, a->layers) ||
-        !same_numbers(a->head_index, b->head_index, a->heads) || !same_tokens(p))
-        return mgk_fail(STATUS_SHAPE, "%s and %s: other samples, layers or heads",
-                        p->stores[0].path, p->own.path);
+    TRY(check_samples(p, &p->stores[0], &p->own));
     if (a->model_sha256 && b->model_sha256 && strcmp(a->model_sha256, b->model_sha256) != 0)
         return mgk_fail(STATUS_USAGE, "%s and %s: of different models, whose hashes differ",
                         p->stores[0].path, p->own.path);
@@ -162,6 +171,8 @@ static mgk_status open_stores(picture *p)
             o->inputs[0]);
     for (size_t i = 0; i < p->count; i++)
         TRY(choose(p, &p->stores[i]));
+    for (size_t i = 1; i < p->count; i++)
+        TRY(check_samples(p, &p->stores[0], &p->stores[i]));
     return p->own.path ? check_own(p) : STATUS_OK;
 }
 
@@ -285,10 +296,10 @@ static mgk_status add_curves(picture *p, mgk_curve *curves, size_t *count)
         if (p->options->name_count > 0)
             return mgk_fail(STATUS_USAGE, "`names`: of several stores with errors, not of %s alone",
                             p->stores[0].path);
-        TRY(add_curve(p, &p->stores[0], output_error, "output", curves, count));
-        TRY(add_curve(p, &p->stores[0], matrix_error, "matrix", curves, count));
+        TRY(add_curve(p, &p->stores[0], output_error, "output A V", curves, count));
+        TRY(add_curve(p, &p->stores[0], matrix_error, "matrix A", curves, count));
         return p->own.path ? add_curve(p, &p->stores[0], run_error,
-                                       "matrix, with errors of the layers below", curves, count)
+                                       "A, with errors of the layers below", curves, count)
                            : STATUS_OK;
     }
     TRY(mgk_plot_check_names(p->options, p->count));
@@ -305,8 +316,12 @@ static void set_title(mgk_plot *plot, const picture *p)
     char model[MGK_PLOT_TITLE], about[2 * MGK_PLOT_TITLE];
     const mgk_store_description *d = p->stores[0].d;
     mgk_plot_file_title(d->model, model);
-    snprintf(about, sizeof(about), "%d samples run as %s", d->samples, d->attention);
-    mgk_plot_set_title(plot, model, p->count == 1 ? about : "run as other kinds");
+    for (size_t i = 1; i < p->count; i++)
+        if (strcmp(p->stores[i].d->model, d->model) != 0)
+            *model = '\0';
+    snprintf(about, sizeof(about), "run as %s, %d %s", p->count == 1 ? d->attention : "other kinds",
+             d->samples, MGK_NOUN(d->samples, "sample", "samples"));
+    mgk_plot_set_title(plot, model, about);
 }
 
 mgk_status mgk_performer_errors(mgk_plot *plot)
@@ -324,16 +339,17 @@ mgk_status mgk_performer_errors(mgk_plot *plot)
     for (size_t i = 0; i < p.count; i++)
         if (p.stores[i].d->model_sha256)
             mgk_plot_add_hash(plot, p.stores[i].d->model_sha256);
-    CHECK(mgk_draw_curves(
-        &(mgk_curves){.curves = curves,
-                      .count = count,
-                      .keys = &band,
-                      .key_count = 1,
-                      .x_label = "layer",
-                      .y_label = p.count == 1 ? "relative error" : "relative error of the output",
-                      .log_y = true,
-                      .whole_x = true},
-        &plot->picture, plot->options->output));
+    CHECK(
+        mgk_draw_curves(&(mgk_curves){.curves = curves,
+                                      .count = count,
+                                      .keys = &band,
+                                      .key_count = 1,
+                                      .x_label = "layer",
+                                      .y_label = p.count == 1 ? "relative error (Frobenius)"
+                                                              : "relative error of the output A V",
+                                      .log_y = true,
+                                      .whole_x = true},
+                        &plot->picture, plot->options->output));
 out:
     for (size_t i = 0; i < p.count; i++)
         close_store(&p.stores[i]);

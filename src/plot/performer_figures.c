@@ -75,8 +75,9 @@ enum { TOKENS = 4096, DIM = 16, DRAWS = 15, FEWEST = 16, SIZES = 7, LINES = 4, P
 /* Of queries and keys, in each panel: q / d^(1/4), the kernel's x, has a length of about 1, or 2.
  * Where errors of trigonometric features are large, see figure 2, depends on it. */
 static const double deviations[PANELS] = {0.5, 1};
-static const char *const panel_titles[PANELS][1] = {{"queries and keys about ⁴√d long"},
-                                                    {"queries and keys about 2 ⁴√d long"}};
+static const char *const panel_titles[PANELS][1] = {
+    {"queries and keys about 2 long; divided by ⁴√D: 1"},
+    {"queries and keys about 4 long; divided by ⁴√D: 2"}};
 
 /* A line of a panel: median and quartiles over draws. */
 typedef struct error_line {
@@ -171,13 +172,13 @@ static mgk_status draw_panels(mgk_plot *plot, const error_panel panels[PANELS])
     for (size_t i = 0; i < PANELS; i++) {
         plots[i] = (mgk_curves){.curves = panels[i].curves,
                                 .count = LINES + 1,
-                                .x_label = "random vectors of a head",
+                                .x_label = "random vectors in a head",
                                 .y_label = "mean squared error",
                                 .log_x = true,
                                 .log_y = true};
         grids[i] = (mgk_curve_grid){&plots[i], 1, 1, no_note, panel_titles[i]};
     }
-    mgk_plot_set_title(plot, "Output of Performers, 4096 tokens, heads of 16", "");
+    mgk_plot_set_title(plot, "Errors of a Performer's output, 4096 tokens, D = 16", "");
     return mgk_draw_curve_grids(grids, PANELS, legend, LINES + 2, &plot->picture,
                                 plot->options->output);
 }

@@ -23,11 +23,15 @@ static mgk_status list_layers(const mgk_plot_options *o, int layers[FIRST_LAYERS
     return STATUS_OK;
 }
 
-static void set_title(mgk_plot *plot, const mgk_plot_matrices *m)
+/* The only model; of several each group has a title. */
+static void set_title(mgk_plot *plot, const mgk_plot_matrices *m, size_t count)
 {
     char sample[32];
+    bool same = true;
+    for (size_t i = 1; i < count; i++)
+        same = same && m[i].sample == m[0].sample;
     snprintf(sample, sizeof(sample), "sample %d", m->sample);
-    mgk_plot_set_title(plot, m->model, sample);
+    mgk_plot_set_title(plot, count == 1 ? m->model : "", same ? sample : "");
 }
 
 mgk_status mgk_performer_layers(mgk_plot *plot)
@@ -43,8 +47,7 @@ mgk_status mgk_performer_layers(mgk_plot *plot)
     }
     CHECK(mgk_plot_read_stores(&o, o.inputs, o.input_count, STORE_ATTENTION, matrices));
     mgk_plot_groups(plot, matrices, o.input_count, groups);
-    if (o.input_count == 1)
-        set_title(plot, &matrices[0]);
+    set_title(plot, matrices, o.input_count);
     const mgk_heatmap_grid grid = {.groups = groups,
                                    .group_count = o.input_count,
                                    .letters = o.input_count > 1,
@@ -141,9 +144,9 @@ mgk_status mgk_performer_heads(mgk_plot *plot)
                        o->inputs[0]));
     mgk_plot_groups(plot, &matrices, 1, &all);
     find_heads(&all, &diagonal, &vertical);
-    two[0] = one_of(&all, diagonal, "most diagonal");
-    two[1] = one_of(&all, vertical, "most vertical");
-    set_title(plot, &matrices);
+    two[0] = one_of(&all, diagonal, "most diagonal: nearest keys");
+    two[1] = one_of(&all, vertical, "most vertical: most on one key");
+    mgk_plot_title_model(plot, &matrices);
     const mgk_heatmap_grid grid = {.groups = two,
                                    .group_count = 2,
                                    .letters = true,

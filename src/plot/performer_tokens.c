@@ -20,23 +20,25 @@ static mgk_map map_of(const mgk_token_similarity *s, const double *values)
 
 static void set_title(mgk_plot *plot, const mgk_token_similarity *s)
 {
-    char model[MGK_PLOT_TITLE];
+    char model[MGK_PLOT_TITLE], about[2 * MGK_PLOT_TITLE] = "attention between tokens";
     mgk_plot_file_title(s->store->model, model);
-    mgk_plot_set_title(plot, model, "attention between tokens");
+    if (s->store->objects & MGK_STORE_BIT(STORE_APPROXIMATION_ERROR))
+        snprintf(about, sizeof(about), "run as %s, attention between tokens", s->store->attention);
+    mgk_plot_set_title(plot, model, about);
 }
 
 static mgk_status draw(mgk_plot *plot, const mgk_token_similarity *s)
 {
     char known[MGK_PLOT_TITLE] = "", mean[256], agreement[96];
-    const char *titles[] = {"attention (even: 1)", known}, *const notes[] = {mean, agreement};
+    const char *titles[] = {"attention (1: even)", known}, *const notes[] = {mean, agreement};
     const mgk_map maps[] = {map_of(s, s->values), map_of(s, s->known)};
     const size_t count = s->reference_path ? 2 : 1;
     mgk_picture_options look;
     if (count == 2)
         mgk_plot_file_title(s->reference_path, known);
     snprintf(mean, sizeof(mean),
-             "mean over %d %s, %zu %s, %zu %s and pairs of positions with these tokens; a position "
-             "with itself is left out",
+             "mean over %d %s, %zu %s, %zu %s and pairs of positions with these tokens, in either "
+             "order; a position with itself is left out",
              s->store->samples, MGK_NOUN(s->store->samples, "sample", "samples"), s->layer_count,
              MGK_NOUN(s->layer_count, "layer", "layers"), s->head_count,
              MGK_NOUN(s->head_count, "head", "heads"));
@@ -49,7 +51,7 @@ static mgk_status draw(mgk_plot *plot, const mgk_token_similarity *s)
         &(mgk_maps){.maps = maps,
                     .titles = count == 2 ? titles : NULL,
                     .count = count,
-                    .value_name = count == 2 ? "similarity" : "attention, even attention: 1",
+                    .value_name = count == 2 ? "similarity" : "attention (1: spread evenly)",
                     .notes = notes,
                     .note_count = count},
         &look, plot->options->output);

@@ -146,6 +146,9 @@ mgk_status mgk_plot_choose(const char *path, const char *what, const int *wanted
 mgk_status mgk_plot_expect_alike(const char *path, const char *what, const int32_t layers[2],
                                  const size_t counts[2]);
 
+/* Titles the picture by the only model, its kind and the sample: no panel names the kind. */
+void mgk_plot_title_model(mgk_plot *plot, const mgk_plot_matrices *m);
+
 /* Makes the panels with their titles, out [count]; adds the models' hashes to the picture's texts,
  * and reports entries that are not finite to the job's watcher. */
 void mgk_plot_groups(mgk_plot *plot, const mgk_plot_matrices *matrices, size_t count,

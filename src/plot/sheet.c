@@ -85,16 +85,26 @@ static mgk_status list_panels(const mgk_plot *plot, contents *c)
     return STATUS_OK;
 }
 
+/* Each panel names its model, or there is only one. */
+static void set_title(mgk_plot *plot, const contents *c)
+{
+    char sample[32];
+    if (c->inputs == 1) {
+        mgk_plot_title_model(plot, &c->matrices[0]);
+        return;
+    }
+    snprintf(sample, sizeof(sample), "sample %d", c->matrices[0].sample);
+    mgk_plot_set_title(plot, "", sample);
+}
+
 mgk_status mgk_plot_sheet(mgk_plot *plot)
 {
     mgk_status status;
     const mgk_plot_options *o = plot->options;
     contents c = {.matrices = NULL};
-    char sample[32];
     CHECK(read_inputs(o, &c));
     CHECK(list_panels(plot, &c));
-    snprintf(sample, sizeof(sample), "sample %d", c.matrices[0].sample);
-    mgk_plot_set_title(plot, c.inputs == 1 ? c.matrices[0].model : "", sample);
+    set_title(plot, &c);
     const mgk_sheet sheet = {c.panels, c.count, (size_t)o->columns, 160};
     CHECK(mgk_draw_sheet(&sheet, &plot->picture, o->output));
 out:

@@ -176,6 +176,16 @@ static void add_part(const char *part, char title[MGK_PLOT_TITLE])
         }
 }
 
+/* Adds that a model of softmax ran as the kind of the title. */
+static void add_run(const mgk_store_description *d, char title[MGK_PLOT_TITLE])
+{
+    char kind[MGK_PLOT_TITLE - 8]; /* leaves room for what is added */
+    if (!(d->objects & MGK_STORE_BIT(STORE_APPROXIMATION_ERROR)))
+        return;
+    mgk_utf8_copy(title, SIZE_MAX, kind, sizeof(kind));
+    snprintf(title, MGK_PLOT_TITLE, "run as %s", kind);
+}
+
 static mgk_status describe_model(const source *s, mgk_plot_matrices *out)
 {
     const mgk_store_description *d = s->description;
@@ -191,6 +201,7 @@ static mgk_status describe_model(const source *s, mgk_plot_matrices *out)
         mgk_plot_kind_title(d->attention, heads, out->title);
     else
         mgk_plot_file_title(s->path, out->title);
+    add_run(d, out->title);
     add_part(d->part, out->title);
     mgk_plot_file_title(d->model, out->model);
     out->position = s->sample;

@@ -44,8 +44,8 @@ static mgk_status take_word(const mgk_attention_setting *row, const char *word, 
             *value = (int)count;
     if (*value > 0)
         return STATUS_OK;
-    mgk_names_hint(word, row->words + 1, count - 1, hint);
-    return mgk_fail(STATUS_USAGE, "`%s` \"%.80s\" is not known; %s", row->name, word, hint);
+    mgk_names_expected(word, row->words + 1, count - 1, hint);
+    return mgk_fail(STATUS_USAGE, "`%s` \"%.80s\": %s", row->name, word, hint);
 }
 
 mgk_status mgk_settings_take(const mgk_kind_settings *settings, mgk_attention_settings *out)

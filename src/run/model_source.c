@@ -28,7 +28,7 @@ static mgk_status keep_layer(void *context, mgk_observed *layer)
     for (size_t place = 0; place < s->layer_count; place++) {
         if (s->layers[place] != layer->layer)
             continue;
-        TRY(mgk_attention_check_matrix(layer->attention.kind));
+        TRY(mgk_config_check_matrix(layer->config, layer->layer));
         s->kept[place].attention = layer->attention;
         TRY(mgk_kept_view_take(s->run.device, &layer->view, &room, &s->kept[place].vectors));
         TRY(keep_prepared(s->run.device, &s->kept[place]));

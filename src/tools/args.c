@@ -369,6 +369,17 @@ static int list_meant(const parser *p, const char *word, size_t length, char *te
     return count;
 }
 
+/* The option that a name adds words to, as "batch-size" does to "batch"; NULL: none. */
+static const char *find_stem(const parser *p, const char *name, size_t length)
+{
+    for (const struct option *option = p->long_options; option->name; option++) {
+        const size_t stem = strlen(option->name);
+        if (stem < length && name[stem] == '-' && memcmp(name, option->name, stem) == 0)
+            return option->name;
+    }
+    return NULL;
+}
+
 /* A name that is none, or begins several. */
 static mgk_status refuse_name(const parser *p, const char *word)
 {
@@ -380,6 +391,8 @@ static mgk_status refuse_name(const parser *p, const char *word)
         return mgk_fail(STATUS_USAGE, "%s: which of %s?", word, candidates);
     for (const struct option *option = p->long_options; option->name; option++)
         mgk_suggest(&meant, option->name);
+    if (!meant.name)
+        meant.name = find_stem(p, name, length);
     if (meant.name)
         return mgk_fail(STATUS_USAGE, "%s: unknown option; did you mean --%s? (see --help)", word,
                         meant.name);

@@ -64,20 +64,31 @@ void mgk_list_measures(bool json)
         puts("]");
 }
 
-/* The settings of a kind with their defaults: "window 64, dilation 1"; as members of JSON. */
+/* Writes the field "feature_map" as its option is spelled, "feature-map". */
+static void spell_option(const char *field, char *out, size_t size)
+{
+    size_t i = 0;
+    for (; field[i] && i + 1 < size; i++)
+        out[i] = field[i] == '_' ? '-' : field[i];
+    out[i] = '\0';
+}
+
+/* The settings of a kind with their defaults: options, "window 64, feature-map positive"; or
+ * members of JSON, "feature_map": "positive". */
 static void write_settings(size_t kind, bool json, char *text, size_t size)
 {
     mgk_setting_description s;
     size_t used = 0;
     *text = '\0';
     for (size_t i = 0; used < size && mgk_describe_setting(kind, i, &s) == MGK_OK; i++) {
-        char value[32];
+        char value[32], option[32];
+        spell_option(s.name, option, sizeof(option));
         if (s.word)
             snprintf(value, sizeof(value), json ? "\"%s\"" : "%s", s.word);
         else
             snprintf(value, sizeof(value), "%d", s.number);
         used += (size_t)snprintf(text + used, size - used, json ? "%s\"%s\": %s" : "%s%s %s",
-                                 i > 0 ? ", " : "", s.name, value);
+                                 i > 0 ? ", " : "", json ? s.name : option, value);
     }
 }
 
@@ -97,6 +108,8 @@ static void print_kind_json(size_t index, const mgk_kind_description *kind)
     print_member("causal", kind->causal);
     printf(", \"matrix\": %s, ", kind->matrix ? "true" : "false");
     print_member("rank_bound", kind->rank_bound);
+    if (kind->matrix && strcmp(kind->causal, "no") != 0)
+        fputs(", \"rank_bound_causal\": \"N\"", stdout);
     if (!kind->matrix) {
         fputs(", ", stdout);
         print_member("reason", kind->reason);
@@ -152,6 +165,7 @@ static void print_kinds(void)
         printf("%s%s%s", kind.formula, *settings ? "; " : "", settings);
         printf("%s%s\n", kind.matrix ? "" : "; no matrix: ", kind.reason);
     }
+    puts("Where \"rank up to\" is not N, it holds without a causal mask: with one it can be N.");
 }
 
 void mgk_list_kinds(bool json)

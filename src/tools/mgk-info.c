@@ -16,12 +16,13 @@ static const mgk_arg_note notes[] = {
      "as the need."},
     {"kinds",
      "The columns are the name; what computes it; the devices; whether there is a causal form "
-     "(only: no other); whether an N x N matrix exists; the largest rank of a matrix; and then the "
-     "formula of an entry before normalisation, the settings with their defaults, and why there is "
+     "(only: no other); whether an N x N matrix exists; the largest rank of a matrix without a "
+     "causal mask, with which it can be {N}; and then the formula of an entry before "
+     "normalisation, the settings with their defaults, and why there is "
      "no matrix.\n"
      "With --json it prints an array of objects with the names `name`, `formula`, `primitives`, "
-     "`parameters`, `devices`, `causal`, `matrix`, `rank_bound` and, where `matrix` is false, "
-     "`reason`.\n"
+     "`parameters`, `devices`, `causal`, `matrix`, `rank_bound`, where there is a causal form "
+     "`rank_bound_causal`, and where `matrix` is false `reason`.\n"
      "The value of `parameters` is an object: the name of each setting and its default, a number "
      "or a word. Settings are options of `mgk-train`(1)."},
     {NULL, NULL},

@@ -60,7 +60,9 @@ static mgk_status parse_kind(const mgk_arg_list *operands, mgk_plot_options *o, 
     int64_t number = 0;
     word = operands->count > 1 ? operands->words[1] : "";
     if (!mgk_read_int64(word, &end, &number) || *end || number < 0 || number > 99)
-        return mgk_fail(STATUS_USAGE, "%s: expected a number, got \"%s\"", kinds[kind], word);
+        return mgk_fail(STATUS_USAGE, "%s: expected a number, %s, got \"%s\"", kinds[kind],
+                        o->kind == MGK_PLOT_FIGURE ? "2, 5, 6, 11 or 12" : "2, 4, 10, 11, 13 or 14",
+                        word);
     o->figure = (int)number;
     *used = 2;
     return STATUS_OK;
@@ -103,11 +105,6 @@ static mgk_status complete(const words *w, mgk_plot_options *o, lists *l)
     TRY(parse_kind(&w->operands, o, &used));
     o->inputs = w->operands.words + used;
     o->input_count = w->operands.count - used;
-    const bool computed = o->kind == MGK_PLOT_PERFORMER && (o->figure == 2 || o->figure == 4);
-    if (o->input_count == 0 && !computed)
-        return mgk_fail(STATUS_USAGE, "an input and -o are needed");
-    if (!o->output)
-        return mgk_fail(STATUS_USAGE, "-o is needed, the name of the picture");
     if (w->sample < 0)
         return mgk_fail(STATUS_USAGE, "--sample: expected 0 or more");
     if (w->sample_given)

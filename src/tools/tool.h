@@ -40,7 +40,7 @@ typedef enum mgk_tool_result {
      "CPU threads; 0, the default: OMP_NUM_THREADS, or all cores that the process may use.",       \
      NULL},                                                                                        \
     {MGK_ARG_UINT64, 0, "seed", &(tool)->job.seed, "N",                                            \
-     "Seed of all random choices; the same seed gives the same results.", NULL},                   \
+     "Seed of all random choices, 0 if not given; the same seed gives the same results.", NULL},   \
     {MGK_ARG_FLAG, 'q', "quiet", &(tool)->quiet, NULL,                                             \
      "No progress on standard error, only warnings and errors.", NULL},                            \
     {MGK_ARG_FLAG, 0, "no-warnings", &(tool)->no_warnings, NULL,                                   \

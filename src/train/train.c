@@ -90,6 +90,27 @@ static mgk_status check_numbers(const mgk_train_settings *s)
     return STATUS_OK;
 }
 
+static mgk_status check_reals(const mgk_train_settings *s)
+{
+    const struct {
+        const char *name, *expected;
+        double value;
+        bool good; /* NaN is not */
+    } numbers[] = {
+        {"learning rate", "a positive number", s->rate, s->rate > 0},
+        {"weight decay", "0 or more", s->weight_decay, s->weight_decay >= 0},
+        {"clipping", "0 or more", s->clip, s->clip >= 0},
+        {"beta 1", "0 or more, and less than 1", s->beta1, s->beta1 >= 0 && s->beta1 < 1},
+        {"beta 2", "0 or more, and less than 1", s->beta2, s->beta2 >= 0 && s->beta2 < 1},
+        {"epsilon", "a positive number", s->epsilon, s->epsilon > 0},
+    };
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+        if (!numbers[i].good)
+            return mgk_fail(STATUS_USAGE, "%s: %g, expected %s", numbers[i].name, numbers[i].value,
+                            numbers[i].expected);
+    return STATUS_OK;
+}
+
 static bool has_drawn(const mgk_model *model)
 {
     bool found = false;
@@ -104,12 +125,7 @@ static mgk_status check_settings(const mgk_train_settings *s, const mgk_model *m
         return mgk_fail(STATUS_USAGE, "training needs a name for its model and for its state");
     TRY(check_numbers(s));
     TRY(mgk_kept_check(s));
-    if (!(s->rate > 0) || !(s->weight_decay >= 0) || !(s->clip >= 0) || !(s->beta1 >= 0) ||
-        !(s->beta1 < 1) || !(s->beta2 >= 0) || !(s->beta2 < 1) || !(s->epsilon > 0))
-        return mgk_fail(STATUS_USAGE,
-                        "learning rate %g, decay %g, clipping %g, betas %g and %g: "
-                        "out of range",
-                        s->rate, s->weight_decay, s->clip, s->beta1, s->beta2);
+    TRY(check_reals(s));
     if (s->accumulation > 1 && replaces_priors(model))
         return mgk_fail(STATUS_USAGE,
                         "soft-E priors (em) cannot be accumulated over %d batches of a step; "

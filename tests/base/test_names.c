@@ -40,6 +40,17 @@ static void otherwise_all_are(void **state)
     expect(endless, all);
 }
 
+static void all_and_near_names(void **state)
+{
+    (void)state;
+    char hint[MGK_NAMES_HINT];
+    mgk_names_expected("entropie", names, COUNT, hint);
+    assert_string_equal(hint, "expected one of rank, effective_rank, entropy, js, mean_js; "
+                              "similar: entropy");
+    mgk_names_expected("beauty", names, COUNT, hint);
+    assert_string_equal(hint, "expected one of rank, effective_rank, entropy, js, mean_js");
+}
+
 static void long_lists_are_cut_between_names(void **state)
 {
     (void)state;
@@ -55,6 +66,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(near_names_are_named),
         cmocka_unit_test(otherwise_all_are),
+        cmocka_unit_test(all_and_near_names),
         cmocka_unit_test(long_lists_are_cut_between_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

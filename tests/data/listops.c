@@ -241,15 +241,17 @@ static void contradicting_bounds_are_refused(void **state)
 {
     (void)state;
     mgk_dataset_options options = generated(MGK_SPLIT_TRAIN, 5, 6, 1);
-    assert_refused(&options, STATUS_USAGE, "above 5 and below 6");
+    assert_refused(&options, STATUS_USAGE, "longer than 5 tokens and shorter than 6");
     options.listops_above = SIZE_MAX;
-    assert_refused(&options, STATUS_USAGE, "above ");
+    assert_refused(&options, STATUS_USAGE, "no list is longer than ");
     options = generated(MGK_SPLIT_TRAIN, 0, 1, 1);
     options.length = 4;
-    assert_refused(&options, STATUS_USAGE, "above 0 and below 1");
+    assert_refused(&options, STATUS_USAGE, "longer than 0 tokens and shorter than 1");
     options = mgk_dataset_defaults(MGK_TASK_LISTOPS);
     options.length = 1998;
-    assert_refused(&options, STATUS_USAGE, "up to 1999 tokens exceed the length 1998");
+    assert_refused(&options, STATUS_USAGE,
+                   "up to 1999 tokens do not fit into a length of 1998: expected `listops_below` "
+                   "of at most 1999");
     options = generated(MGK_SPLIT_TRAIN, 3, 9, SIZE_MAX);
     assert_refused(&options, STATUS_USAGE, "samples are more than");
 }

@@ -2,6 +2,7 @@
 /* Costs against numbers computed by hand. */
 #include "test.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "model/core/cost.h"
@@ -267,6 +268,45 @@ static void layers_of_different_keys(void **state)
     }
 }
 
+/* Operations of attention in a model with these kinds of layers. */
+static double attention_of(const char *kinds, int layers)
+{
+    mgk_config config = small(MGK_FAMILY_ENCODER, "softmax", 1);
+    mgk_cost cost;
+    config.layers = config.layer_groups = layers;
+    strcpy(config.attention, kinds);
+    assert_ok(mgk_cost_of(&config, 5, &cost));
+    return cost.flops[MGK_COST_ATTENTION];
+}
+
+/* A layer costs less or more where it reads one below, which has to be of its kind. H = 2, N = 5,
+ * D = 3. */
+static void layers_that_read_below(void **state)
+{
+    static const struct {
+        const char *kind;
+        double read; /* what reading adds */
+    } rows[] = {
+        {"lazyformer", -2 * 5 * 5 * (2 * 3)},
+        {"realformer", 2 * 5 * 5},
+        {"predictive", 2 * 5 * 5 * (18 * 2 + 9)},
+    };
+    (void)state;
+    const double softmax = attention_of("softmax", 1);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *kind = rows[i].kind;
+        const double one = attention_of(kind, 1);
+        char kinds[64];
+        assert_close(attention_of(kind, 2), 2 * one + rows[i].read, 0, 0);
+        snprintf(kinds, sizeof(kinds), "softmax,%s", kind);
+        assert_close(attention_of(kinds, 2), softmax + one, 0, 0);
+        snprintf(kinds, sizeof(kinds), "%s,softmax,softmax,%s", kind, kind);
+        assert_close(attention_of(kinds, 4), 2 * softmax + 2 * one, 0, 0);
+        snprintf(kinds, sizeof(kinds), "softmax,softmax,%s,%s", kind, kind);
+        assert_close(attention_of(kinds, 4), 2 * softmax + 2 * one + rows[i].read, 0, 0);
+    }
+}
+
 /* Paper, section 2.2: half the heads with two keys each need fewer projections and values. */
 static void half_the_heads_are_cheaper(void **state)
 {
@@ -312,6 +352,7 @@ int main(void)
         cmocka_unit_test(adaptive_softmax),
         cmocka_unit_test(parts_are_the_whole),
         cmocka_unit_test(layers_of_different_keys),
+        cmocka_unit_test(layers_that_read_below),
         cmocka_unit_test(half_the_heads_are_cheaper),
         cmocka_unit_test(refuses),
     };

@@ -43,6 +43,14 @@ runs mgk-rank --model model.safetensors $lists --as performer,softmax --layers 1
 tells 'relative error of matrices 0 on average'
 runs mgk-rank performer.h5 -o ranks.csv
 runs mgk-diversity performer.h5 -o diversity.h5
+# Pictures name the kind.
+for what in 'attention --columns 4' 'performer 11'; do
+    runs mgk-plot $what performer.h5 -o picture.png
+    LC_ALL=C grep -aq 'Title.model, run as performer, [0-9]* heads*, sample' picture.png ||
+        complain "$what: no kind in the title"
+done
+runs mgk-plot performer 14 performer.h5 -o picture.png
+LC_ALL=C grep -aq 'Title.model, run as performer, [0-9]* samples*' picture.png || complain "no kind in the title of figure 14"
 
 refuses '--as is about --model, not about files of matrices' mgk-rank performer.h5 --as performer
 refuses 'settings of attention kinds without --as' mgk-rank performer.h5 --features 8

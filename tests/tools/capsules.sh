@@ -72,7 +72,7 @@ refuses() {
 
 refuses 1 'measure "projection_output" needs heads that are concatenated' \
     "$programs/mgk-diversity" $model --measures projection_output -o refused.csv
-refuses 2 'aggregation "sum" is not known' \
+refuses 2 '--aggregate "sum": expected one of concatenation, capsules' \
     "$programs/mgk-train" $few --steps 2 --aggregate sum -o refused.safetensors
 
 exit $((failures > 0))

@@ -41,7 +41,7 @@ grep -q 'needs tokens)$' found || complain "no measure needs tokens"
 object="[{]\"name\": \"[a-z0-9-]+\", \"formula\": $texts, \"primitives\": $texts,"
 object="$object \"parameters\": [{]((, )?\"[a-z_]+\": ([0-9]+|\"[a-z]+\"))*[}],"
 object="$object \"devices\": \"cpu( cuda)?\", \"causal\": \"(yes|no|only)\", \"matrix\": (true|false), \"rank_bound\": $texts"
-object="$object(, \"reason\": \"[^\"]+\")?[}]"
+object="$object(, \"rank_bound_causal\": \"N\")?(, \"reason\": \"[^\"]+\")?[}]"
 sed 's/^[[ ]//; s/[],]$//' json | grep -vxE -- "$object" && complain "no object of a kind"
 grep -c '"matrix": false' json >expected
 grep -c '"reason"' json | cmp - expected || complain "a reason where there is a matrix, or none"
@@ -51,7 +51,13 @@ sed 's/^[[ ]*{"name": "\([^"]*\)".*"devices": "\([^"]*\)", "causal": "\([^"]*\)"
     s/^[[ ]*{"name": "\([^"]*\)".*"devices": "\([^"]*\)", "causal": "\([^"]*\)", "matrix": false.*/\1 \2 \3 no/' json >expected
 start=$(head -n 1 lines | awk '{ print index($0, "devices") }')
 end=$(head -n 1 lines | awk '{ print index($0, "rank up to") }')
-tail -n +2 lines | awk -v start="$start" -v end="$end" '{
+tail -n 1 lines | grep -q 'not N, it holds without a causal mask' || complain "no remark: $(tail -n 1 lines)"
+grep '"matrix": true' json | grep -vc '"causal": "no"' >masked
+grep -c '"rank_bound_causal"' json | cmp - masked || complain "a causal bound where there is no causal form, or none"
+# Settings are spelled as options, in JSON as fields.
+grep -q '^performer .*; features [0-9]*, feature-map [a-z]*, feature-draw [a-z]*$' lines || complain "no --feature-map"
+grep -q '"feature_map": "[a-z]*", "feature_draw": ' json || complain "no feature_map in JSON"
+sed '1d;$d' lines | awk -v start="$start" -v end="$end" '{
     place = substr($0, start, end - start)
     gsub(/  +/, " ", place)
     sub(/ $/, "", place)

@@ -72,7 +72,7 @@ for measured in keys.h5 "--model keys.safetensors $input"; do
 done
 for drawn in "weights keys.safetensors" "weights keys.h5" "keys keys.h5"; do
     "$programs/mgk-plot" $drawn -f -o p.png >out.txt 2>err.txt && complain "$drawn: not refused"
-    grep -q 'heads of layers 0 and 1 have 3 and 1 key.*: expected --layers' err.txt || complain "$drawn: $(cat err.txt)"
+    grep -q 'key.* of a head: 3 in layer 0, but 1 in layer 1: choose --layers' err.txt || complain "$drawn: $(cat err.txt)"
     "$programs/mgk-plot" $drawn --layers 1 -f -o p.png 2>err.txt || complain "$drawn: $(cat err.txt)"
 done
 
@@ -110,13 +110,13 @@ done
 refuses 'attention "reformer": --clusters is 7, expected an even number' --attention reformer --clusters 7
 
 refuses 'attention "sofmax" is not a known kind; similar: softmax' --attention mgk,sofmax,mgk
-refuses 'attention names 2 kinds, expected one, or layers, 3' --attention mgk,softmax
+refuses 'attention names 2 kinds: expected one, or one for each of 3 layers' --attention mgk,softmax
 refuses 'attention "softmax" has one key per position, not 2' --attention softmax,linear,band --keys 2
 refuses '2 variances: expected one, or one for each of 3 keys' --attention mgk,softmax,mgk --keys 3 --variance 1,2
-refuses 'attention is not a list' --attention mgk,,mgk
+refuses 'attention: expected a kind, or one for each layer with commas between them' --attention mgk,,mgk
 refuses 'attention "softmax" has no --window; it has no settings' --attention softmax --window 3
 refuses 'attention "mgk,softmax,mgk" has no --feature-map; it has' --attention mgk,softmax,mgk --feature-map relu
-refuses '--feature-map "reul" is not known; similar: relu' --feature-map reul
+refuses '--feature-map "reul": expected one of positive, trigonometric, positive-offset, relu, sigmoid, exp, abs, gelu, cos, tanh, identity; similar: relu' --feature-map reul
 refuses '--landmarks is -1, expected 0 to' --landmarks -1
 refuses '--redraw is 5, expected 0: the model has no random features' --attention softmax --redraw 5
 refuses 'interval of new random features: -5' --redraw -5

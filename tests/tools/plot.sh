@@ -123,8 +123,8 @@ draws p.svg mixture k.json --layers 1 --heads 0,2 --name one --title Mixture
 # Command lines.
 refuses 2 'expected attention, weights'
 refuses 2 'got "picture"' picture s1.h5 -o p.png
-refuses 2 'an input and -o are needed' attention -o p.png
-refuses 2 '-o is needed, the name of the picture' attention s1.h5
+refuses 2 'attention: no input, expected attention stores, or arrays' attention -o p.png
+refuses 2 'attention: no --output, the name of the picture' attention s1.h5
 refuses 2 'figure: expected a number' figure s1.h5 -o p.png
 refuses 2 'figure 3: expected 2, 5, 6, 11 or 12' figure 3 s1.h5 -o p.png
 refuses 2 '--sample' attention s1.h5 --sample -1 -o p.png
@@ -185,7 +185,11 @@ draws p.png heads d1.h5 --from-zero
 refuses 2 '--from-zero and --from-one exclude each other' heads d1.h5 --from-zero --from-one -o p.png
 refuses 2 '--columns and --labels exclude each other' attention s1.h5 --columns 2 --labels -o p.png
 refuses 2 '2 names for 1 model' attention s1.h5 --columns 2 --name a b -o p.png
-refuses 2 'performer: expected a number, got "s1.h5"' performer s1.h5 -o p.png
+refuses 2 'performer: expected a number, 2, 4, 10, 11, 13 or 14, got "s1.h5"' performer s1.h5 -o p.png
+refuses 2 'figure: expected a number, 2, 5, 6, 11 or 12, got ""' figure
+refuses 2 'performer 5: expected 2, 4, 10, 11, 13 or 14' performer 5
+refuses 2 'performer 10: no input, expected attention stores' performer 10 -o p.png
+refuses 2 'performer 4: no --output' performer 4
 refuses 2 'performer 2 takes no input, got s1.h5' performer 2 s1.h5 -o p.png
 refuses 2 '--shared and --separate exclude each other' attention s1.h5 --shared --separate -o p.png
 option_of "$matrices" --pooling max

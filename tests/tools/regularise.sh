@@ -66,14 +66,17 @@ refuses() {
     [ ! -e refused.safetensors ] || complain "$*: writes a model"
 }
 
-refuses '--regularise "positon" is not a known term; similar: position' --regularise positon
-refuses '--regularise "" is not a known term' --regularise position,
+refuses '--regularise "positon": expected one of subspace, position, output, pattern; similar: position' --regularise positon
+refuses '--regularise "": expected one of subspace, position, output, pattern' --regularise position,
 refuses 'the factor of "position" is "-1", expected a positive number to 3e38' --regularise position=-1
 refuses 'the factor of "position" is "1e300", expected a positive number to 3e38' --regularise position=1e300
 refuses 'the factor of "output" is "2x"' --regularise output=2x
 refuses 'the factor of "output" is ""' --regularise output=
 refuses '"output" is given twice' --regularise output,position,output=2
 refuses 'attention "multi-query" has other values than those of its heads' --attention multi-query --regularise subspace
+refuses '--regularise: attention "luna" has no N x N matrix, which position and pattern need' --attention softmax,luna --regularise position
+refuses 'clipping: -1, expected 0 or more' --attention softmax --clip -1
+refuses 'weight decay: -1, expected 0 or more' --attention softmax --weight-decay -1
 refuses 'expected output alone' --attention softmax,multi-query --regularise pattern
 
 exit $((failures > 0))

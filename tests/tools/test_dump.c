@@ -118,7 +118,8 @@ static void layers_without_matrices(void **state)
     mgk_dump_options o = case_options(&case_text, 3);
     unlink(case_store);
     assert_int_not_equal(mgk_dump_attention(&o, NULL), MGK_OK);
-    assert_non_null(strstr(mgk_error(), "\"set\": no N x N matrix exists: a nonlinear map"));
+    assert_non_null(strstr(mgk_error(), "layer 1, attention \"set\": no N x N matrix exists"));
+    assert_non_null(strstr(mgk_error(), "choose them by `layers`"));
     assert_int_not_equal(access(case_store, F_OK), 0);
     o.layers = layers;
     o.layer_count = 2;

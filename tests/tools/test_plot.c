@@ -362,7 +362,7 @@ static void options_without_sense_are_usage(void **state)
     const mgk_plot_options right = case_options(MGK_PLOT_ATTENTION, &case_store, 1);
     mgk_plot_options o = right;
     o.input_count = 0;
-    case_refuses(o, MGK_USAGE, "an input");
+    case_refuses(o, MGK_USAGE, "attention: no input, expected");
     o = right;
     o.kind = MGK_PLOT_FIGURE;
     o.figure = 3;

@@ -394,7 +394,11 @@ static void errors_of_layers_are_drawn(void **state)
                  "2");
     run_as("performer", inputs[0], 1);
     case_refuses(figure_options(14, inputs, 2), MGK_INPUT,
-                 "performer.h5 and plot.h5: other samples, layers or heads");
+                 "performer.h5 and plot.h5: other samples, or other lengths of them");
+    run_as("performer", "other.h5", 0);
+    static const char *const others[] = {"performer.h5", "other.h5"};
+    case_refuses(figure_options(14, others, 2), MGK_INPUT,
+                 "performer.h5 and other.h5: other samples, or other lengths of them");
     mgk_config other = tiny_config(MGK_FAMILY_LM, "softmax");
     other.hidden++;
     tiny_save(&other, case_model);
@@ -413,7 +417,8 @@ static void wrong_inputs_are_refused(void **state)
     (void)state;
     case_refuses(figure_options(2, &case_store, 1), MGK_USAGE,
                  "performer 2 takes no input, got plot.h5");
-    case_refuses(figure_options(10, NULL, 0), MGK_USAGE, "an input and an output file are needed");
+    case_refuses(figure_options(10, NULL, 0), MGK_USAGE,
+                 "performer 10: no input, expected attention stores");
     case_refuses(figure_options(3, &case_store, 1), MGK_USAGE,
                  "performer 3: expected 2, 4, 10, 11, 13 or 14");
     mgk_plot_options o = figure_options(4, NULL, 0);

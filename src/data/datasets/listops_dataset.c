@@ -93,11 +93,15 @@ static mgk_status open_generated(const mgk_dataset_options *options, mgk_labelle
 {
     size_t samples = options->samples ? options->samples : recipe_samples[options->split];
     if (options->listops_below < 2 || options->listops_above >= options->listops_below - 1)
-        return mgk_fail(STATUS_USAGE, "listops: no number of tokens is above %zu and below %zu",
+        return mgk_fail(STATUS_USAGE,
+                        "listops: no list is longer than %zu tokens and shorter than %zu: "
+                        "`listops_above` is to be at most `listops_below` - 2",
                         options->listops_above, options->listops_below);
     if (options->listops_below - 1 > options->length)
-        return mgk_fail(STATUS_USAGE, "listops: trees of up to %zu tokens exceed the length %zu",
-                        options->listops_below - 1, options->length);
+        return mgk_fail(STATUS_USAGE,
+                        "listops: lists of up to %zu tokens do not fit into a length of %zu: "
+                        "expected `listops_below` of at most %zu, and a smaller `listops_above`",
+                        options->listops_below - 1, options->length, options->length + 1);
     if (samples > INT32_MAX)
         return mgk_fail(STATUS_USAGE, "listops: %zu samples are more than %d", samples, INT32_MAX);
     return generate(options, samples, trees);

@@ -264,6 +264,9 @@ const mgk_attention_kind *mgk_kinds_of_layer(const char *kinds, int layer);
 /* Whether a kind of a list weighs other values than those that layers project for each head. */
 bool mgk_kinds_own_values(const char *kinds);
 
+/* STATUS_UNSUPPORTED: the layer has no N x N matrix; the message says so if others have one. */
+mgk_status mgk_config_check_matrix(const mgk_config *config, int layer);
+
 /* Whether a query of a kind of the list may see no key; unknown kinds are left out. */
 bool mgk_kinds_may_be_blank(const char *kinds);
 

@@ -32,9 +32,10 @@ mgk_status mgk_config_check_kinds(const char *kinds)
     }
     return valid ? STATUS_OK
                  : mgk_fail(STATUS_USAGE,
-                            "attention is not a list, up to %d bytes, of names of 1 to %d "
-                            "lower-case letters, digits, - and _",
-                            MGK_KINDS_SIZE - 1, MGK_KIND_NAME - 1);
+                            "attention: expected a kind, or one for each layer with commas between "
+                            "them: 1 to %d lower-case letters, digits, - and _ each, and %d bytes "
+                            "together",
+                            MGK_KIND_NAME - 1, MGK_KINDS_SIZE - 1);
 }
 
 /* Copies the first name of a list. */
@@ -69,6 +70,23 @@ const mgk_attention_kind *mgk_kinds_of_layer(const char *kinds, int layer)
 const mgk_attention_kind *mgk_config_kind(const mgk_config *config, int layer)
 {
     return mgk_kinds_of_layer(config->attention, layer);
+}
+
+mgk_status mgk_config_check_matrix(const mgk_config *config, int layer)
+{
+    const mgk_attention_kind *kind = mgk_config_kind(config, layer);
+    bool others = false;
+    if (kind->methods->matrix)
+        return STATUS_OK;
+    for (int l = 0; l < config->layers; l++)
+        others |= mgk_config_kind(config, l)->methods->matrix != NULL;
+    if (!others)
+        return mgk_attention_check_matrix(kind);
+    return mgk_fail(
+        STATUS_UNSUPPORTED,
+        "layer %d, attention \"%s\": no N x N matrix exists: %s; others have one: choose "
+        "them by `layers`",
+        layer, kind->name, kind->no_matrix);
 }
 
 int mgk_config_mixtures(const mgk_config *config, int layer)
@@ -183,7 +201,8 @@ mgk_status mgk_config_resolve_kinds(mgk_config *config)
 {
     int count = count_names(config->attention);
     if (count != 1 && count != config->layers)
-        return mgk_fail(STATUS_USAGE, "attention names %d kinds, expected one, or layers, %d",
+        return mgk_fail(STATUS_USAGE,
+                        "attention names %d kinds: expected one, or one for each of %d layers",
                         count, config->layers);
     merge_names(config->attention);
     count = count_names(config->attention);

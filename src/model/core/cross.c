@@ -25,6 +25,7 @@ static mgk_observed observed(const mgk_pass *pass, int index)
     const mgk_config *config = &pass->model->config;
     const mgk_cross *cross = &pass->cross;
     mgk_observed out = {
+        .config = config,
         .layer = index,
         .view = {.samples = pass->sequences,
                  .heads = config->heads,

@@ -206,7 +206,7 @@ mgk_status mgk_observed_matrices(mgk_observed *layer, mgk_matrix_content content
                                  const int32_t *heads, int count, void *out)
 {
     const size_t stride = layer->output_stride;
-    TRY(mgk_attention_check_matrix(layer->attention.kind));
+    TRY(mgk_config_check_matrix(layer->config, layer->layer));
     if (content != MGK_MATRIX_ATTENTION || !gives_output(layer, sample, count))
         return layer->attention.kind->methods->matrix(
             layer->device, &layer->view, &layer->attention, content, sample, heads, count, out);
@@ -244,7 +244,7 @@ mgk_attention_layer mgk_pass_attention(const mgk_pass *pass, int index)
     mgk_attention_layer out = mgk_model_attention(pass->model, index, pass->tokens);
     out.kept = pass->layers[index].kept;
     out.scratch = pass->scratch;
-    if (out.kind->reads_below && index > 0 && mgk_model_kind(pass->model, index - 1) == out.kind)
+    if (out.size.below)
         out.below = pass->layers[index - 1].kept;
     if (out.kind->pattern)
         out.pattern = &pass->patterns[index];
@@ -262,7 +262,8 @@ mgk_attention_layer mgk_pass_attention(const mgk_pass *pass, int index)
 /* The layer's attention to its own tokens. */
 static mgk_status attend(mgk_pass *pass, int index, bool ends, const mgk_observer *observer)
 {
-    mgk_observed observed = {.layer = index,
+    mgk_observed observed = {.config = &pass->model->config,
+                             .layer = index,
                              .view = mgk_pass_view(pass, index),
                              .attention = mgk_pass_attention(pass, index)};
     return mgk_pass_attend(pass, &observed, ends, observer);

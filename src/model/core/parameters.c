@@ -320,14 +320,17 @@ static mgk_status check_kinds(const mgk_config *config)
 
 mgk_attention_size mgk_attention_size_of(const mgk_config *config, int layer, int tokens)
 {
+    const mgk_attention_kind *kind = mgk_config_kind(config, layer);
     return (mgk_attention_size){.heads = config->heads,
                                 .tokens = tokens,
                                 .dim = config->head_dim,
-                                .mixtures = mgk_config_mixtures(config, layer),
+                                .mixtures = kind->mixture ? config->mixtures : 1,
                                 .width = config->dim,
                                 .length = config->length,
                                 .layer = layer,
                                 .layers = config->layers,
+                                .below = kind->reads_below && layer > 0 &&
+                                         mgk_config_kind(config, layer - 1) == kind,
                                 .causal = config->causal,
                                 .seed = config->pattern_seed,
                                 .settings = &config->settings};

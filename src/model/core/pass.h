@@ -29,7 +29,8 @@ static inline size_t mgk_pass_input_size(const mgk_config *config)
 
 /* A layer of a forward pass for an observer: its keys are computed, its output is not. */
 typedef struct mgk_observed {
-    int layer; /* of the model, from 0 */
+    const mgk_config *config; /* of the model */
+    int layer;                /* from 0 */
     mgk_attention_view view;
     mgk_attention_layer attention;
 

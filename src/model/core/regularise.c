@@ -47,8 +47,8 @@ static mgk_status parse_term(const char *word, size_t length, mgk_regularisation
     while (term < MGK_TERMS && strcmp(mgk_term_names[term], name) != 0)
         term++;
     if (term == MGK_TERMS) {
-        mgk_names_hint(name, mgk_term_names, MGK_TERMS, hint);
-        return mgk_fail(STATUS_USAGE, "`regularise` \"%s\" is not a known term; %s", name, hint);
+        mgk_names_expected(name, mgk_term_names, MGK_TERMS, hint);
+        return mgk_fail(STATUS_USAGE, "`regularise` \"%s\": %s", name, hint);
     }
     if (*end == '=' && (!mgk_read_real(end + 1, &end, &factor) || end != word + length ||
                         !(factor > 0 && factor <= FLT_MAX)))
@@ -96,8 +96,11 @@ void mgk_regulariser_free(mgk_regulariser *r)
 static mgk_status check_layer(const mgk_pass *pass, int index, const mgk_regularisation *what)
 {
     const mgk_attention_kind *kind = mgk_model_kind(pass->model, index);
-    if (needs_maps(what))
-        TRY(mgk_attention_check_matrix(kind));
+    if (needs_maps(what) && !kind->methods->matrix)
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "`regularise`: attention \"%s\" has no N x N matrix, which position and "
+                        "pattern need: %s",
+                        kind->name, kind->no_matrix);
     if (kind->own_values && (needs_maps(what) || what->weight[MGK_TERM_SUBSPACE] != 0))
         return mgk_fail(STATUS_UNSUPPORTED,
                         "`regularise`: attention \"%s\" has other values than those of its heads: "
