@@ -13,6 +13,16 @@
 
 #include "base/status.h"
 
+/* How often a test runs with other numbers. What sanitizers find does not depend on the numbers. */
+static inline int test_repetitions(int all)
+{
+#ifdef MGK_SANITIZED
+    return all < 3 ? all : 3;
+#else
+    return all;
+#endif
+}
+
 /* The call succeeds; if not, prints its message. */
 #define assert_ok(call)                                                          \
     do {                                                                         \

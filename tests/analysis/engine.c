@@ -58,9 +58,9 @@ static void families_agree(mgk_engine *counting, mgk_engine *computing, const te
     mgk_rank_row row, reference_row;
     size_t counted = 0;
     double *a = calloc((size_t)N * N, sizeof(double));
-    for (uint64_t seed = 0; seed < 12; seed++) {
-        size_t n = N - (seed % 3) * 17;
-        family->make(seed, n, a);
+    for (int seed = 0; seed < test_repetitions(12); seed++) {
+        size_t n = (size_t)(N - (seed % 3) * 17);
+        family->make((uint64_t)seed, n, a);
         for (size_t i = 0; seed % 2 && i < n * n; i++)
             a[i] = (double)(float)a[i];
         mgk_rank_count count = rank_of(counting, true, MGK_FLOAT_F64, n, a, &ladder, &row);
@@ -106,7 +106,7 @@ static void one_value_near_the_threshold(void **state)
     mgk_rank_row row;
     mgk_engine *engine;
     assert_ok(mgk_engine_open(N, true, &engine));
-    for (int k = 1; k <= 12; k++)
+    for (int k = 1; k <= test_repetitions(12); k++)
         for (int side = -1; side <= 1; side += 2) {
             for (size_t i = 0; i < N; i++)
                 sigma[i] = i < N / 2 ? 1 : i == N / 2 ? tau * (1 + side * pow(10, -k)) : 1e-9;
@@ -263,17 +263,17 @@ static void far_scales_near_the_threshold(void **state)
     mgk_engine *engine;
     assert_ok(mgk_engine_open(N, true, &engine));
     for (size_t e = 0; e < sizeof(exponents) / sizeof(*exponents); e++)
-        for (uint64_t seed = 0; seed < 8; seed++) {
+        for (int seed = 0; seed < test_repetitions(8); seed++) {
             mgk_ladder ladder = {0};
             mgk_rank_row row;
             for (size_t i = 0; i < N; i++)
                 sigma[i] = pow(10, exponents[e] - 5 * (double)i / N);
             tau = pow(10, exponents[e] - 6);
             sigma[N - 1] = tau * (1 + (seed % 2 ? 1e-7 : -1e-7));
-            test_matrix_with_spectrum(seed, N, sigma, a);
+            test_matrix_with_spectrum((uint64_t)seed, N, sigma, a);
             mgk_rank_count count = rank_of(engine, true, MGK_FLOAT_F64, N, a, &ladder, &row);
             assert_true(count.certificate == MGK_CERTIFICATE_NONE ||
-                        count.rank == N - 1 + seed % 2);
+                        (int)count.rank == N - 1 + seed % 2);
         }
     tau = 1e-6;
     mgk_engine_close(engine);

@@ -60,7 +60,7 @@ static void crowded_thresholds(void **state)
     fixture f;
     double sigma[N];
     open_fixture(&f);
-    for (int k = 1; k <= 12; k++) {
+    for (int k = 1; k <= test_repetitions(12); k++) {
         const int sign = k % 2 ? 1 : -1;
         const double largest = k % 3 ? 1 : 3;
         for (size_t i = 0; i < N; i++)
@@ -189,7 +189,7 @@ static void sinks_at_large_thresholds(void **state)
     double *copy = calloc((size_t)N * N, sizeof(double));
     memcpy(copy, f.a, sizeof(double) * N * N);
     test_reference_spectrum(N, copy, sigma);
-    for (size_t k = 1; k < 24; k++) {
+    for (int k = 1; k <= test_repetitions(23); k++) {
         mgk_rank_count count;
         tau = sigma[k] * (1 - 1e-7); /* further than the shift by splitting off */
         memcpy(f.a, copy, sizeof(double) * N * N);
@@ -212,8 +212,8 @@ static void blocks_of_another_scale(void **state)
     fixture f;
     double sigma[N], *block = calloc((size_t)SECOND * SECOND, sizeof(double));
     open_fixture(&f);
-    for (uint64_t seed = 0; seed < 8; seed++) {
-        size_t above = SECOND - 1 + seed % 2;
+    for (int seed = 0; seed < test_repetitions(8); seed++) {
+        size_t above = (size_t)(SECOND - 1 + seed % 2);
         memset(f.a, 0, sizeof(double) * N * N);
         for (size_t i = 0; i < FIRST; i++) {
             double distance = 1e-7 + 1e-9 * ((double)i - 23);
@@ -221,13 +221,13 @@ static void blocks_of_another_scale(void **state)
                               : tau * (1 + (i % 2 ? distance : -distance));
             above += sigma[i] >= tau;
         }
-        test_matrix_with_spectrum(seed, FIRST, sigma, block);
+        test_matrix_with_spectrum((uint64_t)seed, FIRST, sigma, block);
         for (size_t i = 0; i < FIRST; i++)
             memcpy(f.a + i * N, block + i * FIRST, FIRST * sizeof(double));
         for (size_t i = 0; i < SECOND; i++)
             sigma[i] = pow(1e-4, (double)i / SECOND);
         sigma[SECOND - 1] = tau * (1 + (seed % 2 ? 2e-6 : -2e-6));
-        test_matrix_with_spectrum(seed, SECOND, sigma, block);
+        test_matrix_with_spectrum((uint64_t)seed, SECOND, sigma, block);
         for (size_t i = 0; i < SECOND; i++)
             memcpy(f.a + (FIRST + i) * N + FIRST, block + i * SECOND, SECOND * sizeof(double));
         mgk_rank_count count;
@@ -245,8 +245,8 @@ static void nothing_but_the_threshold(void **state)
     (void)state;
     fixture f;
     open_fixture(&f);
-    for (uint64_t seed = 1; seed <= 12; seed++) {
-        mgk_random random = {.seed = seed};
+    for (int seed = 1; seed <= test_repetitions(12); seed++) {
+        mgk_random random = {.seed = (uint64_t)seed};
         mgk_rank_count count;
         memset(f.a, 0, sizeof(double) * N * N);
         for (size_t i = 0; i + 1 < N; i += 2) {
