@@ -12,7 +12,7 @@ static mgk_status check_trainable(const mgk_attention_layer *layer, const mgk_li
         return mgk_fail(
             STATUS_UNSUPPORTED,
             "`feature_map` positive-offset is for trained models, and has no gradients");
-    if (layer->fixed_normalizer > 0 || layer->mix_keys)
+    if (layer->fixed_normalizer > 0 || layer->mix_keys || layer->unit_features)
         return mgk_fail(STATUS_UNSUPPORTED, "linear attention that does not normalise its rows or "
                                             "mixes its keys cannot be trained");
     return STATUS_OK;

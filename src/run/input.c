@@ -190,6 +190,7 @@ mgk_status mgk_input_open(const mgk_input *input, const mgk_model *model,
     options.padding = config->padding;
     options.padding_word = config->padding_word;
     options.padding_left = config->causal;
+    options.padding_masked = config->padding_masked;
     options.tokenizer = tokenizer;
     options.lines = input->lines;
     options.every_line = input->target != NULL;
