@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "base/numpy.h"
 #include "run/arguments.h"
+#include "run/lra_pickle.h"
 #include "run/part.h"
 #include "run/recognise.h"
 #include "store/foreign/integers.h"
@@ -143,9 +144,22 @@ static void fit_listops(mgk_dataset_options *options)
     options->listops_above = options->listops_below / 4;
 }
 
-/* Ids in HDF5 files are read here, because src/data does not know the format. */
+/* Ids of a file of the Long Range Arena. */
+static mgk_status open_pickle(const char *path, mgk_dataset_options *options, mgk_dataset **out)
+{
+    mgk_token_array array;
+    TRY(mgk_lra_pickle_read(path, &array));
+    options->ids = &array;
+    mgk_status status = mgk_dataset_open(options, out);
+    mgk_free(array.ids);
+    return status;
+}
+
+/* Ids in HDF5 files and pickles are read here, because src/data does not know these formats. */
 static mgk_status open_tokens(const char *path, mgk_dataset_options *options, mgk_dataset **out)
 {
+    if (mgk_is_pickle(path))
+        return open_pickle(path, options, out);
     mgk_file_kind kind;
     mgk_store_integers read;
     bool numpy;

@@ -12,6 +12,7 @@ none, gets that of its output's weights.
 
 import math
 import pdb
+import pickle
 import sys
 import types
 from argparse import Namespace
@@ -267,10 +268,24 @@ LM_FILES = [
 ]
 
 
+def samples():
+    """Data of the Long Range Arena as their loader reads it: arrays of several types, and a list."""
+    draw = Draw("samples")
+    ids = [draw.ids(LENGTH, low=1, high=WORDS) for _ in range(4)]
+    for row, length in zip(ids, (LENGTH, 5, LENGTH - 1, LENGTH)):
+        row[length:] = 0
+    rows = [ids[0].numpy(), ids[1].int().numpy(), ids[2].to(torch.uint8).numpy(), ids[3].tolist()]
+    return [{"input_ids_0": row, "label": i % 2} for i, row in enumerate(rows)], torch.stack(ids)
+
+
 def main():
     source = Path(sys.argv[1])
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else HERE / "authors"
     prepare(source)
+    data, ids = samples()
+    (folder / "samples.pickle").write_bytes(pickle.dumps(data))
+    (folder / "samples.txt").write_text("".join(
+        " ".join(str(int(i)) for i in row if i) + "\n" for row in ids))
     for name, options in LRA_FILES:
         saved, expected = lra("lra_own_" + name, **options)
         torch.save(saved, folder / f"lra_own_{name}.pt")

@@ -33,7 +33,8 @@ typedef struct mgk_tensors mgk_tensors;
 
 /*
  * path: a file, or a folder with model.safetensors, model.safetensors.index.json, pytorch_model.bin
- * or pytorch_model.bin.index.json (the first that exists). Release with mgk_tensors_close. Checks
+ * or pytorch_model.bin.index.json, or as the paper's code leaves them model.pt or one file
+ * ..._output.model (the first that exists). Release with mgk_tensors_close. Checks
  * everything except the values. STATUS_FORMAT: damaged, or not a known container;
  * STATUS_UNSUPPORTED: element types that tensor_dtype.h does not list, more than MGK_MAX_AXES axes,
  * a harmful pickle. Messages name the file and the tensor.

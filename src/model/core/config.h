@@ -173,8 +173,8 @@ typedef struct mgk_config {
     double embedding_scale; /* of tokens, > 0; 0: sqrt(C) (language models) or 1, once resolved */
     bool embedding_norm;    /* a norm before the first layer */
     mgk_positions positions;
-    bool positions_paired;       /* sinusoidal: sin and cos alternate in place of [sin | cos] halves;
-                                    written if true */
+    bool positions_alternate;    /* sinusoidal: sin and cos of a frequency are neighbours; written
+                                    if true */
     bool positions_backward;     /* sinusoidal: the last token of a sequence has position 0 */
     bool positions_skip_padding; /* learned: tokens are counted without padding, the id `padding`,
                                     which has position N wherever it stands */

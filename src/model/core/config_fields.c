@@ -91,7 +91,7 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(embedding_scale), .kind = MGK_FIELD_REAL, .low = 0, .high = 1e6},
     {AT(embedding_norm), .kind = MGK_FIELD_FLAG},
     {AT(positions), .kind = MGK_FIELD_CHOICE, .choices = position_kinds},
-    {AT(positions_paired), .kind = MGK_FIELD_FLAG, .sparse = true},
+    {AT(positions_alternate), .kind = MGK_FIELD_FLAG, .sparse = true},
     {AT(positions_backward), .kind = MGK_FIELD_FLAG},
     {AT(positions_skip_padding), .kind = MGK_FIELD_FLAG},
     {AT(relative), .kind = MGK_FIELD_SIZE, .low = 0, .high = 1 << 15},

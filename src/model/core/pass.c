@@ -380,7 +380,7 @@ static bool is_foreign(const mgk_config *config)
            config->positions == MGK_POSITIONS_NONE || config->relative > 0 ||
            config->layer_groups != config->layers || config->embedding != config->dim ||
            config->positions_skip_padding || !config->first_norm || !config->final_norm ||
-           config->memory > 0;
+           config->memory > 0 || config->raw_queries || config->unit_features;
 }
 
 static bool kinds_have_gradients(const mgk_model *model)

@@ -11,14 +11,14 @@ typedef double (*table_entry)(const mgk_config *config, size_t t, size_t c);
 
 /*
  * Vaswani et al. 2017: for position t, sin of t·10000^(−2i/C) in the first half of the columns, cos
- * in the second; or both in columns 2 i and 2 i + 1.
+ * in the second, or both in turns.
  */
 static double sinusoid(const mgk_config *config, size_t t, size_t c)
 {
     const size_t half = (size_t)config->embedding / 2;
-    const size_t i = config->positions_paired ? c / 2 : c % half;
-    const bool first = config->positions_paired ? c % 2 == 0 : c < half;
-    double angle = (double)t * pow(10000, -2.0 * (double)i / (double)config->embedding);
+    const bool turns = config->positions_alternate, first = turns ? c % 2 == 0 : c < half;
+    const double i = (double)(turns ? c / 2 : c % half);
+    const double angle = (double)t * pow(10000, -2.0 * i / (double)config->embedding);
     return first ? sin(angle) : cos(angle);
 }
 

@@ -92,6 +92,14 @@ static bool is_known(const char *name)
     return false;
 }
 
+/* What the name of the file tells, also where its folder was named. */
+static mgk_lra_name name_of(const mgk_checkpoint *checkpoint)
+{
+    size_t count;
+    const char *const *files = mgk_tensors_files(checkpoint->tensors, &count);
+    return mgk_lra_name_of(count > 0 ? files[0] : checkpoint->path);
+}
+
 /* Whether all layers share their weights, whose names have no number then; prefix as
  * mgk_checkpoint_prefix. */
 static bool find_prefix(const mgk_checkpoint *checkpoint, char prefix[MGK_TENSOR_NAME])
@@ -237,7 +245,7 @@ static mgk_status set_kind(const mgk_checkpoint *checkpoint, const key_tensors *
                         checkpoint->path, wanted, usual, *linear ? " or \"" : "", linear,
                         *linear ? "\"" : "", none ? " or \"none\"" : "");
     const char *chosen = wanted ? wanted : usual;
-    const mgk_lra_name name = mgk_lra_name_of(checkpoint->path);
+    const mgk_lra_name name = name_of(checkpoint);
     if (!wanted && *linear && strcmp(name.kind, "linear") == 0)
         chosen = linear;
     if (!wanted && none && strcmp(name.kind, "none") == 0)
@@ -270,7 +278,7 @@ static mgk_status set_heads(const mgk_checkpoint *checkpoint, const key_tensors 
                             const mgk_tensor_info *query, int wanted, mgk_config *config)
 {
     enum { USUAL = 32 };
-    const int named = mgk_lra_name_of(checkpoint->path).heads;
+    const int named = name_of(checkpoint).heads;
     const size_t told = heads_of(keys), width = query->shape[0];
     int dim = wanted;
     if (told == 0 && wanted == 0 && named > 0 && width % (size_t)named == 0)
@@ -347,7 +355,7 @@ static mgk_status set_layers(const mgk_checkpoint *checkpoint, const char *prefi
     enum { USUAL = 2 };
     char own[MGK_TENSOR_NAME];
     int told[FLAGS];
-    const int named = mgk_lra_name_of(checkpoint->path).layers;
+    const int named = name_of(checkpoint).layers;
     TRY(mgk_authors_flags(checkpoint, options->trained_with, flags, told));
     config->layers = mgk_authors_layers(checkpoint, prefix, "transformer_");
     if (!find_prefix(checkpoint, own)) {
@@ -367,15 +375,15 @@ static mgk_status set_positions(const mgk_checkpoint *checkpoint, const mgk_mode
 {
     int told[FLAGS];
     TRY(mgk_authors_flags(checkpoint, options->trained_with, flags, told));
-    const bool fixed = told[FIXED_POSITIONS] ||
-                       (!options->trained_with && mgk_lra_name_of(checkpoint->path).fixed);
+    const bool fixed =
+        told[FIXED_POSITIONS] || (!options->trained_with && name_of(checkpoint).fixed);
     if (!fixed)
         return STATUS_OK;
     if (config->dim % 2)
         return mgk_fail(STATUS_USAGE, "%s: fixed positions of %d numbers, expected an even number",
                         checkpoint->path, config->dim);
     config->positions = MGK_POSITIONS_SINUSOIDAL;
-    config->positions_paired = true;
+    config->positions_alternate = true;
     return STATUS_OK;
 }
 
@@ -458,7 +466,7 @@ static mgk_status assumed(const mgk_checkpoint *checkpoint, const mgk_model_opti
                           const mgk_config *config, char *text, size_t size)
 {
     char prefix[MGK_TENSOR_NAME], clause[160];
-    const mgk_lra_name name = mgk_lra_name_of(checkpoint->path);
+    const mgk_lra_name name = name_of(checkpoint);
     const bool tied = find_prefix(checkpoint, prefix);
     key_tensors keys;
     TRY(choose_keys(checkpoint, config->layers, &keys));

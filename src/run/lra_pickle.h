@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Data sets of the Long Range Arena, as the paper's code reads them: a pickle of a list of
+ * dictionaries, each with the ids "input_ids_0", those of a second document "input_ids_1" in
+ * retrieval, and a "label". Ids are a list or an array of NumPy. The pickle is read as data.
+ */
+#ifndef MGK_RUN_LRA_PICKLE_H
+#define MGK_RUN_LRA_PICKLE_H
+
+#include "data/datasets/token_array.h"
+
+/* Whether a file begins as a pickle does; false if it cannot be read. */
+bool mgk_is_pickle(const char *path);
+
+/*
+ * The ids, a row for each document, those of a pair one after the other; shorter rows end with 0,
+ * the id of padding. Release out->ids with mgk_free. STATUS_FORMAT: not such a pickle;
+ * STATUS_SHAPE: too many ids; else as mgk_pickle_read.
+ */
+mgk_status mgk_lra_pickle_read(const char *path, mgk_token_array *out);
+
+#endif
