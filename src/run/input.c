@@ -7,7 +7,7 @@
 #include "base/number.h"
 #include "base/numpy.h"
 #include "run/arguments.h"
-#include "run/lra_pickle.h"
+#include "run/authors_data.h"
 #include "run/part.h"
 #include "run/recognise.h"
 #include "store/foreign/integers.h"
@@ -144,11 +144,9 @@ static void fit_listops(mgk_dataset_options *options)
     options->listops_above = options->listops_below / 4;
 }
 
-/* Ids of a file of the Long Range Arena. */
-static mgk_status open_pickle(const char *path, mgk_dataset_options *options, mgk_dataset **out)
+/* Ids of a file of the paper's code, which are released. */
+static mgk_status open_array(mgk_token_array array, mgk_dataset_options *options, mgk_dataset **out)
 {
-    mgk_token_array array;
-    TRY(mgk_lra_pickle_read(path, &array));
     options->ids = &array;
     mgk_status status = mgk_dataset_open(options, out);
     mgk_free(array.ids);
@@ -158,8 +156,15 @@ static mgk_status open_pickle(const char *path, mgk_dataset_options *options, mg
 /* Ids in HDF5 files and pickles are read here, because src/data does not know these formats. */
 static mgk_status open_tokens(const char *path, mgk_dataset_options *options, mgk_dataset **out)
 {
-    if (mgk_is_pickle(path))
-        return open_pickle(path, options, out);
+    mgk_token_array array;
+    bool corpus;
+    if (mgk_is_pickle(path)) {
+        TRY(mgk_lra_pickle_read(path, &array));
+        return open_array(array, options, out);
+    }
+    TRY(mgk_corpus_read(path, &corpus, &array));
+    if (corpus)
+        return open_array(array, options, out);
     mgk_file_kind kind;
     mgk_store_integers read;
     bool numpy;
@@ -168,12 +173,8 @@ static mgk_status open_tokens(const char *path, mgk_dataset_options *options, mg
     if (kind != MGK_FILE_ARRAYS || numpy)
         return mgk_dataset_open(options, out);
     TRY(mgk_store_read_integers(path, MGK_MOST_TOKEN_IDS, &read));
-    const mgk_token_array array = {read.values, read.rows, read.columns, read.flat,
-                                   read.is_unsigned};
-    options->ids = &array;
-    mgk_status status = mgk_dataset_open(options, out);
-    mgk_free(read.values);
-    return status;
+    array = (mgk_token_array){read.values, read.rows, read.columns, read.flat, read.is_unsigned};
+    return open_array(array, options, out);
 }
 
 /* A matrix of N = 4096 takes 64 MB: longer samples must be requested. */

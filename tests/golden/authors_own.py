@@ -278,10 +278,26 @@ def samples():
     return [{"input_ids_0": row, "label": i % 2} for i, row in enumerate(rows)], torch.stack(ids)
 
 
+def corpus(folder):
+    """The cache.pt that their language-model code makes of texts, and its ids of the test text."""
+    import tempfile
+    from data_utils import get_lm_corpus
+    with tempfile.TemporaryDirectory() as texts:
+        for part, words in (("train", 40), ("valid", 10), ("test", 23)):
+            numbers = Draw(part).ids(words, high=30).tolist() if part != "train" else range(30)
+            Path(texts, part + ".txt").write_text(" ".join(f"w{i}" for i in numbers) + "\n")
+        made = get_lm_corpus(texts, "wt103")
+        Path(folder, "cache.pt").write_bytes(Path(texts, "cache.pt").read_bytes())
+    n = LM["tgt_len"]
+    rows = made.test[:len(made.test) // n * n].view(-1, n)
+    Path(folder, "cache.txt").write_text("".join(" ".join(map(str, row)) + "\n" for row in rows.tolist()))
+
+
 def main():
     source = Path(sys.argv[1])
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else HERE / "authors"
     prepare(source)
+    corpus(folder)
     data, ids = samples()
     (folder / "samples.pickle").write_bytes(pickle.dumps(data))
     (folder / "samples.txt").write_text("".join(

@@ -22,6 +22,14 @@ cut -d, -f1-8 text.csv >b.txt
 cmp a.txt b.txt || complain "a pickle and a text of the same ids differ"
 "$programs/mgk-info" work_dir >info.txt || complain "work_dir"
 grep -q 'attention *mlk' info.txt || complain "work_dir: no mlk: $(cat info.txt)"
+# The corpus of their language models: its test text, in windows.
+"$programs/mgk-dump" work_dir --tokens "$authors/cache.pt" -q -o cache.h5 2>err.txt || complain "cache.pt: $(cat err.txt)"
+"$programs/mgk-dump" work_dir --tokens "$authors/cache.txt" -q -o same.h5 || complain "cache.txt"
+"$programs/mgk-rank" cache.h5 -q -o cache.csv >out.txt && "$programs/mgk-rank" same.h5 -q -o same.csv >out.txt ||
+    complain "ranks of a corpus"
+cut -d, -f1-8 cache.csv >a.txt
+cut -d, -f1-8 same.csv >b.txt
+cmp a.txt b.txt || complain "a corpus and a text of the same ids differ"
 # Two models are not chosen from.
 cp "LRA_chks/$name.model" "LRA_chks/22$(echo $name | cut -c3-).model"
 "$programs/mgk-info" LRA_chks >info.txt 2>err.txt && complain "a folder of two models was read"

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "run/lra_pickle.h"
+#include "run/authors_data.h"
 
 #include <string.h>
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/numpy.h"
+#include "base/zip.h"
 #include "model/containers/pickle.h"
+#include "model/containers/tensors.h"
 
 enum { MOST_BYTES = INT32_MAX };
 
@@ -168,4 +171,45 @@ mgk_status mgk_lra_pickle_read(const char *path, mgk_token_array *out)
     mgk_arena_free(&arena);
     mgk_unmap_file(&file);
     return status == STATUS_OK ? status : mgk_fail_prefix(status, path);
+}
+
+static mgk_status read_test(const mgk_tensors *tensors, mgk_token_array *out)
+{
+    const mgk_tensor_info *test = mgk_tensors_find(tensors, "test");
+    if (!test || test->axes != 1 || test->count == 0 || test->count > MGK_MOST_TOKEN_IDS)
+        return mgk_fail(STATUS_SHAPE, "a corpus without a text \"test\" of 1 to %d tokens",
+                        MGK_MOST_TOKEN_IDS);
+    TRY(mgk_alloc(test->count, sizeof(*out->ids), &out->ids));
+    out->rows = 1;
+    out->columns = test->count;
+    out->flat = true;
+    return mgk_tensors_read_integers(tensors, test, out->ids);
+}
+
+mgk_status mgk_corpus_read(const char *path, bool *found, mgk_token_array *out)
+{
+    static const char ending[] = ".Corpus";
+    unsigned char bytes[8];
+    size_t size;
+    bool numpy;
+    mgk_tensors *tensors;
+    *out = (mgk_token_array){0};
+    *found = false;
+    TRY(mgk_recognise_numpy(path, &numpy));
+    TRY(mgk_file_read_beginning(path, sizeof(bytes), bytes, &size));
+    if (numpy || !mgk_is_zip(bytes, size))
+        return STATUS_OK;
+    TRY(mgk_tensors_open(path, &tensors));
+    const char *class = mgk_tensors_class(tensors, "");
+    const size_t length = class ? strlen(class) : 0, own = strlen(ending);
+    mgk_status status = STATUS_OK;
+    *found = length > own && strcmp(class + length - own, ending) == 0;
+    if (*found)
+        status = read_test(tensors, out);
+    if (status != STATUS_OK) {
+        mgk_free(out->ids);
+        *out = (mgk_token_array){0};
+    }
+    mgk_tensors_close(tensors);
+    return status;
 }
