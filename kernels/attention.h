@@ -100,9 +100,9 @@ typedef struct mgk_attention_layer {
     double normalizer_epsilon;
     double fixed_normalizer; /* linear kinds; see mgk_linear. Such layers have no gradients */
     bool mix_keys;           /* linear kinds; see mgk_linear. Such layers have no gradients */
-    bool unit_features;      /* the same */
     mgk_prior_mode prior_mode;
     mgk_prior_view prior; /* values NULL: none (M = 1 kinds, hard-E) */
+    bool unit_features;   /* linear kinds; see mgk_linear. Such layers have no gradients */
 } mgk_attention_layer;
 
 /* Where the gradients of a layer's attention go. */

@@ -8,11 +8,15 @@
 /* These variants exist to read trained models. */
 static mgk_status check_trainable(const mgk_attention_layer *layer, const mgk_linear *linear)
 {
+    if (linear->unit_features)
+        return mgk_fail(
+            STATUS_UNSUPPORTED,
+            "linear attention whose features are divided by their sum cannot be trained");
     if (linear->features.map == MGK_FEATURES_POSITIVE && linear->features.epsilon > 0)
         return mgk_fail(
             STATUS_UNSUPPORTED,
             "`feature_map` positive-offset is for trained models, and has no gradients");
-    if (layer->fixed_normalizer > 0 || layer->mix_keys || layer->unit_features)
+    if (layer->fixed_normalizer > 0 || layer->mix_keys)
         return mgk_fail(STATUS_UNSUPPORTED, "linear attention that does not normalise its rows or "
                                             "mixes its keys cannot be trained");
     return STATUS_OK;

@@ -400,8 +400,7 @@ bool mgk_model_has_gradients(const mgk_model *model)
            config->feed_forward_bias && config->key_heads == config->heads &&
            config->positions != MGK_POSITIONS_ROTARY && !config->positions_backward &&
            config->pooling == MGK_POOLING_TOKENS && config->row_normalized && !config->mix_keys &&
-           !config->raw_queries && !config->unit_features && kinds_have_gradients(model) &&
-           (config->family == MGK_FAMILY_LM || config->classes > 0);
+           kinds_have_gradients(model) && (config->family == MGK_FAMILY_LM || config->classes > 0);
 }
 
 mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, int memory_tokens,
