@@ -103,6 +103,7 @@ typedef struct mgk_attention_layer {
     bool mix_keys;           /* linear kinds; see mgk_linear. Such layers have no gradients */
     mgk_prior_mode prior_mode;
     mgk_prior_view prior; /* values NULL: none (M = 1 kinds, hard-E) */
+    bool unit_features;   /* linear kinds; see mgk_linear. Such layers have no gradients */
 } mgk_attention_layer;
 
 /* Where the gradients of a layer's attention go. */
@@ -171,6 +172,7 @@ struct mgk_attention_kind {
     bool signed_entries; /* entries may be negative */
     bool own_values;     /* some rows weigh other values than those of the view */
     bool reads_below;    /* `below` of mgk_attention_layer */
+    bool masks;          /* leaves out the keys that the view masks, on the CPU */
     bool positional;     /* tiles without a dot product: queries and keys have no gradients */
     bool on_cuda;        /* the CUDA backend has its operations */
     /* Later tokens have a say in which earlier keys a query of causal attention sees. */

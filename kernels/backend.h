@@ -110,6 +110,9 @@ typedef struct mgk_attention_view {
     bool causal;                               /* query i sees keys j <= i */
     const int32_t *lengths;                    /* [B] */
     const int32_t *key_lengths;                /* [B]; NULL: lengths */
+    /* [B, N], not 0: no query sees the key; NULL: all are seen. Kinds with `masks` alone, on the
+     * CPU, without gradients. */
+    const int32_t *masked;
     const void *query, *key, *value;
     size_t query_stride, key_stride, value_stride;
     const void *extra; /* further numbers of each token: E at extra[(b N + t) extra_stride] */
@@ -333,6 +336,8 @@ typedef struct mgk_linear {
     double normalizer_epsilon;
     double fixed_normalizer; /* > 0: A_ij = s_ij / fixed_normalizer; 0: as above */
     bool mix_keys;           /* f_j = φ(Σ_r π_jr k_jr) */
+    bool unit_features;      /* elu + 1: each φ is divided by the sum of its elements (Schlag et al.
+                                2021); not with mix_keys. The CPU alone, without gradients */
     mgk_prior_view prior;
     mgk_features features;
     double least_sum; /* > 0: smaller sums, negative ones too, are replaced by it; 0: no */

@@ -135,8 +135,8 @@ typedef struct mgk_job {
     bool force;    /* overwrite outputs */
     int head_dim;  /* D for models whose files do not contain it (checkpoints of the code of
                       Transformer-MGK); 0 (default): 32 for its LRA code */
-    /* "linear" or "mlk", where the files of these kinds look like those of "softmax" or "mgk"
-     * (checkpoints of the same code); NULL (default): softmax or mgk */
+    /* "linear", "mlk" or "none", where the files of these kinds look like those of "softmax" or
+     * "mgk" (checkpoints of the same code); NULL (default): softmax or mgk */
     const char *attention;
     const char *command; /* recorded in outputs; NULL: not known */
     mgk_watcher watcher;
@@ -155,7 +155,13 @@ typedef struct mgk_job {
      */
     const char *run_as;
     const mgk_kind_settings *settings; /* of these kinds; NULL: their defaults */
-    void *reserved[1];
+    /*
+     * Options of the training that a checkpoint of the code of Transformer-MGK does not tell, by
+     * the names that the code has for them, separated by commas: "fixed_pos_emb" and, for tied
+     * weights, "num_layers=L" (LRA); "pre_lnorm" and "no_pos" (language models). "": none of them;
+     * NULL (default): none, unless the file or its name tells, with a remark.
+     */
+    const char *trained_with;
 } mgk_job;
 
 /* Checks the job's device and number of threads on this machine, for callers that run no job:

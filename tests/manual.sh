@@ -80,7 +80,7 @@ offers "attention" mgk plot at
 offers "cuda" mgk dump x --device cu
 offers "smgk smlk" mgk-train --attention sm
 offers "smgk smlk" mgk-train --attention = sm
-offers "linear mlk" mgk-info --attention ""
+offers "linear mlk none" mgk-info --attention ""
 offers "attention" mgk-dump --save at
 offers "keys,scores" mgk-dump --save keys,s
 offers "single" mgk-dump --precision s

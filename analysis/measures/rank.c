@@ -126,7 +126,8 @@ mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_float_format 
 mgk_status mgk_rank_fail_zero_row(size_t i)
 {
     return mgk_fail(STATUS_UNSUPPORTED,
-                    "row %zu is all zeros, as those of padded queries are: leave padding out, or "
+                    "row %zu is all zeros, as those of padded queries are, and those whose scores "
+                    "underflow where a small number is added to their sum: leave padding out, or "
                     "accept such rows by `allow_zero_rows`",
                     i);
 }

@@ -8,6 +8,10 @@
 /* These variants exist to read trained models. */
 static mgk_status check_trainable(const mgk_attention_layer *layer, const mgk_linear *linear)
 {
+    if (linear->unit_features)
+        return mgk_fail(
+            STATUS_UNSUPPORTED,
+            "linear attention whose features are divided by their sum cannot be trained");
     if (linear->features.map == MGK_FEATURES_POSITIVE && linear->features.epsilon > 0)
         return mgk_fail(
             STATUS_UNSUPPORTED,

@@ -13,6 +13,7 @@ static mgk_linear features(const mgk_attention_view *view, const mgk_attention_l
     return (mgk_linear){.normalizer_epsilon = layer->normalizer_epsilon,
                         .fixed_normalizer = layer->fixed_normalizer,
                         .mix_keys = layer->mix_keys,
+                        .unit_features = layer->unit_features,
                         .prior = layer->prior};
 }
 
@@ -30,6 +31,7 @@ const mgk_attention_kind mgk_attention_linear = {
     .score = "phi(q_i).phi(k_j), phi = elu + 1",
     .rank_bound = "D + 1",
     .keys = MGK_KEYS_PROJECTED,
+    .masks = true,
     .on_cuda = true,
     .methods = &mgk_feature_methods,
     .features = features,
@@ -42,6 +44,7 @@ const mgk_attention_kind mgk_attention_mlk = {
     .rank_bound = "D + 1",
     .keys = MGK_KEYS_PROJECTED,
     .mixture = true,
+    .masks = true,
     .on_cuda = true,
     .methods = &mgk_feature_mixture_methods,
     .features = features,
@@ -54,6 +57,7 @@ const mgk_attention_kind mgk_attention_smlk = {
     .rank_bound = "D + 1",
     .keys = MGK_KEYS_SHIFTED,
     .mixture = true,
+    .masks = true,
     .on_cuda = true,
     .methods = &mgk_feature_mixture_methods,
     .features = features,

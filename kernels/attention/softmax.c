@@ -33,6 +33,7 @@ const mgk_attention_kind mgk_attention_softmax = {
     .rank_bound = "N",
     .keys = MGK_KEYS_PROJECTED,
     .terms = true,
+    .masks = true,
     .on_cuda = true,
     .methods = &mgk_tile_methods,
     .tile = tile,

@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "base/numpy.h"
 #include "run/arguments.h"
+#include "run/authors_data.h"
 #include "run/part.h"
 #include "run/recognise.h"
 #include "store/foreign/integers.h"
@@ -143,9 +144,27 @@ static void fit_listops(mgk_dataset_options *options)
     options->listops_above = options->listops_below / 4;
 }
 
-/* Ids in HDF5 files are read here, because src/data does not know the format. */
+/* Ids of a file of the paper's code, which are released. */
+static mgk_status open_array(mgk_token_array array, mgk_dataset_options *options, mgk_dataset **out)
+{
+    options->ids = &array;
+    mgk_status status = mgk_dataset_open(options, out);
+    mgk_free(array.ids);
+    return status;
+}
+
+/* Ids in HDF5 files and pickles are read here, because src/data does not know these formats. */
 static mgk_status open_tokens(const char *path, mgk_dataset_options *options, mgk_dataset **out)
 {
+    mgk_token_array array;
+    bool corpus;
+    if (mgk_is_pickle(path)) {
+        TRY(mgk_lra_pickle_read(path, &array));
+        return open_array(array, options, out);
+    }
+    TRY(mgk_corpus_read(path, &corpus, &array));
+    if (corpus)
+        return open_array(array, options, out);
     mgk_file_kind kind;
     mgk_store_integers read;
     bool numpy;
@@ -154,12 +173,8 @@ static mgk_status open_tokens(const char *path, mgk_dataset_options *options, mg
     if (kind != MGK_FILE_ARRAYS || numpy)
         return mgk_dataset_open(options, out);
     TRY(mgk_store_read_integers(path, MGK_MOST_TOKEN_IDS, &read));
-    const mgk_token_array array = {read.values, read.rows, read.columns, read.flat,
-                                   read.is_unsigned};
-    options->ids = &array;
-    mgk_status status = mgk_dataset_open(options, out);
-    mgk_free(read.values);
-    return status;
+    array = (mgk_token_array){read.values, read.rows, read.columns, read.flat, read.is_unsigned};
+    return open_array(array, options, out);
 }
 
 /* A matrix of N = 4096 takes 64 MB: longer samples must be requested. */
@@ -190,6 +205,7 @@ mgk_status mgk_input_open(const mgk_input *input, const mgk_model *model,
     options.padding = config->padding;
     options.padding_word = config->padding_word;
     options.padding_left = config->causal;
+    options.padding_masked = config->padding_masked;
     options.tokenizer = tokenizer;
     options.lines = input->lines;
     options.every_line = input->target != NULL;

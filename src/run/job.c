@@ -42,6 +42,7 @@ static mgk_status load(const char *path, const mgk_job *job, const char *usual_p
     const bool encoder = job->part && strcmp(job->part, "encoder") == 0;
     const mgk_model_options options = {.head_dim = job->head_dim,
                                        .attention = job->attention,
+                                       .trained_with = job->trained_with,
                                        .part = decoder || encoder ? NULL : job->part,
                                        .usual_part = usual_part,
                                        .decoder = decoder,

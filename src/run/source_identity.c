@@ -92,6 +92,7 @@ static bool add_model(cJSON *settings, const mgk_source_options *o, const mgk_so
            add_text(settings, "model_sha256", o->model ? inputs[0].sha256 : NULL) &&
            add_text(settings, "attention", o->job->attention) &&
            (!o->job->part || add_text(settings, "part", o->job->part)) &&
+           (!o->job->trained_with || add_text(settings, "trained_with", o->job->trained_with)) &&
            mgk_job_describe_kinds(settings, o->job) &&
            cJSON_AddNumberToObject(settings, "head_dim", o->job->head_dim) &&
            cJSON_AddBoolToObject(settings, "double", o->double_precision) &&

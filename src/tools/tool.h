@@ -61,8 +61,12 @@ typedef enum mgk_tool_result {
 #define MGK_TOOL_MODEL_ARGS(tool)                                                                  \
     {MGK_ARG_COUNT, 0, "head-dim", &(tool)->job.head_dim, "D",                                     \
      "Head dimension, for files that do not state it; 32 for LRA checkpoints.", NULL},             \
-    {MGK_ARG_WORD, 0, "attention", &(tool)->job.attention, "linear|mlk",                           \
-     "Attention kind of an LRA checkpoint, which does not state it.", NULL},                       \
+    {MGK_ARG_WORD, 0, "attention", &(tool)->job.attention, "linear|mlk|none",                      \
+     "Attention kind of a checkpoint of Transformer-MGK, which does not state it.", NULL},         \
+    {MGK_ARG_TEXT, 0, "trained-with", &(tool)->job.trained_with, "OPTION[,OPTION...]",             \
+     "Options of the training that such a checkpoint does not state: fixed_pos_emb, num_layers=L " \
+     "(LRA); pre_lnorm, no_pos (language models).",                                                       \
+     NULL},                                                                                        \
     {MGK_ARG_WORD, 0, "part", &(tool)->job.part, "text|vision|encoder|decoder|cross",              \
      "Which model of a folder that has both, as clip's; by default the one that reads the input. "  \
      "Of an encoder-decoder model: the encoder (default), the decoder's attention to itself, or "   \

@@ -16,19 +16,53 @@
 typedef struct checkpoint_row {
     const char *name, *attention;
     int head_dim;
+    const char *trained_with;
 } checkpoint_row;
 
 /* LRA files with mixtures contain the number of heads, so they need no head dimension. */
 static const checkpoint_row checkpoints[] = {
-    {"lra_softmax", NULL, 5},      {"lra_mgk", "mgk", 5},       {"lra_mgk_em", NULL, 0},
-    {"lra_mgk_hard", NULL, 5},     {"lra_smgk", NULL, 0},       {"lra_smgk_em", NULL, 5},
-    {"lra_smgk_hard", NULL, 0},    {"lra_linear", "linear", 5}, {"lra_mlk", "mlk", 5},
-    {"lra_linformer", NULL, 0},    {"lra_smlk", NULL, 0},       {"lm_softmax", NULL, 0},
-    {"lm_softmax_state", NULL, 5}, {"lm_rbf", NULL, 0},         {"lm_rbf2keys", NULL, 0},
-    {"lm_soft", NULL, 0},          {"lm_soft2keys", NULL, 0},   {"lm_hard", NULL, 5},
-    {"lm_hard2keys", NULL, 5},
+    {"lra_softmax", NULL, 5, NULL},      {"lra_mgk", "mgk", 5, NULL},
+    {"lra_mgk_em", NULL, 0, NULL},       {"lra_mgk_hard", NULL, 5, NULL},
+    {"lra_smgk", NULL, 0, NULL},         {"lra_smgk_em", NULL, 5, NULL},
+    {"lra_smgk_hard", NULL, 0, NULL},    {"lra_linear", "linear", 5, NULL},
+    {"lra_mlk", "mlk", 5, NULL},         {"lra_linformer", NULL, 0, NULL},
+    {"lra_smlk", NULL, 0, NULL},         {"lm_softmax", NULL, 0, NULL},
+    {"lm_softmax_state", NULL, 5, NULL}, {"lm_rbf", NULL, 0, NULL},
+    {"lm_rbf2keys", NULL, 0, NULL},      {"lm_soft", NULL, 0, NULL},
+    {"lm_soft2keys", NULL, 0, NULL},     {"lm_hard", NULL, 5, NULL},
+    {"lm_hard2keys", NULL, 5, NULL},
 };
 enum { CHECKPOINTS = sizeof(checkpoints) / sizeof(checkpoints[0]) };
+
+/* Made and computed by the paper's own code; tests/golden/authors_own.py. Sequences of LRA have the
+ * id 0 inside. */
+static const checkpoint_row own_code[] = {
+    {"lra_own_softmax", NULL, 5, NULL},
+    {"lra_own_softmax_fixed", NULL, 5, "fixed_pos_emb"},
+    {"lra_own_none", "none", 5, NULL},
+    {"lra_own_linear", "linear", 5, NULL},
+    {"lra_own_mgk", NULL, 5, NULL},
+    {"lra_own_mgk_em", NULL, 0, NULL},
+    {"lra_own_mgk_hard", NULL, 5, NULL},
+    {"lra_own_smgk", NULL, 0, NULL},
+    {"lra_own_mlk", "mlk", 5, NULL},
+    {"lra_own_tied", NULL, 5, "num_layers=2"},
+    {"lra_own_layer1", NULL, 0, NULL},
+    {"lra_own_layer2", NULL, 0, NULL},
+    {"lm_own_softmax", NULL, 0, NULL},
+    {"lm_own_linear", NULL, 0, NULL},
+    {"lm_own_linear_state", "linear", 5, NULL},
+    {"lm_own_fast", NULL, 0, NULL},
+    {"lm_own_mlk", NULL, 0, NULL},
+    {"lm_own_pre", NULL, 0, NULL},
+    {"lm_own_no_pos", NULL, 0, NULL},
+    {"lm_own_no_pos_state", NULL, 5, "no_pos,pre_lnorm"},
+    {"lm_own_same", NULL, 0, NULL},
+    {"lm_own_clamp", NULL, 0, NULL},
+    {"lm_own_mgk_pre", NULL, 0, NULL},
+    {"lm_own_adaptive", NULL, 0, NULL},
+};
+enum { OWN = sizeof(own_code) / sizeof(own_code[0]) };
 
 static const checkpoint_row *row_of(const char *name)
 {
@@ -41,7 +75,8 @@ static const checkpoint_row *row_of(const char *name)
 
 static mgk_model_options options_of(const checkpoint_row *row)
 {
-    return (mgk_model_options){.head_dim = row->head_dim, .attention = row->attention};
+    return (mgk_model_options){
+        .head_dim = row->head_dim, .attention = row->attention, .trained_with = row->trained_with};
 }
 
 static void check_checkpoint(void **state)
@@ -106,6 +141,41 @@ static void assert_refused(const char *name, mgk_model_options options, mgk_stat
     assert_fails(load(path, options, NULL), expected);
     if (!strstr(mgk_fail_message(), says))
         fail_msg("\"%s\" does not say \"%s\"", mgk_fail_message(), says);
+}
+
+/* What the tensors do not tell is told by the file's name, or asked for. */
+static void test_told(void **state)
+{
+    (void)state;
+    static const char name[] =
+        "21_09_2021_08:44:52_none_text_4096_head2_layers2_fixed_pe_output.model";
+    char remark[256];
+    assert_int_equal(symlink(TOP "lra_own_none.pt", name), 0);
+    assert_ok(load(name, (mgk_model_options){.head_dim = 0}, remark));
+    assert_string_equal(remark, "its name says that attention is none; its name says that it has 2 "
+                                "heads; its name says that its positions are fixed");
+    assert_ok(load(name,
+                   (mgk_model_options){.head_dim = 5, .attention = "softmax", .trained_with = ""},
+                   remark));
+    assert_string_equal(remark, "");
+    unlink(name);
+    assert_ok(load(TOP "lra_own_tied.pt", (mgk_model_options){.head_dim = 5}, remark));
+    assert_non_null(strstr(remark, "assumed to have 2 layers, which share their weights"));
+    assert_refused("lra_own_softmax", (mgk_model_options){.head_dim = 5, .trained_with = "no_pos"},
+                   STATUS_USAGE,
+                   "`trained_with` \"no_pos\": expected some of fixed_pos_emb, "
+                   "num_layers=N");
+    assert_refused("lra_own_softmax",
+                   (mgk_model_options){.head_dim = 5, .trained_with = "num_layers=3"}, STATUS_USAGE,
+                   "num_layers is 2 in its tensors, not 3");
+    assert_refused("lm_own_pre", (mgk_model_options){.trained_with = "pre_lnorm"}, STATUS_USAGE,
+                   "says the options of its training itself");
+    assert_refused("lm_own_linear", (mgk_model_options){.attention = "linear"}, STATUS_USAGE,
+                   "says its attention itself");
+    assert_refused("lm_soft2keys", (mgk_model_options){.attention = "linear"}, STATUS_USAGE,
+                   "expected none, because its tensors tell it");
+    assert_refused("lm_own_xl", (mgk_model_options){.head_dim = 0}, STATUS_UNSUPPORTED,
+                   "attn_type 0, the relative positions of Transformer-XL, is not known");
 }
 
 static void test_options(void **state)
@@ -314,8 +384,12 @@ static void test_remarks(void **state)
         bool lra = strncmp(checkpoints[i].name, "lra_", 4) == 0,
              shifted = strstr(path, "lra_sm") || strstr(path, "linformer");
         bool assumed = lra && !options.attention && (!shifted || strstr(path, "softmax"));
+        const bool bare = strstr(path, "_state") || strstr(path, "lm_soft.") ||
+                          strstr(path, "lm_soft2keys") || strstr(path, "lm_hard2keys");
         if (assumed)
             assert_non_null(strstr(remark, "its tensors fit linear attention"));
+        else if (bare)
+            assert_non_null(strstr(remark, "`trained_with` pre_lnorm,no_pos"));
         else
             assert_string_equal(remark, "");
     }
@@ -331,8 +405,9 @@ static void test_remarks(void **state)
 
 int main(void)
 {
-    enum { OTHERS = 6 };
-    struct CMUnitTest tests[CHECKPOINTS + OTHERS] = {
+    enum { OTHERS = 7 };
+    struct CMUnitTest tests[CHECKPOINTS + OWN + OTHERS] = {
+        cmocka_unit_test(test_told),
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_every_tensor_is_needed),
         cmocka_unit_test(test_refused),
@@ -345,5 +420,10 @@ int main(void)
             (struct CMUnitTest){.name = checkpoints[i].name,
                                 .test_func = check_checkpoint,
                                 .initial_state = (void *)(uintptr_t)&checkpoints[i]};
+    for (int i = 0; i < OWN; i++)
+        tests[OTHERS + CHECKPOINTS + i] =
+            (struct CMUnitTest){.name = own_code[i].name,
+                                .test_func = check_checkpoint,
+                                .initial_state = (void *)(uintptr_t)&own_code[i]};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -423,7 +423,7 @@ static void test_json_refused(void **state)
         {"{\"family\":\"lm\",\"cutoffs\":7}", "cutoffs"},
         {"{\"family\":\"lm\",\"cutoffs\":[0]}", "cutoffs[0]"},
         {"{\"family\":\"lm\",\"cutoffs\":[5,5]}", "cutoffs[1]"},
-        {"{\"family\":\"lm\",\"cutoffs\":[5,256]}", "cutoffs[1]"},
+        {"{\"family\":\"lm\",\"cutoffs\":[5,257]}", "cutoffs[1]"},
         {"{\"family\":\"lm\",\"cutoffs\":[1.5]}", "cutoffs[0]"},
         {"{\"family\":\"lm\",\"cutoffs\":[1,2,3,4,5,6,7,8,9]}", "cutoffs"},
         {"{\"family\":\"lm\",\"causal\":false}", "causal"},

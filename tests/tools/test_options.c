@@ -117,7 +117,7 @@ static void structures_have_their_sizes(void **state)
     } rows[] = {
         ROW(mgk_report, 56, activity, 40),
         ROW(mgk_watcher, 24, context, 16),
-        ROW(mgk_job, 104, reserved, 96),
+        ROW(mgk_job, 104, trained_with, 96),
         ROW(mgk_input, 192, reserved, 160),
         ROW(mgk_architecture, 120, reserved, 96),
         ROW(mgk_train_options, 552, regularise, 544),

@@ -81,6 +81,19 @@ static real largest_product(mgk_linear_head *head)
     return maximum;
 }
 
+/* Divides each column of features [D, CHUNK] by its sum. */
+static void divide_by_sums(size_t dim, real *feature)
+{
+    real sum[MGK_LINEAR_CHUNK] = {0};
+    for (size_t d = 0; d < dim; d++)
+#pragma omp simd
+        for (size_t j = 0; j < CHUNK; j++)
+            sum[j] += feature[d * CHUNK + j];
+    for (size_t d = 0; d < dim; d++)
+        for (size_t j = 0; j < CHUNK; j++)
+            feature[d * CHUNK + j] = sum[j] > 0 ? feature[d * CHUNK + j] / sum[j] : 0;
+}
+
 /* The scale of all keys; exponentials begin without one, and find it chunk by chunk. */
 static mgk_feature_scale scale_keys(mgk_linear_head *head)
 {
@@ -92,6 +105,8 @@ static mgk_feature_scale scale_keys(mgk_linear_head *head)
         const bool chosen = head->work.shifts && !(head->linear->fixed_normalizer > 0);
         return (mgk_feature_scale){chosen ? maximum : 0, 1};
     }
+    if (head->linear->unit_features)
+        return (mgk_feature_scale){0, 1};
     for (size_t j = 0; head->linear->mix_keys && j < head->n; j++) {
         mix_key(head, j, mixed);
         maximum = largest(mixed, head->dim, maximum);
@@ -164,7 +179,9 @@ static void elu_queries(mgk_linear_head *head, const real *x)
             top[i] = number > top[i] ? number : top[i];
         }
     for (size_t i = 0; i < CHUNK; i++) {
-        const mgk_feature_scale scale = mgk_feature_scale_for(head->linear, top[i]);
+        const mgk_feature_scale scale = head->linear->unit_features
+                                            ? (mgk_feature_scale){0, 1}
+                                            : mgk_feature_scale_for(head->linear, top[i]);
         head->query_shift[i] = scale.shift;
         head->query_inverse[i] = scale.inverse;
     }
@@ -173,6 +190,8 @@ static void elu_queries(mgk_linear_head *head, const real *x)
         for (size_t i = 0; i < CHUNK; i++)
             head->query[d * CHUNK + i] =
                 mgk_feature(x[d * CHUNK + i], mgk_linear_query_scale(head, i));
+    if (head->linear->unit_features)
+        divide_by_sums(head->dim, head->query);
 }
 
 void MGK_CPU(linear_queries)(mgk_linear_head *head, size_t first)
@@ -197,6 +216,32 @@ void MGK_CPU(linear_queries)(mgk_linear_head *head, size_t first)
     MGK_CPU(feature_finish)(&head->work, head->query_shift, head->query);
 }
 
+/* f_j = 0 for the keys of the chunk that no query sees. */
+static void mask_keys(mgk_linear_head *head)
+{
+    const mgk_attention_view *view = head->view;
+    if (!view->masked)
+        return;
+    const int32_t *masked = view->masked + head->sample * (size_t)view->tokens + head->first;
+    for (size_t d = 0; d < head->dim * CHUNK; d += CHUNK)
+        for (size_t j = 0; j < head->rows; j++)
+            head->feature[d + j] = masked[j] ? 0 : head->feature[d + j];
+}
+
+/* Adds one component, whose keys are the input, to the features: its own are divided by their sum.
+ */
+static void unit_keys(mgk_linear_head *head, const real *prior)
+{
+    const size_t count = head->dim * CHUNK;
+    real *x = head->work.input;
+    for (size_t k = 0; k < count; k++)
+        x[k] = mgk_feature(x[k], head->key_scale);
+    divide_by_sums(head->dim, x);
+    for (size_t d = 0; d < count; d += CHUNK)
+        for (size_t j = 0; j < CHUNK; j++)
+            head->feature[d + j] += prior[j] * x[d + j];
+}
+
 /* f_j of elu + 1 for the chunk, from M keys each. */
 static void elu_keys(mgk_linear_head *head)
 {
@@ -214,6 +259,10 @@ static void elu_keys(mgk_linear_head *head)
         mgk_transpose(head->rows, head->dim,
                       (const real *)view->key + mgk_linear_key_index(head, r, head->first),
                       view->key_stride, head->work.input, CHUNK);
+        if (head->linear->unit_features) {
+            unit_keys(head, prior);
+            continue;
+        }
         for (size_t d = 0; d < count; d += CHUNK)
 #pragma omp simd
             for (size_t j = 0; j < CHUNK; j++)
@@ -223,6 +272,7 @@ static void elu_keys(mgk_linear_head *head)
 #pragma omp simd
         for (size_t k = 0; k < count; k++)
             feature[k] = mgk_feature(feature[k], scale);
+    mask_keys(head);
 }
 
 /* The shift of the chunk's keys, which is the largest exponent so far; rescales the state. */

@@ -60,8 +60,9 @@ typedef struct mgk_dataset_options {
     /* tokens: this id at the end of a row is padding, as -1 always is; -1: no other. Arrays that
      * have -1 have no other padding. */
     int32_t padding;
-    bool padding_word; /* the id also begins or ends texts: a remark says that it was cut off */
-    bool padding_left; /* it is padding at the beginning of a row, too, unless padding_word */
+    bool padding_word;   /* the id also begins or ends texts: a remark says that it was cut off */
+    bool padding_masked; /* models leave it out between tokens, too */
+    bool padding_left;   /* it is padding at the beginning of a row, too, unless padding_word */
     /* tokens: the array of the only path; NULL: the file is read */
     const mgk_token_array *ids;
     /* lm: the tokenizer, NULL: bytes; with large texts it must outlive the dataset */

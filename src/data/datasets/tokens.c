@@ -41,7 +41,7 @@ typedef struct tokens_dataset {
     size_t padded;        /* other sequences with padding before their end */
     int32_t padding;
     int32_t trimmed; /* the id that is cut off rows; -1: none, because the array has -1 */
-    bool padding_word, padding_left;
+    bool padding_word, padding_left, padding_masked;
 } tokens_dataset;
 
 static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens,
@@ -287,10 +287,12 @@ static void remark(tokens_dataset *set)
     snprintf(what, sizeof(what), "cut to %zu %s", n, MGK_NOUN(n, "token", "tokens"));
     remark_of(set, set->cut, "sequence is", "sequences are", what);
     snprintf(what, sizeof(what), "with padding, %d, %s", (int)set->padding,
-             set->padding_left ? "which is left out"
+             set->padding_masked ? "which the model masks"
+             : set->padding_left ? "which is left out"
                                : "read as tokens: move it to the end, where it is left out");
     remark_of(set, set->led, "sequence begins", "sequences begin", what);
-    snprintf(what, sizeof(what), "padding, %d, before the end, read as tokens", (int)set->padding);
+    snprintf(what, sizeof(what), "padding, %d, before the end, %s", (int)set->padding,
+             set->padding_masked ? "which the model masks" : "read as tokens");
     remark_of(set, set->padded, "sequence has", "sequences have", what);
     snprintf(
         what, sizeof(what),
@@ -312,6 +314,7 @@ mgk_status mgk_tokens_open(const mgk_dataset_options *options, mgk_dataset **out
     set->padding = set->trimmed = options->padding;
     set->padding_word = options->padding_word;
     set->padding_left = options->padding_left;
+    set->padding_masked = options->padding_masked;
     set->base.shape = (mgk_dataset_shape){1, options->length, options->vocabulary, 0};
     for (size_t i = 0; i < options->path_count; i++)
         CHECK(options->ids ? add_rows(options->paths[i], options->ids, set)

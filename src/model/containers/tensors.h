@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 #include "model/containers/tensor_dtype.h"
@@ -33,7 +34,8 @@ typedef struct mgk_tensors mgk_tensors;
 
 /*
  * path: a file, or a folder with model.safetensors, model.safetensors.index.json, pytorch_model.bin
- * or pytorch_model.bin.index.json (the first that exists). Release with mgk_tensors_close. Checks
+ * or pytorch_model.bin.index.json, or as the paper's code leaves them model.pt or one file
+ * ..._output.model (the first that exists). Release with mgk_tensors_close. Checks
  * everything except the values. STATUS_FORMAT: damaged, or not a known container;
  * STATUS_UNSUPPORTED: element types that tensor_dtype.h does not list, more than MGK_MAX_AXES axes,
  * a harmful pickle. Messages name the file and the tensor.
@@ -96,5 +98,10 @@ const mgk_tensors_value *mgk_tensors_value_at(const mgk_tensors *tensors, size_t
  */
 mgk_status mgk_tensors_read(const mgk_tensors *tensors, const mgk_tensor_info *tensor, size_t first,
                             size_t count, mgk_dtype type /* F32 or F64 */, void *values);
+
+/* Reads all elements of a tensor of int64 [count]. STATUS_UNSUPPORTED: another type, or a view that
+ * is not row-major; STATUS_FORMAT: the file is damaged. */
+mgk_status mgk_tensors_read_integers(const mgk_tensors *tensors, const mgk_tensor_info *tensor,
+                                     int64_t *values);
 
 #endif

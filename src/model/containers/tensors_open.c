@@ -271,11 +271,42 @@ static mgk_status refuse_folder(const char *folder)
     return STATUS_FORMAT;
 }
 
+/* Whether a name ends with "_output.model", as the paper's LRA code calls its files. */
+static bool is_lra_name(const char *name)
+{
+    static const char ending[] = "_output.model";
+    const size_t length = strlen(name), own = strlen(ending);
+    return length > own && strcmp(name + length - own, ending) == 0;
+}
+
+/* The path of the only model of the LRA code in a folder; NULL: there is none. STATUS_USAGE names
+ * two of several. */
+static mgk_status find_model(const char *folder, char **out)
+{
+    mgk_status status = STATUS_OK;
+    const struct dirent *entry;
+    char first[256] = "";
+    *out = NULL;
+    DIR *list = opendir(folder);
+    while (list && status == STATUS_OK && (entry = readdir(list))) {
+        if (!is_lra_name(entry->d_name))
+            continue;
+        if (first[0])
+            status = mgk_fail(STATUS_USAGE, "%s: has several models: name one, such as %s or %s",
+                              folder, first, entry->d_name);
+        snprintf(first, sizeof(first), "%s", entry->d_name);
+    }
+    if (list)
+        closedir(list);
+    return status == STATUS_OK && first[0] ? mgk_join_path(folder, first, out) : status;
+}
+
 /* The first of the known names that the folder has. */
 static mgk_status find_in_folder(const char *folder, char **out)
 {
     static const char *const names[] = {"model.safetensors", "model.safetensors.index.json",
-                                        "pytorch_model.bin", "pytorch_model.bin.index.json"};
+                                        "pytorch_model.bin", "pytorch_model.bin.index.json",
+                                        "model.pt"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct stat info;
         TRY(mgk_join_path(folder, names[i], out));
@@ -283,8 +314,8 @@ static mgk_status find_in_folder(const char *folder, char **out)
             return STATUS_OK;
         mgk_free(*out);
     }
-    *out = NULL;
-    return refuse_folder(folder);
+    TRY(find_model(folder, out));
+    return *out ? STATUS_OK : refuse_folder(folder);
 }
 
 static mgk_status add(mgk_tensors *tensors, const char *path)

@@ -127,3 +127,15 @@ mgk_status mgk_tensors_read(const mgk_tensors *tensors, const mgk_tensor_info *t
     }
     return mgk_elements_read(&elements, first, count, type, values);
 }
+
+mgk_status mgk_tensors_read_integers(const mgk_tensors *tensors, const mgk_tensor_info *tensor,
+                                     int64_t *values)
+{
+    const mgk_stored_tensor *stored = (const mgk_stored_tensor *)tensor;
+    const reading r = {.part = &tensors->parts[stored->part], .tensor = stored};
+    if (tensor->dtype != MGK_DTYPE_I64 || !is_row_major(stored))
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: tensor \"%.200s\" has elements of type %s, expected I64 in order",
+                        r.part->path, tensor->name, mgk_dtype_name(tensor->dtype));
+    return read_row_major(&r, 0, tensor->count * sizeof(*values), values);
+}

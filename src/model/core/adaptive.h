@@ -15,7 +15,7 @@
 /* The output layer; arrays are on the device. */
 typedef struct mgk_adaptive {
     size_t dim, vocabulary, clusters; /* C, V, K >= 1 */
-    const int *cutoffs;               /* [K] first words of the clusters: ascending, in (0, V) */
+    const int *cutoffs;               /* [K] first words of the clusters: ascending, in (0, V]; V: empty */
     const void *words, *bias;         /* [V, C], [V] or NULL */
     const void *cluster_weight, *cluster_bias; /* [K, C], [K] or NULL */
     size_t block;                              /* logits that exist at a time; 0: 2^24 */

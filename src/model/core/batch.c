@@ -73,6 +73,41 @@ static mgk_status load_places(mgk_pass *pass, const mgk_batch *batch)
     return status;
 }
 
+/* Whether every layer leaves out keys that are masked. */
+static bool all_mask(const mgk_model *model)
+{
+    bool all = model->device->op->add_rows != NULL; /* the CPU alone has it */
+    for (int l = 0; l < model->config.layers; l++)
+        all &= mgk_model_kind(model, l)->masks;
+    return all;
+}
+
+/* Tokens with the id of padding that no query sees. */
+static mgk_status load_masked(mgk_pass *pass, const mgk_batch *batch)
+{
+    mgk_device *device = pass->model->device;
+    const size_t rows = mgk_pass_rows(pass);
+    int32_t *masked;
+    pass->has_masked = false;
+    if (!pass->masked)
+        return STATUS_OK;
+    TRY(mgk_alloc(rows, sizeof(*masked), &masked));
+    for (size_t i = 0; i < rows; i++) {
+        masked[i] = batch->ids[i] == pass->model->config.padding;
+        pass->has_masked |= masked[i];
+    }
+    mgk_status status = STATUS_OK;
+    if (pass->has_masked && (pass->training || !all_mask(pass->model)))
+        status = mgk_fail(STATUS_UNSUPPORTED,
+                          "the id of padding, %d, inside of a sequence: only softmax, linear "
+                          "attention and their mixtures leave it out, on the CPU, not in training",
+                          pass->model->config.padding);
+    else if (pass->has_masked)
+        status = device->op->upload(device, pass->masked, masked, rows * sizeof(*masked));
+    mgk_free(masked);
+    return status;
+}
+
 /* The patterns of layers for N tokens; the pass keeps those of the last N. */
 static mgk_status build_patterns(mgk_pass *pass)
 {
@@ -114,6 +149,7 @@ mgk_status mgk_pass_load(mgk_pass *pass, const mgk_batch *batch, const int32_t *
     TRY(build_patterns(pass));
     TRY(device->op->upload(device, pass->ids, batch->ids, mgk_pass_rows(pass) * sizeof(int32_t)));
     TRY(load_places(pass, batch));
+    TRY(load_masked(pass, batch));
     TRY(device->op->upload(device, pass->lengths, batch->lengths,
                            (size_t)batch->sequences * sizeof(int32_t)));
     TRY(device->op->upload(device, pass->draw, &draw, sizeof(draw)));

@@ -295,10 +295,13 @@ static mgk_status check_sizes(const mgk_config *config)
         return mgk_fail(STATUS_USAGE, "cutoffs has %d entries, expected at most %d",
                         config->cutoff_count, MGK_MAX_CUTOFFS);
     for (int i = 0; i < config->cutoff_count; i++)
-        if (config->cutoffs[i] <= (i ? config->cutoffs[i - 1] : 0) ||
-            config->cutoffs[i] >= config->vocabulary)
-            return mgk_fail(STATUS_USAGE, "cutoffs[%d] is %d, expected ascending numbers below %d",
-                            i, config->cutoffs[i], config->vocabulary);
+        if (config->cutoffs[i] < 1 || config->cutoffs[i] > config->vocabulary ||
+            (i > 0 && (config->cutoffs[i] < config->cutoffs[i - 1] ||
+                       (config->cutoffs[i] == config->cutoffs[i - 1] &&
+                        config->cutoffs[i] < config->vocabulary))))
+            return mgk_fail(STATUS_USAGE,
+                            "cutoffs[%d] is %d, expected ascending numbers below %d, or that", i,
+                            config->cutoffs[i], config->vocabulary);
     return STATUS_OK;
 }
 
@@ -331,6 +334,14 @@ static mgk_status check_embedding(const mgk_config *config)
         (config->relative < 2 || config->relative_far <= config->relative / 2 + 1))
         return mgk_fail(STATUS_USAGE, "relative_far is %d, expected 0 or over relative / 2 + 1, %d",
                         config->relative_far, config->relative / 2 + 1);
+    if (config->raw_queries && (!config->pre_norm || !config->first_norm))
+        return mgk_fail(STATUS_USAGE, "raw_queries is true, expected false without pre_norm");
+    if (config->unit_features && config->mix_keys)
+        return mgk_fail(STATUS_USAGE, "unit_features is true, expected false with mix_keys");
+    if (config->padding_masked && (config->padding < 0 || config->family != MGK_FAMILY_ENCODER))
+        return mgk_fail(STATUS_USAGE,
+                        "padding_masked is true, expected false without a padding id, and for a "
+                        "language model");
     if (config->positions_skip_padding &&
         (config->positions != MGK_POSITIONS_LEARNED || config->padding < 0))
         return mgk_fail(STATUS_USAGE,

@@ -134,6 +134,8 @@ typedef struct mgk_config {
     double normalizer_epsilon;         /* added to the row sum before dividing, in [0, 1) */
     bool row_normalized; /* linear kinds: false divides scores by sqrt(N), not by their row sum */
     bool mix_keys; /* linear kinds: features of mixed keys instead of mixed features of keys */
+    bool unit_features; /* linear kinds with elu + 1: the features of a query, or of a key, are
+                           divided by their sum; written if true */
 
     double norm_epsilon; /* of the norms, in (0, 1) */
     double dropout;      /* probability, in [0, 1) */
@@ -149,6 +151,8 @@ typedef struct mgk_config {
     unsigned char local[MGK_MAX_LAYERS / 8];
     bool dual;        /* two documents, encoded alike, classified as [x, y, x*y, x-y] */
     bool pre_norm;    /* a norm before each block instead of after the residual sum */
+    bool raw_queries; /* pre_norm: queries are maps of the block's input before that norm; written
+                         if true */
     bool first_norm;  /* pre_norm: also before the attention of layer 0 */
     bool final_norm;  /* after the last layer, but for models with a norm after each sum */
     bool branch_norm; /* a norm after each block, before the sum; then there is none after it */
@@ -169,6 +173,8 @@ typedef struct mgk_config {
     double embedding_scale; /* of tokens, > 0; 0: sqrt(C) (language models) or 1, once resolved */
     bool embedding_norm;    /* a norm before the first layer */
     mgk_positions positions;
+    bool positions_alternate;    /* sinusoidal: sin and cos of a frequency are neighbours; written
+                                    if true */
     bool positions_backward;     /* sinusoidal: the last token of a sequence has position 0 */
     bool positions_skip_padding; /* learned: tokens are counted without padding, the id `padding`,
                                     which has position N wherever it stands */
@@ -203,10 +209,13 @@ typedef struct mgk_config {
     bool output_bias;             /* language models: the output layer has a bias */
     double logit_scale;           /* language models: of logits without bias, > 0 */
     double logit_cap;             /* language models: logits x become cap tanh(x / cap); 0: none */
-    int cutoffs[MGK_MAX_CUTOFFS]; /* adaptive softmax: first words of clusters, ascending, < V */
+    int cutoffs[MGK_MAX_CUTOFFS]; /* adaptive softmax: first words of clusters, ascending, < V; V:
+                                     the cluster is empty, but the first softmax has its entry */
     int cutoff_count;             /* of `cutoffs` (Grave et al. 2017); 0: ordinary softmax */
     int padding;                  /* id of padding in files of tokens; -1: none */
     bool padding_word;            /* this id also begins or ends texts */
+    bool padding_masked;          /* encoders: no query sees a token with this id, wherever it
+                                     stands, and its final hidden state is 0; written if true */
 
     /*
      * The decoder of an encoder-decoder model: after its own attention each layer attends to the

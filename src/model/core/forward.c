@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The forward pass. */
+#include "base/memory.h"
 #include "model/core/pass_private.h"
 
 /* Adds the bias of a map, if it has one, to y [rows, out]. */
@@ -64,6 +65,7 @@ mgk_attention_view mgk_pass_view(const mgk_pass *pass, int index)
         .mixtures = (int)offsets->mixtures,
         .causal = config->causal,
         .lengths = pass->lengths,
+        .masked = pass->has_masked ? pass->masked : NULL,
         .query = layer->qkv,
         .key = mgk_at(device, layer->qkv, pass->width),
         .value = mgk_at(device, layer->qkv, pass->width + offsets->keys),
@@ -167,6 +169,19 @@ static mgk_status norm_queries(const mgk_pass *pass, int index)
     return STATUS_OK;
 }
 
+/* The queries of a layer from its input before the norm, in place of those after it. */
+static mgk_status project_queries(mgk_pass *pass, int index)
+{
+    mgk_device *device = pass->model->device;
+    const mgk_layer_offsets *weights = &pass->model->parameters.layers[index];
+    const size_t rows = mgk_pass_rows(pass), dim = (size_t)pass->model->config.dim;
+    void *query = pass->layers[index].qkv;
+    TRY(device->op->multiply(
+        device, false, true, rows, pass->width, dim, 1, pass->layers[index].input, dim,
+        mgk_pass_weight(pass, weights->query.weight), dim, 0, query, weights->rows));
+    return STATUS_OK;
+}
+
 /* Queries, keys and values of a layer from `input` [T, C]. */
 static mgk_status project(mgk_pass *pass, int index, const void *input)
 {
@@ -177,6 +192,8 @@ static mgk_status project(mgk_pass *pass, int index, const void *input)
     size_t rows = mgk_pass_rows(pass);
     TRY(mgk_pass_linear(pass, weights->query, rows, (size_t)model->config.dim, weights->rows, input,
                         layer->qkv));
+    if (model->config.raw_queries)
+        TRY(project_queries(pass, index));
     if (weights->kind->keys == MGK_KEYS_SHIFTED)
         TRY(device->op->shift_keys(device, rows, weights->mixtures, pass->width,
                                    mgk_at(device, layer->qkv, pass->width), weights->rows,
@@ -476,6 +493,24 @@ static mgk_status embed(mgk_pass *pass)
     return mgk_pass_dropout_add(pass, 0, pass->embedded, NULL, pass->embedded);
 }
 
+/* The hidden states of tokens that no query sees become 0. */
+static mgk_status clear_masked(const mgk_pass *pass)
+{
+    mgk_device *device = pass->model->device;
+    const size_t rows = mgk_pass_rows(pass), dim = (size_t)pass->model->config.dim;
+    int32_t *masked;
+    if (!pass->has_masked)
+        return STATUS_OK;
+    TRY(mgk_alloc(rows, sizeof(*masked), &masked));
+    mgk_status status = device->op->download(device, masked, pass->masked, rows * sizeof(*masked));
+    for (size_t i = 0; status == STATUS_OK && i < rows; i++)
+        if (masked[i])
+            status = device->op->zero(device, mgk_at(device, pass->output, i * dim),
+                                      dim * device->real_size);
+    mgk_free(masked);
+    return status;
+}
+
 /* Runs the layers from `first` on, whose input is `input`. */
 static mgk_status run_layers(mgk_pass *pass, int first, void *input, const mgk_observer *observer)
 {
@@ -494,8 +529,9 @@ static mgk_status run_layers(mgk_pass *pass, int first, void *input, const mgk_o
     if (!mgk_config_has_final_norm(config) || (observer && observer->layers))
         return STATUS_OK;
     pass->output = pass->final;
-    return mgk_pass_norm(pass, pass->model->parameters.norm, stream_state, pass->final, pass->mean,
-                         pass->deviation);
+    TRY(mgk_pass_norm(pass, pass->model->parameters.norm, stream_state, pass->final, pass->mean,
+                      pass->deviation));
+    return clear_masked(pass);
 }
 
 /* A model with a memory needs that of the batch; only such a model has cross-attention. */

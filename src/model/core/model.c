@@ -183,6 +183,7 @@ mgk_attention_layer mgk_model_attention(const mgk_model *model, int layer, int t
                                      .fixed_normalizer =
                                          config->row_normalized ? 0 : sqrt(config->length),
                                      .mix_keys = config->mix_keys,
+                                     .unit_features = config->unit_features,
                                      .scale = config->attention_scale,
                                      .terms = {.cap = config->attention_cap},
                                      .prior_mode = config->prior};

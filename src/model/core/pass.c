@@ -93,6 +93,7 @@ static void plan_positions(mgk_pass *pass, plan *p)
     add(p, &pass->local_angles, rotary && config->local_base > 0 ? tokens : 0, head, real);
     add(p, &pass->distances, biased, 2 * tokens - 1, real);
     add(p, &pass->places, config->positions_skip_padding ? rows : 0, 1, sizeof(int32_t));
+    add(p, &pass->masked, config->padding_masked ? rows : 0, 1, sizeof(int32_t));
 }
 
 /* The votes of heads for capsules, a block of tokens. */
@@ -222,6 +223,8 @@ static const char *special_part(const mgk_config *config, int tokens)
         return "norms of its queries and keys";
     if (config->norm == MGK_NORMALIZATION_LAYER && config->norm_parameters != MGK_NORM_ALL)
         return "norms without gain or offset";
+    if (config->unit_features)
+        return "features divided by their sum";
     if (config->aggregate == MGK_AGGREGATION_CAPSULES)
         return "capsules of its heads";
     return NULL;
@@ -377,7 +380,7 @@ static bool is_foreign(const mgk_config *config)
            config->positions == MGK_POSITIONS_NONE || config->relative > 0 ||
            config->layer_groups != config->layers || config->embedding != config->dim ||
            config->positions_skip_padding || !config->first_norm || !config->final_norm ||
-           config->memory > 0;
+           config->memory > 0 || config->raw_queries || config->unit_features;
 }
 
 static bool kinds_have_gradients(const mgk_model *model)

@@ -89,6 +89,7 @@ struct mgk_pass {
     void *dpooled;                            /* [B, 4C] */
     int32_t *ids, *lengths, *targets;         /* [T], [B], [T] or [B] */
     int32_t *places; /* [T] positions that skip padding; NULL: the model has none */
+    int32_t *masked; /* [T] 1: a token of padding that no query sees; NULL: the model has none */
     void *input;     /* of a batch of pictures or sounds; else NULL */
     void *convolved; /* [B, 2 N + 2, C] of sounds, the first row of each is zeros; else NULL */
     mgk_draw *draw;  /* of dropout */
@@ -104,6 +105,7 @@ struct mgk_pass {
 
     int sequences, tokens; /* of the loaded batch */
     bool padded;           /* it has padding ids, so that `places` are needed */
+    bool has_masked;       /* it has tokens that `masked` marks */
     void *output;          /* final hidden states [T, C] */
 };
 

@@ -49,10 +49,9 @@ int mgk_authors_layers(const mgk_checkpoint *checkpoint, const char *prefix, con
     return (int)most;
 }
 
-mgk_status mgk_authors_heads(const mgk_checkpoint *checkpoint, const mgk_tensor_info *query,
-                             size_t heads, int wanted, int usual, mgk_config *config)
+mgk_status mgk_authors_heads(const mgk_checkpoint *checkpoint, const mgk_tensor_info *tensor,
+                             size_t width, size_t heads, int wanted, int usual, mgk_config *config)
 {
-    size_t width = query->shape[0];
     size_t dim = heads == 0 ? (size_t)usual : width % heads == 0 ? width / heads : 0;
     if (heads > 0 && wanted > 0 && (size_t)wanted != dim)
         return mgk_fail(STATUS_USAGE, "%s: a head dimension of %d: its tensors have %zu %s in %zu",
@@ -68,10 +67,56 @@ mgk_status mgk_authors_heads(const mgk_checkpoint *checkpoint, const mgk_tensor_
         return mgk_fail(STATUS_USAGE,
                         "%s: tensor \"%s\" has %zu %s, which heads of dimension %zu do not "
                         "divide: another is needed (`head_dim`)",
-                        checkpoint->path, query->name, width, MGK_NOUN(width, "row", "rows"),
+                        checkpoint->path, tensor->name, width,
+                        tensor->shape[0] == width ? MGK_NOUN(width, "row", "rows")
+                                                  : MGK_NOUN(width, "column", "columns"),
                         dim ? dim : heads);
     config->head_dim = mgk_authors_size(dim);
     config->heads = mgk_authors_size(width / dim);
+    return STATUS_OK;
+}
+
+/* "no_pos, num_layers=N": the words of a list, for people. */
+static void list_words(const char *const *words, char *text, size_t size)
+{
+    size_t used = 0;
+    for (size_t w = 0; words[w] && used < size; w++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s%s", w > 0 ? ", " : "", words[w],
+                                 strchr(words[w], '=') ? "N" : "");
+}
+
+/* The number that the entry at `at` [length] gives a word: 1, or what is behind its "="; 0: it is
+ * another entry. */
+static int value_of(const char *word, const char *at, size_t length)
+{
+    const size_t own = strlen(word);
+    const bool counts = own > 0 && word[own - 1] == '=';
+    if (length < own || memcmp(word, at, own) != 0 || (!counts && length > own))
+        return 0;
+    const long number = counts ? strtol(at + own, NULL, 10) : 1;
+    return number >= 1 && number <= 4096 ? (int)number : 0;
+}
+
+mgk_status mgk_authors_flags(const mgk_checkpoint *checkpoint, const char *list,
+                             const char *const *words, int *values)
+{
+    for (size_t i = 0; words[i]; i++)
+        values[i] = 0;
+    for (const char *at = list; at && *at;) {
+        const size_t length = strcspn(at, ",");
+        int value = 0;
+        for (size_t i = 0; words[i] && value == 0; i++) {
+            value = value_of(words[i], at, length);
+            values[i] = value > 0 ? value : values[i];
+        }
+        if (value == 0) {
+            char known[160];
+            list_words(words, known, sizeof(known));
+            return mgk_fail(STATUS_USAGE, "%s: `trained_with` \"%.*s\": expected some of %s",
+                            checkpoint->path, length < 40 ? (int)length : 40, at, known);
+        }
+        at += length + (at[length] == ',');
+    }
     return STATUS_OK;
 }
 

@@ -30,12 +30,20 @@ __attribute__((format(printf, 4, 5))) mgk_status mgk_authors_need(const mgk_chec
 int mgk_authors_layers(const mgk_checkpoint *checkpoint, const char *prefix, const char *word);
 
 /*
- * Sets heads and head_dim from a query projection [H·D, C]. heads: H if a tensor gives it, else 0;
- * wanted: the user's D, or 0; usual: D if neither gives it (0: the user must). STATUS_USAGE: a D
- * that does not divide the rows, or differs from the tensor's.
+ * Sets heads and head_dim from the width H·D of a tensor, which messages name. heads: H if a tensor
+ * gives it, else 0; wanted: the user's D, or 0; usual: D if neither gives it (0: the user must).
+ * STATUS_USAGE: a D that does not divide the rows, or differs from the tensor's.
  */
-mgk_status mgk_authors_heads(const mgk_checkpoint *checkpoint, const mgk_tensor_info *query,
-                             size_t heads, int wanted, int usual, mgk_config *config);
+mgk_status mgk_authors_heads(const mgk_checkpoint *checkpoint, const mgk_tensor_info *tensor,
+                             size_t width, size_t heads, int wanted, int usual, mgk_config *config);
+
+/*
+ * Options of the training code from a list, "no_pos,num_layers=3": values[i] is 1 if words[i] of
+ * words [·, NULL] is in it, of a word that ends with "=" the number behind that, 1 to 4096, and
+ * else 0. STATUS_USAGE names an entry that is not known. list NULL: none.
+ */
+mgk_status mgk_authors_flags(const mgk_checkpoint *checkpoint, const char *list,
+                             const char *const *words, int *values);
 
 /* For recipe->compute; values may be NULL. */
 

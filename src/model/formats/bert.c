@@ -400,10 +400,12 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
                                             : STATUS_OK;
 }
 
-static const char *assumed(const mgk_model_options *options, const mgk_config *config)
+static mgk_status assumed(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
+                          const mgk_config *config, char *text, size_t size)
 {
-    (void)options;
-    return mgk_bert_kind_assumed(config);
+    (void)checkpoint, (void)options;
+    snprintf(text, size, "%s", mgk_bert_kind_assumed(config));
+    return STATUS_OK;
 }
 
 static const char *const types[] = {

@@ -21,7 +21,7 @@ static const mgk_model_format *const registry[] = {
     &mgk_format_whisper,
 };
 
-enum { FORMATS = sizeof(registry) / sizeof(registry[0]), TEXT = 512 };
+enum { FORMATS = sizeof(registry) / sizeof(registry[0]), TEXT = 800 };
 
 static bool reads_type(const mgk_model_format *format, const char *type)
 {
@@ -209,7 +209,9 @@ static mgk_status make_model(const mgk_checkpoint *checkpoint, const mgk_model_f
     mgk_model *model = NULL;
     char *remark = NULL;
     bool news;
-    const char *assumed = format->assumed ? format->assumed(options, config) : "";
+    char assumed[TEXT] = "";
+    if (format->assumed)
+        CHECK(format->assumed(checkpoint, options, config, assumed, sizeof(assumed)));
     CHECK(check_recipes(checkpoint, format, config));
     CHECK(describe_rest(checkpoint, format, config, assumed, &remark, &news));
     CHECK(mgk_model_create_empty(config, device, &model));
@@ -260,10 +262,10 @@ mgk_status mgk_model_load(const char *path, const mgk_model_options *options, mg
         CHECK(mgk_fail(STATUS_USAGE, "%s: not an encoder-decoder model", path));
     if (options->decoder)
         CHECK(enter_decoder(&checkpoint, &format));
-    if (!format->asks && (options->head_dim || options->attention)) {
-        status = mgk_fail(STATUS_USAGE, "%s: says its head dimension and attention itself", path);
-        goto out;
-    }
+    if (!format->asks && (options->head_dim || options->attention))
+        CHECK(mgk_fail(STATUS_USAGE, "%s: says its head dimension and attention itself", path));
+    if (options->trained_with && !format->trained_with)
+        CHECK(mgk_fail(STATUS_USAGE, "%s: not of a training code whose options are known", path));
     CHECK(format->configure(&checkpoint, options, &config));
     CHECK(resolve(&checkpoint, format, &config));
     CHECK(make_model(&checkpoint, format, options, &config, device, out));

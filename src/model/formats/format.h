@@ -12,8 +12,11 @@
 
 /* Facts about a checkpoint that only the user knows. */
 typedef struct mgk_model_options {
-    int head_dim;          /* D, if the number of heads is not stored; 0: the format's usual D */
-    const char *attention; /* kind, if the tensors do not determine it; NULL: the usual kind */
+    int head_dim;             /* D, if the number of heads is not stored; 0: the format's usual D */
+    const char *attention;    /* kind, if the tensors do not determine it; NULL: the usual kind */
+    const char *trained_with; /* options of the training that the tensors do not tell, by the names
+                                 that the training code has for them, "no_pos,pre_lnorm"; NULL: none
+                               */
     const char *part; /* "text" or "vision", if the folder has both models; NULL: usual_part; */
     const char *usual_part; /* NULL: a folder with both is refused */
     bool decoder; /* the decoder of an encoder-decoder model, see mgk_config.memory, in place of its
@@ -27,10 +30,12 @@ typedef struct mgk_model_format {
     const char *const *beside;      /* [·, NULL]: name parts of redundant tensors; or NULL */
     const char *const *apart; /* [·, NULL]: words in the names of heads, see unused.h; or NULL */
     const struct mgk_model_format *decoder; /* of the same files, whose encoder this is; or NULL */
-    const char *root; /* a tensor of all models, under the name of the model's module; or NULL */
-    bool asks;        /* uses the options; other formats refuse them */
-    /* The assumptions about the model, for people; "": none. NULL: never any. */
-    const char *(*assumed)(const mgk_model_options *, const mgk_config *);
+    const char *root;  /* a tensor of all models, under the name of the model's module; or NULL */
+    bool asks;         /* uses the options; other formats refuse them, */
+    bool trained_with; /* and this one, too */
+    /* Writes the assumptions about the model, for people; "": none. NULL: never any. */
+    mgk_status (*assumed)(const mgk_checkpoint *, const mgk_model_options *, const mgk_config *,
+                          char *text, size_t size);
     const char *anchor; /* a tensor of all models in model_types */
     bool (*matches)(const mgk_checkpoint *);
     /* The configuration; the caller resolves it, and adds the file's name to errors. */

@@ -66,11 +66,11 @@ static mgk_status configure_attention(const mgk_checkpoint *checkpoint, const ch
                         options->attention, config->attention);
     const size_t width = query->shape[0], shared = key->shape[0];
     if (shared == width)
-        return mgk_authors_heads(checkpoint, query, 0, options->head_dim,
+        return mgk_authors_heads(checkpoint, query, query->shape[0], 0, options->head_dim,
                                  width % USUAL_HEADS ? 0 : (int)(width / USUAL_HEADS), config);
     config->key_heads = 1;
-    return mgk_authors_heads(checkpoint, query, width % shared ? 0 : width / shared,
-                             options->head_dim, 0, config);
+    return mgk_authors_heads(checkpoint, query, query->shape[0],
+                             width % shared ? 0 : width / shared, options->head_dim, 0, config);
 }
 
 static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
@@ -110,11 +110,13 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
 
 static const char *const apart[] = {"to_logits", NULL};
 
-static const char *assumed(const mgk_model_options *options, const mgk_config *config)
+static mgk_status assumed(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
+                          const mgk_config *config, char *text, size_t size)
 {
-    return options->head_dim || config->key_heads == 1
-               ? ""
-               : "assumed to have 8 heads, which its tensors do not tell (`head_dim`)";
+    (void)checkpoint;
+    if (!options->head_dim && config->key_heads != 1)
+        snprintf(text, size, "assumed to have 8 heads, which its tensors do not tell (`head_dim`)");
+    return STATUS_OK;
 }
 
 const mgk_model_format mgk_format_linformer = {.name = "LinformerLM of the package linformer",

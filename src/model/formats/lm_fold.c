@@ -40,6 +40,8 @@ static mgk_status fold(const mgk_checkpoint *checkpoint, const mgk_tensor_info *
                        size_t rows, const mgk_tensor_info *projection, size_t dim, double *values)
 {
     size_t width = table->shape[1];
+    if (rows == 0) /* an empty cluster */
+        return STATUS_OK;
     const size_t plain[] = {table->shape[0], dim}, across[] = {dim, width};
     double *matrix, *piece = NULL;
     mgk_status status;

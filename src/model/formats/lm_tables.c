@@ -106,13 +106,16 @@ static mgk_status read_cutoffs(const mgk_checkpoint *checkpoint, const char *pre
     int read = 0;
     for (; read < config->cutoff_count; read++) {
         snprintf(name, sizeof(name), "%.100scrit.cutoffs.%d", prefix, read);
-        if (!mgk_tensors_number(checkpoint->tensors, name, &cutoff) || !(cutoff >= 0) ||
-            !(cutoff <= config->vocabulary))
+        if (!mgk_tensors_number(checkpoint->tensors, name, &cutoff) || !(cutoff >= 0))
             break;
-        config->cutoffs[read] = (int)cutoff;
+        /* The training code has the cutoffs of a large vocabulary for small ones, too. */
+        config->cutoffs[read] = cutoff < config->vocabulary ? (int)cutoff : config->vocabulary;
     }
     if (read == config->cutoff_count)
         return STATUS_OK;
+    if (read > 0)
+        return mgk_fail(STATUS_FORMAT, "%s: crit.cutoffs.%d is missing, expected %d",
+                        checkpoint->path, read, config->cutoff_count);
     for (size_t i = 0; i < sizeof(published) / sizeof(published[0]); i++)
         if (config->cutoff_count == 3 && published[i].words == config->vocabulary) {
             memcpy(config->cutoffs, published[i].cutoffs, sizeof(published[i].cutoffs));

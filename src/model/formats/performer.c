@@ -198,13 +198,16 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
 static const char *const beside[] = {".proj_updater.", "layer_pos_emb.", NULL};
 static const char *const apart[] = {"to_out", NULL};
 
-static const char *assumed(const mgk_model_options *options, const mgk_config *config)
+static mgk_status assumed(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
+                          const mgk_config *config, char *text, size_t size)
 {
-    (void)options;
-    return config->causal
-               ? "read as causal, with the features of softmax, which its tensors do not "
-                 "tell (a config.json beside it may say \"causal\": false)"
-               : "read with the features of softmax, which its tensors do not tell";
+    (void)checkpoint, (void)options;
+    snprintf(text, size, "%s",
+             config->causal
+                 ? "read as causal, with the features of softmax, which its tensors do not tell (a "
+                   "config.json beside it may say \"causal\": false)"
+                 : "read with the features of softmax, which its tensors do not tell");
+    return STATUS_OK;
 }
 
 const mgk_model_format mgk_format_performer = {.name = "PerformerLM of performer-pytorch",
