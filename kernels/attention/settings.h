@@ -35,7 +35,8 @@ typedef enum mgk_feature_draw {
  * default in its row is not 0.
  */
 typedef struct mgk_attention_settings {
-    int window;       /* keys at a distance of at most so many, times the dilation */
+    int window;       /* keys at a distance of at most so many, times the dilation; or within chunks
+                         of so many */
     int dilation;     /* only every so many-th key of the window */
     int block;        /* tokens of a block, or a stride */
     int global;       /* so many first tokens, or blocks, see all tokens and are seen by all */
