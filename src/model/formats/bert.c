@@ -400,9 +400,10 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
                                             : STATUS_OK;
 }
 
-static const char *assumed(const mgk_model_options *options, const mgk_config *config)
+static const char *assumed(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
+                           const mgk_config *config)
 {
-    (void)options;
+    (void)checkpoint, (void)options;
     return mgk_bert_kind_assumed(config);
 }
 

@@ -30,7 +30,7 @@ typedef struct mgk_model_format {
     const char *root; /* a tensor of all models, under the name of the model's module; or NULL */
     bool asks;        /* uses the options; other formats refuse them */
     /* The assumptions about the model, for people; "": none. NULL: never any. */
-    const char *(*assumed)(const mgk_model_options *, const mgk_config *);
+    const char *(*assumed)(const mgk_checkpoint *, const mgk_model_options *, const mgk_config *);
     const char *anchor; /* a tensor of all models in model_types */
     bool (*matches)(const mgk_checkpoint *);
     /* The configuration; the caller resolves it, and adds the file's name to errors. */
@@ -95,6 +95,7 @@ extern const mgk_model_format mgk_format_bloom;       /* bloom, falcon, */
 extern const mgk_model_format mgk_format_opt;         /* opt, */
 extern const mgk_model_format mgk_format_vit;         /* vit, deit, dinov2, */
 extern const mgk_model_format mgk_format_modernbert;  /* modernbert, */
+extern const mgk_model_format mgk_format_reformer;    /* reformer, */
 extern const mgk_model_format mgk_format_deberta;     /* deberta-v2, */
 extern const mgk_model_format mgk_format_clip_vision; /* clip: its model of pictures */
 extern const mgk_model_format mgk_format_clip_text;   /* and of text; the encoders of */

@@ -110,8 +110,10 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
 
 static const char *const apart[] = {"to_logits", NULL};
 
-static const char *assumed(const mgk_model_options *options, const mgk_config *config)
+static const char *assumed(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
+                           const mgk_config *config)
 {
+    (void)checkpoint;
     return options->head_dim || config->key_heads == 1
                ? ""
                : "assumed to have 8 heads, which its tensors do not tell (`head_dim`)";

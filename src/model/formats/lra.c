@@ -298,8 +298,10 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
 static const char *const beside[] = {".attn.pi", ".multi_gauss_kernel.pi", ".kk_distance", NULL};
 
 /* Other models have the same tensors. */
-static const char *assumed(const mgk_model_options *options, const mgk_config *config)
+static const char *assumed(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
+                           const mgk_config *config)
 {
+    (void)checkpoint;
     if (options->attention)
         return "";
     if (strcmp(config->attention, "softmax") == 0)

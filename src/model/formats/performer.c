@@ -198,9 +198,10 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
 static const char *const beside[] = {".proj_updater.", "layer_pos_emb.", NULL};
 static const char *const apart[] = {"to_out", NULL};
 
-static const char *assumed(const mgk_model_options *options, const mgk_config *config)
+static const char *assumed(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
+                           const mgk_config *config)
 {
-    (void)options;
+    (void)checkpoint, (void)options;
     return config->causal
                ? "read as causal, with the features of softmax, which its tensors do not "
                  "tell (a config.json beside it may say \"causal\": false)"
