@@ -45,6 +45,7 @@ typedef struct mgk_attention_settings {
     int landmarks;    /* vectors that stand for all tokens */
     int projection;   /* rows of a map from N tokens to fewer, or the rank of a product */
     int clusters;     /* of tokens */
+    int parts;        /* of a cluster, by hashes of their own; 1: clusters are whole */
     int hashes;       /* rounds of hashing, or bits of a hash */
     int kernel;       /* tokens of a convolution, or of a pooling */
     int feature_map;  /* an mgk_feature_choice */

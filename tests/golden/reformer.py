@@ -137,6 +137,11 @@ def main():
     encoder = transformers.ReformerConfig(attn_layers=["lsh", "lsh"], lsh_attn_chunk_length=4,
                                           num_buckets=[6], num_hashes=3, hash_seed=7, **SHAPE)
     write("reformer-encoder", transformers.ReformerForMaskedLM(encoder), 83, [18, 7, 2], False)
+    # As the published models: factors of buckets, and hashing after local layers of half its chunks.
+    factored = transformers.ReformerConfig(is_decoder=True, attn_layers=["local", "local", "lsh"],
+                                           local_attn_chunk_length=1, lsh_attn_chunk_length=2,
+                                           num_buckets=[4, 2], num_hashes=2, hash_seed=3, **SHAPE)
+    write("reformer-factored", transformers.ReformerModelWithLMHead(factored), 84, [17, 10], False)
 
 
 if __name__ == "__main__":

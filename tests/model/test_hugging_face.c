@@ -496,6 +496,7 @@ int main(void)
                                            "longformer-classifier",
                                            "reformer",
                                            "reformer-few",
+                                           "reformer-factored",
                                            "reformer-encoder",
                                            "deberta-v2",
                                            "deberta-v2-plain",

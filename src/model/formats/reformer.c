@@ -97,26 +97,33 @@ static mgk_status read_layers(const mgk_checkpoint *checkpoint, mgk_config *conf
     return STATUS_OK;
 }
 
-/* The buckets of a round: a number, or a list of one. */
-static mgk_status read_buckets(const mgk_checkpoint *checkpoint, int *out)
+static mgk_status read_factor(const mgk_checkpoint *checkpoint, const cJSON *item, int *out)
+{
+    *out = cJSON_IsNumber(item) ? item->valueint : 0;
+    return *out >= 2 && *out % 2 == 0
+               ? STATUS_OK
+               : mgk_fail(STATUS_FORMAT, "%s: num_buckets %d: expected even numbers of at least 2",
+                          checkpoint->config_path, *out);
+}
+
+/* The buckets of a round: a number, or a list of one or two factors. */
+static mgk_status read_buckets(const mgk_checkpoint *checkpoint, mgk_attention_settings *out)
 {
     static const char key[] = "num_buckets";
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(checkpoint->config, key);
-    if (cJSON_IsArray(item) && cJSON_GetArraySize(item) == 1)
-        item = item->child;
-    else if (cJSON_IsArray(item))
-        return mgk_fail(STATUS_UNSUPPORTED, "%s: %s is a list of %d factors, which is not known",
-                        checkpoint->config_path, key, cJSON_GetArraySize(item));
+    const int factors = cJSON_IsArray(item) ? cJSON_GetArraySize(item) : 1;
+    if (factors > 2)
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: %s is a list of %d factors: up to 2 are known",
+                        checkpoint->config_path, key, factors);
     if (!item || cJSON_IsNull(item))
         return mgk_fail(STATUS_UNSUPPORTED,
                         "%s: %s null, of which the first text decides, is not known: write a "
                         "number",
                         checkpoint->config_path, key);
-    *out = cJSON_IsNumber(item) ? item->valueint : 0;
-    return *out >= 2 && *out % 2 == 0
-               ? STATUS_OK
-               : mgk_fail(STATUS_FORMAT, "%s: %s %d: expected an even number of at least 2",
-                          checkpoint->config_path, key, *out);
+    if (!cJSON_IsArray(item))
+        return read_factor(checkpoint, item, &out->clusters);
+    TRY(read_factor(checkpoint, item->child, &out->clusters));
+    return factors > 1 ? read_factor(checkpoint, item->child->next, &out->parts) : STATUS_OK;
 }
 
 /* "float32", or what config.json says; transformers runs, and draws, in this type. */
@@ -147,7 +154,7 @@ static mgk_status configure_hashing(const mgk_checkpoint *checkpoint, mgk_config
     int seed;
     bool has;
     mgk_torch_precision precision;
-    TRY(read_buckets(checkpoint, &config->settings.clusters));
+    TRY(read_buckets(checkpoint, &config->settings));
     TRY(read_size(checkpoint, "num_hashes", 1, &config->settings.hashes));
     TRY(read_size(checkpoint, "lsh_attn_chunk_length", 64, &config->settings.block));
     TRY(need(checkpoint, "lsh_num_chunks_before", 1));
