@@ -313,12 +313,14 @@ typedef mgk_status mgk_weigh_groups_backward_fn(mgk_device *, const mgk_head_tok
 
 /*
  * Buckets of angular hashing (Kitaev et al. 2020, Reformer): for every round of hashing, the
- * position of the largest number of [xR, −xR], the first of equal ones.
+ * position of the largest number of [xR, −xR], the first of equal ones. With parts, other rotations
+ * S give a position in the same way, and the bucket is that of R plus `buckets` times that of S.
  */
 typedef struct mgk_lsh {
     size_t hashes, buckets; /* rounds; buckets are even, at least 2 */
+    size_t parts;           /* even, or 0: none */
     bool shared;            /* all heads have the same rotations */
-    const void *rotations;  /* R [H, or 1 if shared, D, hashes, buckets / 2] */
+    const void *rotations;  /* R and S [H, or 1 if shared, D, hashes, (buckets + parts) / 2] */
 } mgk_lsh;
 /* bucket [B, H, hashes, N]; −1 for padding. */
 typedef mgk_status mgk_lsh_buckets_fn(mgk_device *, const mgk_head_tokens *, const mgk_lsh *,

@@ -121,9 +121,10 @@ typedef struct mgk_kind_settings {
     int landmarks;  /* vectors that stand for all tokens */
     int projection; /* rows of a map from N tokens to fewer, or the rank of a product */
     int clusters;   /* of tokens */
+    int parts;      /* of a cluster, by hashes of their own; 1: clusters are whole */
     int hashes;     /* rounds of hashing, or bits of a hash */
     int kernel;     /* tokens of a convolution, or of a pooling */
-    int reserved[13];
+    int reserved[12];
 } mgk_kind_settings;
 
 typedef struct mgk_job {

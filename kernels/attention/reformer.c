@@ -7,6 +7,7 @@
  *     A = Σ_r exp(s_r − log Σ_r' exp s_r') P_r
  * with the softmax P_r of round r and the logarithm s_r of the sum of its exponentials. Rounds are
  * parts of one softmax, in which a key counts as often as it is seen. The buckets have no gradient.
+ * With parts, a bucket is one of R and one of S, hashes of rotations each.
  */
 #include <math.h>
 
@@ -19,10 +20,10 @@ static const double epsilon = 1e-6; /* of lengths, as in the authors' code */
 
 /* The sizes of a layer. */
 typedef struct sizes {
-    size_t rounds, buckets;
-    size_t chunk, groups;      /* u, T ⌈N / u⌉ */
-    size_t all, packed, pairs; /* numbers of tokens, of packed queries, of pairs in groups */
-    size_t places;             /* packed queries of all heads */
+    size_t rounds, buckets, parts; /* of hashing; of a round; of a bucket, 0: none */
+    size_t chunk, groups;          /* u, T ⌈N / u⌉ */
+    size_t all, packed, pairs;     /* numbers of tokens, of packed queries, of pairs in groups */
+    size_t places;                 /* packed queries of all heads */
 } sizes;
 
 /* What a layer keeps. */
@@ -41,7 +42,9 @@ static sizes sizes_of(const mgk_attention_size *size, int samples)
     const mgk_attention_settings *settings = size->settings;
     const size_t tokens = (size_t)size->tokens;
     const size_t rows = (size_t)samples * (size_t)size->heads;
-    sizes out = {.rounds = (size_t)settings->hashes, .buckets = (size_t)settings->clusters};
+    sizes out = {.rounds = (size_t)settings->hashes,
+                 .buckets = (size_t)settings->clusters,
+                 .parts = settings->parts > 1 ? (size_t)settings->parts : 0};
     out.chunk = mgk_at_most_tokens(size, settings->block);
     out.groups = out.rounds * ((tokens + out.chunk - 1) / out.chunk);
     out.places = rows * out.groups * out.chunk;
@@ -132,15 +135,14 @@ static void sort_round(size_t n, size_t buckets, const int32_t *bucket, size_t *
 }
 
 /* The groups of one head of one sample with n tokens, from its buckets [T, N]. */
-static void fill_head(const arrays *a, size_t n, const int32_t *bucket, size_t *starts,
-                      int32_t *query, int32_t *key)
+static void fill_head(const arrays *a, size_t buckets, size_t n, const int32_t *bucket,
+                      size_t *starts, int32_t *query, int32_t *key)
 {
     const size_t chunk = a->s.chunk, chunks = chunks_of(&a->s, n), used = a->s.rounds * chunks;
     for (size_t i = 0; i < a->s.groups * chunk; i++)
         query[i] = key[i] = key[a->s.groups * chunk + i] = -1;
     for (size_t r = 0; r < a->s.rounds; r++)
-        sort_round(n, a->s.buckets, bucket + r * a->groups.tokens, starts,
-                   query + r * chunks * chunk);
+        sort_round(n, buckets, bucket + r * a->groups.tokens, starts, query + r * chunks * chunk);
     for (size_t g = 0; g < used; g++)
         for (size_t i = 0; i < chunk; i++) {
             key[g * 2 * chunk + i] = query[g * chunk + i];
@@ -168,16 +170,17 @@ static mgk_status fill_groups(mgk_device *device, const arrays *a, const int32_t
     const mgk_groups *g = &a->groups;
     const size_t rows = g->samples * g->heads, round = a->s.rounds * g->tokens;
     const size_t own = a->s.groups * a->s.chunk, groups = g->samples * a->s.groups;
+    const size_t all = a->s.buckets * (a->s.parts > 0 ? a->s.parts : 1);
     int32_t *bucket = NULL, *lengths = NULL, *index = NULL;
     size_t *starts = NULL;
     mgk_status status;
     CHECK(mgk_device_indices(device, buckets, rows * round, &bucket));
     CHECK(mgk_device_indices(device, view_lengths, g->samples, &lengths));
     CHECK(mgk_alloc(3 * rows * own + 2 * groups, sizeof *index, &index));
-    CHECK(mgk_alloc(a->s.buckets + 1, sizeof *starts, &starts));
+    CHECK(mgk_alloc(all + 1, sizeof *starts, &starts));
     for (size_t m = 0; m < rows; m++)
-        fill_head(a, (size_t)lengths[m / g->heads], bucket + m * round, starts, index + m * own,
-                  index + (rows + 2 * m) * own);
+        fill_head(a, all, (size_t)lengths[m / g->heads], bucket + m * round, starts,
+                  index + m * own, index + (rows + 2 * m) * own);
     fill_lengths(a, lengths, index + 3 * rows * own, index + 3 * rows * own + groups);
     CHECK(device->op->upload(device, a->query_index, index, rows * own * sizeof *index));
     CHECK(device->op->upload(device, a->key_index, index + rows * own,
@@ -201,7 +204,7 @@ static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
     const arrays a = arrays_of(device, view, layer);
     const mgk_groups *g = &a.groups;
     const mgk_head_tokens tokens = mgk_view_tokens(view, view->query_stride);
-    const mgk_lsh lsh = {a.s.rounds, a.s.buckets, false, layer->parameters[0]};
+    const mgk_lsh lsh = {a.s.rounds, a.s.buckets, a.s.parts, false, layer->parameters[0]};
     const mgk_group_mask mask = {g->samples, g->heads,     g->tokens, g->groups, g->queries,
                                  g->keys,    view->causal, g->query,  g->key};
     void *unit = layer->scratch;
@@ -342,25 +345,33 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
 /* Rotations of each round, as the authors' code lays them out. */
 static int parameters(const mgk_attention_size *size, mgk_kind_parameter out[MGK_KIND_PARAMETERS])
 {
-    const mgk_attention_settings *settings = size->settings;
-    out[0] =
-        (mgk_kind_parameter){.name = "rotations",
-                             .axes = 3,
-                             .shape = {(size_t)size->heads, (size_t)size->dim,
-                                       (size_t)settings->hashes * (size_t)settings->clusters / 2},
-                             .initial = MGK_INITIAL_NORMAL,
-                             .value = 1,
-                             .drawn = true};
+    const sizes s = sizes_of(size, 1);
+    out[0] = (mgk_kind_parameter){
+        .name = "rotations",
+        .axes = 3,
+        .shape = {(size_t)size->heads, (size_t)size->dim, s.rounds * (s.buckets + s.parts) / 2},
+        .initial = MGK_INITIAL_NORMAL,
+        .value = 1,
+        .drawn = true};
     return 1;
 }
 
 static mgk_status check(const mgk_attention_size *size)
 {
-    if (size->settings->clusters % 2 == 0)
-        return STATUS_OK;
-    return mgk_fail(STATUS_USAGE,
-                    "attention \"reformer\": `clusters` is %d, expected an even number",
-                    size->settings->clusters);
+    enum { MOST = 1 << 20 };
+    const mgk_attention_settings *settings = size->settings;
+    if (settings->clusters % 2 != 0)
+        return mgk_fail(STATUS_USAGE,
+                        "attention \"reformer\": `clusters` is %d, expected an even number",
+                        settings->clusters);
+    if ((settings->parts != 1 && settings->parts % 2 != 0) ||
+        (int64_t)settings->parts * settings->clusters > MOST)
+        return mgk_fail(
+            STATUS_USAGE,
+            "attention \"reformer\": `parts` is %d, expected 1, or an even number for at "
+            "most %d buckets",
+            settings->parts, MOST);
+    return STATUS_OK;
 }
 
 /* Hashes, and pairs of each chunk with two. */
@@ -369,7 +380,7 @@ static double flops(const mgk_attention_kind *kind, const mgk_attention_size *si
     const sizes s = sizes_of(size, 1);
     const double dim = size->dim, tokens = (double)size->heads * size->tokens;
     (void)kind;
-    return tokens * dim * ((double)s.rounds * (double)s.buckets + 3) +
+    return tokens * dim * ((double)s.rounds * (double)(s.buckets + s.parts) + 3) +
            (double)s.pairs * (4 * dim + 5) + (double)s.packed * 2;
 }
 
@@ -384,7 +395,7 @@ const mgk_attention_kind mgk_attention_reformer = {
     .name = "reformer",
     .score = "sum over rounds of exp(q_i.q_j / |q_j|), j in i's chunk or before",
     .rank_bound = "N",
-    .defaults = {.block = 64, .clusters = 32, .hashes = 4},
+    .defaults = {.block = 64, .clusters = 32, .parts = 1, .hashes = 4},
     .choice_looks_ahead = true,
     .methods = &methods,
     .parameters = parameters,

@@ -20,6 +20,7 @@ const mgk_attention_setting mgk_attention_setting_rows[] = {
     {ROW(landmarks), .most = MGK_MOST_FEATURES},
     {ROW(projection), .most = MGK_MOST_FEATURES},
     {ROW(clusters), .most = MGK_MOST_FEATURES},
+    {ROW(parts), .most = MGK_MOST_FEATURES},
     {ROW(hashes), .most = MOST_ROUNDS},
     {ROW(kernel), .most = MGK_MOST_FEATURES},
     {ROW(feature_map), .most = MGK_CHOICE_IDENTITY, .words = feature_maps},

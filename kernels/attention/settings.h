@@ -35,7 +35,8 @@ typedef enum mgk_feature_draw {
  * default in its row is not 0.
  */
 typedef struct mgk_attention_settings {
-    int window;       /* keys at a distance of at most so many, times the dilation */
+    int window;       /* keys at a distance of at most so many, times the dilation; or within chunks
+                         of so many */
     int dilation;     /* only every so many-th key of the window */
     int block;        /* tokens of a block, or a stride */
     int global;       /* so many first tokens, or blocks, see all tokens and are seen by all */
@@ -44,6 +45,7 @@ typedef struct mgk_attention_settings {
     int landmarks;    /* vectors that stand for all tokens */
     int projection;   /* rows of a map from N tokens to fewer, or the rank of a product */
     int clusters;     /* of tokens */
+    int parts;        /* of a cluster, by hashes of their own; 1: clusters are whole */
     int hashes;       /* rounds of hashing, or bits of a hash */
     int kernel;       /* tokens of a convolution, or of a pooling */
     int feature_map;  /* an mgk_feature_choice */

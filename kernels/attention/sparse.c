@@ -57,6 +57,14 @@ static void block(const mgk_attention_size *size, int head, int query, mgk_patte
     mgk_pattern_add(row, own, own + length);
 }
 
+/* The local layers of Reformer's published code: the chunk of the query and the one before. */
+static void chunks(const mgk_attention_size *size, int head, int query, mgk_pattern_row *row)
+{
+    const int length = size->settings->window, own = query / length * length;
+    (void)head;
+    mgk_pattern_add(row, own - length, own + length);
+}
+
 /* A stream of random numbers of its own for a layer, head and query. */
 static uint64_t stream_of(const mgk_attention_size *size, int head, int query)
 {
@@ -187,6 +195,11 @@ const mgk_attention_kind mgk_attention_fixed = {
 const mgk_attention_kind mgk_attention_block = {
     SPARSE("block", "i, j in one block", block),
     .defaults = {.block = 64},
+};
+
+const mgk_attention_kind mgk_attention_chunks = {
+    SPARSE("chunks", "j in i's chunk of window tokens or in the one before", chunks),
+    .defaults = {.window = 64},
 };
 
 const mgk_attention_kind mgk_attention_random = {

@@ -46,7 +46,7 @@ mgk_importance mgk_ablation_best(const mgk_model_run *run)
 
 static size_t hidden_width(const mgk_model_run *run)
 {
-    return (size_t)run->tokens * (size_t)run->model->config.dim;
+    return (size_t)run->tokens * (size_t)mgk_config_hidden_width(&run->model->config);
 }
 
 size_t mgk_ablation_bytes(const mgk_model_run *run, unsigned kinds, bool on_host)
@@ -169,7 +169,8 @@ mgk_status mgk_ablation_begin(mgk_ablation *a)
     mgk_model_run *run = a->run;
     mgk_device *device = run->device;
     const mgk_observer observer = {.output = keep_output, .context = a};
-    const size_t numbers = mgk_pass_rows(run->pass) * (size_t)run->model->config.dim;
+    const size_t numbers =
+        mgk_pass_rows(run->pass) * (size_t)mgk_config_hidden_width(&run->model->config);
     mgk_pass_remove_heads(run->pass, NULL);
     TRY(mgk_pass_forward(run->pass, &observer));
     if (a->whole)
@@ -289,7 +290,7 @@ static mgk_status tell_divergences(mgk_ablation *a, double *values)
 static mgk_status tell_changes(mgk_ablation *a, double *values)
 {
     const mgk_model_run *run = a->run;
-    const size_t dim = (size_t)run->model->config.dim;
+    const size_t dim = (size_t)mgk_config_hidden_width(&run->model->config);
     TRY(mgk_device_download(run->device, mgk_pass_hidden(run->pass), mgk_pass_rows(run->pass) * dim,
                             a->after));
     for (size_t s = 0; s < (size_t)run->count; s++) {

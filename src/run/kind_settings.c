@@ -18,10 +18,10 @@ enum { MOST_KINDS = 256 };
 static const struct {
     const char *name;
     size_t offset;
-} fields[] = {FIELD(window),      FIELD(dilation), FIELD(block),     FIELD(global),
-              FIELD(random),      FIELD(features), FIELD(landmarks), FIELD(projection),
-              FIELD(clusters),    FIELD(hashes),   FIELD(kernel),    FIELD(feature_map),
-              FIELD(feature_draw)};
+} fields[] = {FIELD(window),      FIELD(dilation),    FIELD(block),     FIELD(global),
+              FIELD(random),      FIELD(features),    FIELD(landmarks), FIELD(projection),
+              FIELD(clusters),    FIELD(parts),       FIELD(hashes),    FIELD(kernel),
+              FIELD(feature_map), FIELD(feature_draw)};
 enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
 
 static const void *field_of(const mgk_kind_settings *settings, const char *name)

@@ -107,6 +107,8 @@ typedef enum mgk_tool_result {
     {MGK_ARG_INT, 0, "projection", &(settings)->projection, "K",                                   \
      "Rows of a map from all tokens to fewer, or the rank of a product.", NULL},                   \
     {MGK_ARG_INT, 0, "clusters", &(settings)->clusters, "C", "Clusters of tokens.", NULL},         \
+    {MGK_ARG_INT, 0, "parts", &(settings)->parts, "P",                                             \
+     "Parts of each cluster, by hashes of their own; 1: clusters are whole.", NULL},               \
     {MGK_ARG_INT, 0, "hashes", &(settings)->hashes, "T",                                           \
      "Rounds of hashing, or bits of a hash.", NULL},                                               \
     {MGK_ARG_INT, 0, "kernel", &(settings)->kernel, "K",                                           \

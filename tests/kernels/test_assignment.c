@@ -214,14 +214,15 @@ static void group_means(workspace *space, size_t tokens, size_t groups)
     assert_device_close(space, SAMPLES * groups, HEADS * dim, y_, y);
 }
 
-/* Number j of [xR, −xR] for one token and round. */
+/* Number j of [xR, −xR], or if `second` of [xS, −xS], for one token and round. */
 static double rotated(const mgk_head_tokens *s, const mgk_lsh *lsh, const double *token,
-                      const double *rotation, size_t round, size_t j)
+                      const double *rotation, size_t round, bool second, size_t j)
 {
-    const size_t half = lsh->buckets / 2;
+    const size_t half = (second ? lsh->parts : lsh->buckets) / 2;
+    const size_t each = (lsh->buckets + lsh->parts) / 2, from = second ? lsh->buckets / 2 : 0;
     double sum = 0;
     for (size_t d = 0; d < s->dim; d++)
-        sum += token[d] * rotation[(d * lsh->hashes + round) * half + j % half];
+        sum += token[d] * rotation[(d * lsh->hashes + round) * each + from + j % half];
     return j < half ? sum : -sum;
 }
 
@@ -229,21 +230,27 @@ static double rotated(const mgk_head_tokens *s, const mgk_lsh *lsh, const double
 static void check_bucket(const workspace *space, const mgk_head_tokens *s, const mgk_lsh *lsh,
                          const double *token, const double *rotation, size_t round, int32_t bucket)
 {
-    double largest = -INFINITY;
-    for (size_t j = 0; j < lsh->buckets; j++)
-        largest = fmax(largest, rotated(s, lsh, token, rotation, round, j));
-    assert_in_range(bucket, 0, lsh->buckets - 1);
-    assert_close(rotated(s, lsh, token, rotation, round, (size_t)bucket), largest, space->tolerance,
-                 space->tolerance);
+    const size_t own[] = {(size_t)bucket % lsh->buckets, (size_t)bucket / lsh->buckets};
+    assert_in_range(bucket, 0, lsh->buckets * (lsh->parts > 0 ? lsh->parts : 1) - 1);
+    for (int second = 0; second < (lsh->parts > 0 ? 2 : 1); second++) {
+        double largest = -INFINITY;
+        for (size_t j = 0; j < (second ? lsh->parts : lsh->buckets); j++)
+            largest = fmax(largest, rotated(s, lsh, token, rotation, round, second, j));
+        assert_close(rotated(s, lsh, token, rotation, round, second, own[second]), largest,
+                     space->tolerance, space->tolerance);
+    }
 }
 
 static void lsh_buckets(workspace *space, size_t tokens, size_t buckets)
 {
-    for (int shared = 0; shared < 2; shared++) {
+    for (int variant = 0; variant < 4; variant++) {
+        const bool shared = variant % 2;
         token_case shape = ragged_tokens(space, tokens, 11);
         const mgk_head_tokens *s = &shape.host;
-        mgk_lsh lsh = {.hashes = 3, .buckets = 2 * buckets, .shared = shared};
-        size_t each = s->dim * lsh.hashes * buckets, count = SAMPLES * HEADS * 3 * tokens;
+        mgk_lsh lsh = {
+            .hashes = 3, .buckets = 2 * buckets, .parts = variant < 2 ? 0 : 6, .shared = shared};
+        size_t each = s->dim * lsh.hashes * (lsh.buckets + lsh.parts) / 2,
+               count = SAMPLES * HEADS * 3 * tokens;
         double *x = random_values(space, shape.count), *r = random_values(space, HEADS * each);
         spoil_tokens(s, x);
         lsh.rotations = upload(space, HEADS * each, r);

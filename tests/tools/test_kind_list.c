@@ -63,8 +63,9 @@ static void every_setting_can_be_given(void **state)
                                .landmarks = 8,
                                .projection = 9,
                                .clusters = 10,
-                               .hashes = 11,
-                               .kernel = 12};
+                               .parts = 11,
+                               .hashes = 12,
+                               .kernel = 13};
     mgk_attention_settings taken;
     int expected = 2;
     assert_ok(mgk_settings_take(&given, &taken));

@@ -23,7 +23,8 @@ static int32_t largest_side(size_t half, const real *x)
 mgk_status MGK_CPU(lsh_buckets)(mgk_device *device, const mgk_head_tokens *shape,
                                 const mgk_lsh *lsh, const void *x, int32_t *bucket)
 {
-    const size_t half = lsh->buckets / 2, width = lsh->hashes * half;
+    const size_t first = lsh->buckets / 2, second = lsh->parts / 2, each = first + second;
+    const size_t width = lsh->hashes * each;
     const size_t heads = shape->heads, matrices = shape->samples * heads;
     TRY(mgk_cpu_reserve_scratch(device, width * sizeof(real)));
 #pragma omp parallel for collapse(2) schedule(static)                                 \
@@ -36,13 +37,16 @@ mgk_status MGK_CPU(lsh_buckets)(mgk_device *device, const mgk_head_tokens *shape
             const real *token = (const real *)x + mgk_cpu_token_at(shape, shape->stride, b, t, h);
             const real *rotation =
                 (const real *)lsh->rotations + (lsh->shared ? 0 : h) * shape->dim * width;
-            real *rotated = mgk_cpu_scratch(device, omp_get_thread_num()); /* [hashes, half] */
+            real *rotated = mgk_cpu_scratch(device, omp_get_thread_num()); /* [hashes, each] */
             memset(rotated, 0, width * sizeof *rotated);
             for (size_t d = 0; valid && d < shape->dim; d++)
                 mgk_cpu_add_row(width, token[d], rotation + d * width, rotated);
-            for (size_t r = 0; r < lsh->hashes; r++)
+            for (size_t r = 0; r < lsh->hashes; r++) {
+                const real *own = rotated + r * each;
+                const int32_t part = second > 0 ? largest_side(second, own + first) : 0;
                 bucket[(m * lsh->hashes + r) * shape->tokens + t] =
-                    valid ? largest_side(half, rotated + r * half) : -1;
+                    valid ? largest_side(first, own) + (int32_t)lsh->buckets * part : -1;
+            }
         }
     return STATUS_OK;
 }

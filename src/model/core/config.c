@@ -180,6 +180,21 @@ static mgk_status check_sound(const mgk_config *config)
     return STATUS_OK;
 }
 
+/* Two streams have norms before both blocks and after the last layer, and outputs of their own. */
+static mgk_status check_streams(const mgk_config *config)
+{
+    const bool norms = config->pre_norm && config->first_norm && config->final_norm &&
+                       !config->branch_norm && config->parallel == MGK_PARALLEL_NO;
+    const bool plain = !config->tied && !config->embedding_outer && config->cutoff_count == 0;
+    if (!config->reversible || (norms && config->classes == 0 && config->memory == 0 &&
+                                (config->family != MGK_FAMILY_LM || plain)))
+        return STATUS_OK;
+    return mgk_fail(STATUS_USAGE,
+                    "reversible is true, expected false but for a pre-norm model without parallel "
+                    "blocks, memory and classifier, whose output layer, if any, is a plain one of "
+                    "its own");
+}
+
 /* Settings of norms and blocks that exclude each other. */
 static mgk_status check_blocks(const mgk_config *config)
 {
@@ -370,6 +385,11 @@ bool mgk_config_has_final_norm(const mgk_config *config)
     return config->final_norm && (config->pre_norm || config->branch_norm);
 }
 
+int mgk_config_hidden_width(const mgk_config *config)
+{
+    return config->reversible ? 2 * config->dim : config->dim;
+}
+
 bool mgk_config_has_distances(const mgk_config *config)
 {
     return config->positions == MGK_POSITIONS_ALIBI || config->buckets > 0;
@@ -402,6 +422,7 @@ mgk_status mgk_config_resolve(mgk_config *config)
     TRY(check_sizes(config));
     TRY(check_embedding(config));
     TRY(check_blocks(config));
+    TRY(check_streams(config));
     TRY(check_buckets(config));
     TRY(check_memory(config));
     TRY(check_frequencies(config));

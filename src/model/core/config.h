@@ -157,6 +157,10 @@ typedef struct mgk_config {
     bool final_norm;  /* after the last layer, but for models with a norm after each sum */
     bool branch_norm; /* a norm after each block, before the sum; then there is none after it */
     mgk_parallel parallel; /* "no" without pre_norm */
+    bool reversible; /* pre_norm: two streams of C numbers, both the embedding at first. Attention
+                        reads the second one and is added to the first, the feed-forward reads that
+                        sum and is added to the second (Gomez et al. 2017). Final hidden states are
+                        both, of 2 C numbers, under one norm */
     mgk_normalization norm;
     mgk_norm_parameters norm_parameters;
     mgk_activation activation; /* "gelu", "relu", "gelu_tanh" or "silu" */
@@ -291,6 +295,9 @@ bool mgk_config_reads_tokens(const mgk_config *config);
 
 /* A norm after the last layer: in all models but those that normalise the residual sums. */
 bool mgk_config_has_final_norm(const mgk_config *config);
+
+/* The numbers of a token's final hidden state: C, or 2 C of both streams. */
+int mgk_config_hidden_width(const mgk_config *config);
 
 /* Whether each score has a bias of the head and of the distance of its key and query. */
 bool mgk_config_has_distances(const mgk_config *config);

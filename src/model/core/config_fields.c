@@ -81,6 +81,7 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(final_norm), .kind = MGK_FIELD_FLAG},
     {AT(branch_norm), .kind = MGK_FIELD_FLAG},
     {AT(parallel), .kind = MGK_FIELD_CHOICE, .choices = parallels},
+    {AT(reversible), .kind = MGK_FIELD_FLAG, .sparse = true},
     {AT(norm), .kind = MGK_FIELD_CHOICE, .choices = normalizations},
     {AT(norm_parameters), .kind = MGK_FIELD_CHOICE, .choices = norm_parameters},
     {AT(activation), .kind = MGK_FIELD_CHOICE, .choices = activations},

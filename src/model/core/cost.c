@@ -163,12 +163,14 @@ static double normed(const mgk_config *config)
     const bool own = config->pre_norm || !config->branch_norm;
     const int sites = (own ? config->parallel == MGK_PARALLEL_SHARED ? 1 : 2 : 0) +
                       (config->branch_norm ? 2 : 0) + (config->memory > 0 ? 1 : 0);
-    const double final = mgk_config_has_final_norm(config);
+    const double final =
+        mgk_config_has_final_norm(config) ? (double)mgk_config_hidden_width(config) : 0;
     const double embedded = config->embedding_norm ? config->embedding : 0;
     const double queries = config->query_norm == MGK_QUERY_NORM_NONE
                                ? 0
                                : (double)(config->heads + config->key_heads) * config->head_dim;
-    return (config->layers * sites + final) * config->dim + embedded + config->layers * queries;
+    return (double)config->layers * sites * config->dim + final + embedded +
+           config->layers * queries;
 }
 
 /* Logits of a token; an adaptive softmax computes the head and, for rarer words, one cluster. */
@@ -184,7 +186,7 @@ static double logits(const mgk_config *config)
     int head = clusters > 0 ? config->cutoffs[0] + clusters : words;
     double scaled = (config->logit_scale != 1 ? 1 : 0) + (config->logit_cap > 0 ? 6 : 0);
     double back = config->embedding_outer ? linear(config->dim, config->embedding, false) : 0;
-    int width = config->embedding_outer ? config->embedding : config->dim;
+    int width = config->embedding_outer ? config->embedding : mgk_config_hidden_width(config);
     return flops + back + linear(width, head, config->output_bias) + scaled * head;
 }
 

@@ -372,7 +372,7 @@ static mgk_status run_layer(mgk_pass *pass, int index, const mgk_observer *obser
         return STATUS_OK;
     TRY(project_output(pass, index));
     TRY(norm_branch(pass, weights->branch_norm1));
-    TRY(mgk_pass_dropout_add(pass, site, pass->branch, layer->input, layer->sum1));
+    TRY(mgk_pass_dropout_add(pass, site, pass->branch, layer->other, layer->sum1));
     if (post)
         TRY(mgk_pass_norm(pass, weights->norm1, layer->sum1, layer->norm1, layer->mean1,
                           layer->deviation1));
@@ -391,7 +391,8 @@ static mgk_status run_layer(mgk_pass *pass, int index, const mgk_observer *obser
     }
     TRY(feed_forward(pass, index, second));
     TRY(norm_branch(pass, weights->branch_norm2));
-    TRY(mgk_pass_dropout_add(pass, site + 1, pass->branch, middle, layer->sum2));
+    TRY(mgk_pass_dropout_add(pass, site + 1, pass->branch,
+                             config->reversible ? layer->input : middle, layer->sum2));
     if (post)
         TRY(mgk_pass_norm(pass, weights->norm2, layer->sum2, layer->norm2, layer->mean2,
                           layer->deviation2));
@@ -511,6 +512,24 @@ static mgk_status clear_masked(const mgk_pass *pass)
     return status;
 }
 
+/* The final norm, of the last layer's output, or of both of its streams. */
+static mgk_status finish(mgk_pass *pass, const void *output)
+{
+    mgk_device *device = pass->model->device;
+    const mgk_config *config = &pass->model->config;
+    const int width = mgk_config_hidden_width(config);
+    const size_t dim = (size_t)config->dim;
+    const void *streams[] = {pass->layers[config->layers - 1].sum1, output};
+    for (size_t i = 0; config->reversible && i < 2; i++) /* copies each to its half of the rows */
+        TRY(device->op->rotary_embedding(device, (size_t)pass->sequences, (size_t)pass->tokens, 1,
+                                         1, dim, NULL, streams[i], dim,
+                                         mgk_at(device, pass->final, i * dim), 2 * dim));
+    pass->output = pass->final;
+    return norm_of(pass, pass->model->parameters.norm, width,
+                   config->reversible ? pass->final : output, pass->final, pass->mean,
+                   pass->deviation);
+}
+
 /* Runs the layers from `first` on, whose input is `input`. */
 static mgk_status run_layers(mgk_pass *pass, int first, void *input, const mgk_observer *observer)
 {
@@ -519,6 +538,8 @@ static mgk_status run_layers(mgk_pass *pass, int first, void *input, const mgk_o
     void *stream_state = input;
     int layers = observer && observer->layers ? observer->layers : config->layers;
     for (int l = first; l < layers; l++) {
+        pass->layers[l].other =
+            config->reversible && l > first ? pass->layers[l - 1].sum1 : stream_state;
         pass->layers[l].input = stream_state;
         TRY(run_layer(pass, l, observer));
         stream_state = post ? pass->layers[l].norm2 : pass->layers[l].sum2;
@@ -528,9 +549,7 @@ static mgk_status run_layers(mgk_pass *pass, int first, void *input, const mgk_o
     pass->output = stream_state;
     if (!mgk_config_has_final_norm(config) || (observer && observer->layers))
         return STATUS_OK;
-    pass->output = pass->final;
-    TRY(mgk_pass_norm(pass, pass->model->parameters.norm, stream_state, pass->final, pass->mean,
-                      pass->deviation));
+    TRY(finish(pass, stream_state));
     return clear_masked(pass);
 }
 
@@ -554,7 +573,8 @@ mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_observer *observer)
 
 mgk_status mgk_pass_forward_from(mgk_pass *pass, int first, void *input)
 {
-    const bool whole = first == 0 || mgk_model_reads_below(pass->model);
+    const bool whole =
+        first == 0 || mgk_model_reads_below(pass->model) || pass->model->config.reversible;
     return run_layers(pass, whole ? 0 : first, whole ? pass->embedded : input, NULL);
 }
 

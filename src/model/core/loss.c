@@ -10,7 +10,7 @@ static mgk_status word_logits(mgk_pass *pass, const void *hidden, size_t first, 
     mgk_device *device = pass->model->device;
     const mgk_config *config = &pass->model->config;
     const mgk_linear_map head = pass->model->parameters.head;
-    const size_t full = (size_t)config->dim, words = mgk_pass_classes(pass);
+    const size_t full = (size_t)mgk_config_hidden_width(config), words = mgk_pass_classes(pass);
     const bool outer = config->embedding_outer;
     const size_t dim = outer ? (size_t)config->embedding : full;
     const void *state = mgk_at(device, hidden, first * full);

@@ -381,7 +381,7 @@ static void append_embedding(builder *b, const mgk_config *config)
 static void append_output(builder *b, const mgk_config *config)
 {
     mgk_parameters *out = b->out;
-    size_t dim = (size_t)config->dim, words = (size_t)config->vocabulary;
+    size_t dim = (size_t)mgk_config_hidden_width(config), words = (size_t)config->vocabulary;
     size_t clusters = (size_t)config->cutoff_count;
     if (config->embedding_outer) {
         const size_t narrow = (size_t)config->embedding;
@@ -456,7 +456,7 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
                                (size_t)config->buckets, (size_t)config->heads);
     append_layers(&b, config);
     if (mgk_config_has_final_norm(config))
-        out->norm = append_norm(&b, config, "norm", (size_t)config->dim);
+        out->norm = append_norm(&b, config, "norm", (size_t)mgk_config_hidden_width(config));
     if (config->family == MGK_FAMILY_LM)
         append_output(&b, config);
     else if (config->classes > 0)

@@ -78,9 +78,10 @@ typedef struct mgk_parameters {
     mgk_linear_map projection; /* [C, E] of embeddings, if E is not C */
     mgk_linear_map back;       /* [E, C] before the output layer; see embedding_outer */
     mgk_layer_offsets *layers; /* [L]; those of a group are equal */
-    mgk_norm norm;             /* final norm, see mgk_config_has_final_norm */
+    mgk_norm norm;             /* final norm, see mgk_config_has_final_norm and _hidden_width */
     mgk_linear_map classifier; /* [K, C or 4C], followed by ReLU; K is config.classifier */
-    mgk_linear_map head; /* [classes, K]; language models: [V, C], the token embeddings if tied */
+    mgk_linear_map head; /* [classes, K]; language models: [V, C or 2 C], the token embeddings if
+                            tied */
     mgk_linear_map clusters; /* adaptive softmax: [cutoff_count, C] */
 } mgk_parameters;
 

@@ -144,7 +144,7 @@ static void plan_rest(mgk_pass *pass, plan *p)
         real);
     add(p, &pass->embedded, rows, dim, real);
     add(p, &pass->branch, rows, dim, real);
-    add(p, &pass->final, has_final ? rows : 0, dim, real);
+    add(p, &pass->final, has_final ? rows : 0, (size_t)mgk_config_hidden_width(config), real);
     add(p, &pass->mean, normed, 1, real);
     add(p, &pass->deviation, normed, 1, real);
     add(p, &pass->pooled, pooled, dim, real);
@@ -380,7 +380,7 @@ static bool is_foreign(const mgk_config *config)
            config->positions == MGK_POSITIONS_NONE || config->relative > 0 ||
            config->layer_groups != config->layers || config->embedding != config->dim ||
            config->positions_skip_padding || !config->first_norm || !config->final_norm ||
-           config->memory > 0 || config->raw_queries || config->unit_features;
+           config->memory > 0 || config->raw_queries || config->unit_features || config->reversible;
 }
 
 static bool kinds_have_gradients(const mgk_model *model)

@@ -56,8 +56,8 @@ typedef struct mgk_observer {
     void *context;
     bool cross; /* `layer` receives each layer's attention to the memory in place of its own */
     int layers; /* the pass ends after so many; 0: all, with the final hidden states */
-    /* Receives the output [T, C] of each layer, from 0, on the device; NULL: not called, and the
-     * last of `layers` computes no output. */
+    /* Receives the output [T, C] of each layer, from 0, on the device, of reversible layers that of
+     * the feed-forward's stream; NULL: not called, and the last of `layers` computes no output. */
     mgk_status (*output)(void *context, int layer, const void *output);
 } mgk_observer;
 
@@ -132,7 +132,8 @@ mgk_status mgk_pass_forward_from(mgk_pass *pass, int first, void *input);
 /* T = B N of the loaded batch. */
 size_t mgk_pass_rows(const mgk_pass *pass);
 
-/* The final hidden states [T, C], on the device, until the next forward pass. */
+/* The final hidden states [T, mgk_config_hidden_width], on the device, until the next forward pass.
+ */
 const void *mgk_pass_hidden(const mgk_pass *pass);
 
 /* Whether mgk_pass_compute_logits is possible: language models but those of an adaptive softmax,
@@ -150,8 +151,8 @@ typedef struct mgk_logits {
 
 mgk_logits mgk_pass_logits(const mgk_pass *pass);
 
-/* Computes the logits of rows first … first + count − 1 of final hidden states [T, C] of the batch.
- */
+/* Computes the logits of rows first … first + count − 1 of final hidden states of the batch, laid
+ * out as those of mgk_pass_hidden. */
 mgk_status mgk_pass_compute_logits(mgk_pass *pass, const void *hidden, size_t first, size_t count);
 
 /*

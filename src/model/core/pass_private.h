@@ -15,10 +15,14 @@
  * Without gradients there are two more. With parallel blocks the feed-forward reads norm1, or
  * norm2 = LN(input), in place of LN(sum1). With branch norms, attention and feed-forward stand for
  * LN(attention) and LN(feed_forward); without pre_norm both read the sums as they are, and the
- * output is sum2. Attention to a memory stands between the two blocks, see cross.c.
+ * output is sum2. A reversible layer also has the other stream:
+ *   norm1 = LN(input)   sum1 = other + attention(norm1)
+ *   norm2 = LN(sum1)    sum2 = input + feed_forward(norm2)      output = sum2, other output = sum1
+ * Attention to a memory stands between the two blocks, see cross.c.
  */
 typedef struct mgk_layer_activations {
     void *input;      /* [T, C]; output of the layer below, not owned */
+    void *other;      /* [T, C]; the other stream, not owned; the input if there is one stream */
     void *norm1;      /* [T, C] */
     void *mean1;      /* [T] */
     void *deviation1; /* [T] */
@@ -74,7 +78,7 @@ struct mgk_pass {
     void *narrow;                  /* [T, E] before the map to C; NULL: E is C */
     void *embedded;                /* [T, C] */
     void *branch;                  /* [T, C] a block's output before the residual sum */
-    void *final;                   /* [T, C] after the final norm; pre-norm models */
+    void *final;                   /* [T, C or 2 C] after the final norm; pre-norm models */
     void *mean, *deviation;        /* [T] of norms outside of the layer's, such as the final one */
     void *pooled, *features, *classified,
         *rectified;                   /* encoders: [B, C], [B/2, 4C], [·, K], at least [B, C] */
@@ -106,7 +110,7 @@ struct mgk_pass {
     int sequences, tokens; /* of the loaded batch */
     bool padded;           /* it has padding ids, so that `places` are needed */
     bool has_masked;       /* it has tokens that `masked` marks */
-    void *output;          /* final hidden states [T, C] */
+    void *output;          /* final hidden states [T, C or 2 C] */
 };
 
 /* Rows of logits and their width. */

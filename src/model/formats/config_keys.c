@@ -18,9 +18,9 @@ static const struct {
     {"key_heads", "num_key_value_heads|num_kv_heads"},
     {"dim", "hidden_size|n_embd|n_embed|d_model|dim"},
     {"embedding", "embedding_size|word_embed_proj_dim"},
-    {"head_dim", "head_dim|d_kv"},
+    {"head_dim", "head_dim|d_kv|attention_head_size"},
     {"hidden", "intermediate_size|n_inner|ffn_dim|d_ff|hidden_dim|encoder_ffn_dim|"
-               "decoder_ffn_dim"},
+               "decoder_ffn_dim|feed_forward_size"},
     {"length", "max_position_embeddings|n_positions|max_source_positions|"
                "max_target_positions"},
     {"vocabulary", "vocab_size|decoder_vocab_size"},

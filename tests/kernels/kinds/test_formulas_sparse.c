@@ -46,6 +46,12 @@ static bool in_block(int head, int i, int j)
     return i / BLOCK == j / BLOCK;
 }
 
+static bool in_chunks(int head, int i, int j)
+{
+    (void)head;
+    return i / WINDOW == j / WINDOW || i / WINDOW == j / WINDOW + 1;
+}
+
 static bool in_star(int head, int i, int j)
 {
     (void)head;
@@ -66,6 +72,7 @@ static const struct formula {
     {"global", is_global}, {"strided", on_stride},
     {"fixed", is_fixed},   {"block", in_block},
     {"star", in_star},     {"multi-scale", in_scaled_band},
+    {"chunks", in_chunks},
 };
 
 static const double *vector(const kind_case *problem, kind_input input, int b, int t, int h)
