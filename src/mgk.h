@@ -247,11 +247,13 @@ typedef struct mgk_train_options {
     int listops_above, listops_below; /* generated trees have above < tokens < below */
     int64_t listops_samples;          /* training trees; 0: 96,000 */
     int64_t steps;
-    int64_t warmup;       /* steps; -1: min(100, steps / 10) */
-    int batch;            /* samples (pairs, for retrieval) of a micro-batch */
-    int accumulation;     /* micro-batches per step; 1 with prior "em" */
-    double rate;          /* peak learning rate */
-    const char *schedule; /* "linear" (default), "constant", "cosine" */
+    int64_t warmup;   /* steps; -1: min(100, steps / 10) */
+    int batch;        /* samples (pairs, for retrieval) of a micro-batch */
+    int accumulation; /* micro-batches per step; 1 with prior "em" */
+    double rate;      /* peak learning rate */
+    /* "linear" (default), "constant", "cosine"; "cosine-from-0", of the paper's language models;
+     * "one-cycle" and "one-cycle-cosine", OneCycleLR of PyTorch, which changes beta1, too. */
+    const char *schedule;
     double weight_decay;
     double clip;              /* largest gradient norm; 0: none */
     int64_t evaluate_every;   /* steps; 0: at the end only */
@@ -273,6 +275,8 @@ typedef struct mgk_train_options {
      * and Narasimhan 2020). NULL (default): none. MGK_UNSUPPORTED: the attention has no such term.
      */
     const char *regularise;
+    const char *adam_betas; /* beta1 and beta2 of AdamW, "0.9,0.98" (default) */
+    double adam_epsilon;    /* of AdamW; 0 (default): 1e-9 */
 } mgk_train_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

@@ -13,6 +13,7 @@
 #include "run/job.h"
 #include "run/kind_settings.h"
 #include "train/kept.h"
+#include "train/optimiser.h"
 
 void mgk_train_options_init(mgk_train_options *options, size_t size)
 {
@@ -336,6 +337,9 @@ static mgk_status train(const mgk_train_options *o)
     CHECK(mgk_alloc(length, 1, &checkpoint));
     snprintf(checkpoint, length, "%s.checkpoint", o->output);
     mgk_train_settings s = settings_of(o, checkpoint);
+    if (o->schedule)
+        CHECK(mgk_decay_from_name(o->schedule, &s.decay));
+    CHECK(mgk_optimiser_set(o->adam_betas, o->adam_epsilon, &s));
     CHECK(mgk_regularisation_parse(o->regularise, &s.regularise));
     CHECK(claim_files(o, &s, &claims));
     tell_resumed(o, checkpoint);
@@ -348,8 +352,6 @@ static mgk_status train(const mgk_train_options *o)
     CHECK(mgk_job_open_device(&o->job, o->double_precision, &device));
     mgk_job_report_device(&o->job, device);
     CHECK(mgk_model_create(&config, o->job.seed, device, &model));
-    if (o->schedule)
-        CHECK(mgk_decay_from_name(o->schedule, &s.decay));
     display d = {.job = &o->job, .language_model = config.family == MGK_FAMILY_LM};
     mgk_train_watcher watcher = {report, stop, &d};
     CHECK(mgk_train(model, data, held_out, &s, &watcher));

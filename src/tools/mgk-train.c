@@ -41,6 +41,14 @@ static const mgk_arg_note notes[] = {
     {"batch",
      "A batch that does not fit into the memory of the device is refused; the message names a "
      "number that fits."},
+    {"schedule", "`cosine-from-0` counts its half cosine from step 0, warm-up included, and has "
+                 "the full rate in "
+                 "step 1, as the code of the paper's language models does.\n"
+                 "`one-cycle` and `one-cycle-cosine` are OneCycleLR of PyTorch: from 1/25 of the "
+                 "rate to all of "
+                 "it at the end of the warm-up, then to 1/250,000 of it, while beta1 goes from "
+                 "0.95 to 0.85 and "
+                 "back, whatever `--adam-betas` says of it."},
     {"accumulate", "With `--prior em` only 1 is allowed."},
     {"log",
      "A row holds the columns step, tokens, learning_rate, train_loss, gradient_norm, eval_loss, "
@@ -130,8 +138,13 @@ int main(int argc, char **argv)
         {MGK_ARG_REAL, 0, "lr", &o.rate, "X", "Peak learning rate of AdamW.", NULL},
         {MGK_ARG_INT64, 0, "warmup", &o.warmup, "W",
          "Steps of linear warm-up; -1: 100, or a tenth of all steps if that is less.", NULL},
-        {MGK_ARG_WORD, 0, "schedule", &o.schedule, "linear|constant|cosine",
+        {MGK_ARG_WORD, 0, "schedule", &o.schedule,
+         "linear|constant|cosine|cosine-from-0|one-cycle|one-cycle-cosine",
          "Decay after the warm-up; linear if not given.", NULL},
+        {MGK_ARG_TEXT, 0, "adam-betas", &o.adam_betas, "B1,B2",
+         "Decay rates of AdamW's moments; 0.9,0.98 if not given.", NULL},
+        {MGK_ARG_REAL, 0, "adam-epsilon", &o.adam_epsilon, "X",
+         "Number added to the root of AdamW's second moment; 0, the default: 1e-9.", NULL},
         {MGK_ARG_REAL, 0, "weight-decay", &o.weight_decay, "X", "Decoupled weight decay.", NULL},
         {MGK_ARG_REAL, 0, "clip", &o.clip, "X", "Largest gradient norm; 0: no clipping.", NULL},
         {MGK_ARG_INT64, 0, "eval-every", &o.evaluate_every, "K",

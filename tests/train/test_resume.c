@@ -101,6 +101,15 @@ static void test_soft_expectation(void **state)
     check_equals_whole(f, 5, 0);
 }
 
+/* β₁ follows from the step alone. */
+static void test_one_cycle(void **state)
+{
+    const train_case *f = *state;
+    mgk_train_settings settings = tiny_settings();
+    settings.decay = MGK_DECAY_ONE_CYCLE;
+    check_settings(f, &settings, 5, 0);
+}
+
 static void test_layers_of_different_keys(void **state)
 {
     train_case *f = *state;
@@ -506,6 +515,7 @@ int main(void)
         resume_test(test_equals_uninterrupted),
         resume_test(test_threads),
         resume_test(test_soft_expectation),
+        resume_test(test_one_cycle),
         resume_test(test_layers_of_different_keys),
         resume_test(test_terms),
         resume_test(test_capsules),
