@@ -540,12 +540,13 @@ typedef mgk_status mgk_embed_backward_fn(mgk_device *, size_t samples, size_t to
 
 /*
  * y [B, C] = sum of x [B, N, C] over the valid tokens, divided by `divisor` (0: by their number).
- * The backward operation is the gradient of the mean; padding receives 0.
+ * Padding receives a gradient of 0.
  */
 typedef mgk_status mgk_pool_fn(mgk_device *, size_t samples, size_t tokens, size_t cols,
                                const int32_t *lengths, size_t divisor, const void *x, void *y);
 typedef mgk_status mgk_pool_backward_fn(mgk_device *, size_t samples, size_t tokens, size_t cols,
-                                        const int32_t *lengths, const void *dy, void *dx);
+                                        const int32_t *lengths, size_t divisor, const void *dy,
+                                        void *dx);
 
 /* y [P, 4C] = [a, b, a·b, a−b] for the pairs (a, b) = (x_2p, x_2p+1) of x [2P, C]. */
 typedef mgk_status mgk_pair_features_fn(mgk_device *, size_t pairs, size_t cols, const void *x,

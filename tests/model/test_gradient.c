@@ -286,6 +286,25 @@ static void test_variants(void **state)
     check_gradient(&config);
 }
 
+/* How the paper's encoders pool, and where its language models count positions from. */
+static void test_published_variants(void **state)
+{
+    (void)state;
+    for (int pooling = MGK_POOLING_TOKENS; pooling <= MGK_POOLING_FIRST; pooling++) {
+        mgk_config config = config_of(MGK_FAMILY_ENCODER, "smgk");
+        config.pooling = (mgk_sentence_pooling)pooling;
+        config.dual = pooling == MGK_POOLING_LENGTH;
+        config.classifier = 11;
+        config.positions = MGK_POSITIONS_SINUSOIDAL;
+        config.positions_alternate = true;
+        check_gradient(&config);
+    }
+    mgk_config config = config_of(MGK_FAMILY_LM, "softmax");
+    config.positions = MGK_POSITIONS_SINUSOIDAL;
+    config.positions_backward = true;
+    check_gradient(&config);
+}
+
 static void test_terms(void **state)
 {
     (void)state;
@@ -420,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_soft_expectation),
         cmocka_unit_test(test_capsules),
         cmocka_unit_test(test_variants),
+        cmocka_unit_test(test_published_variants),
         cmocka_unit_test(test_terms),
         cmocka_unit_test(test_terms_of_other_kinds),
         cmocka_unit_test(test_values_of_terms),

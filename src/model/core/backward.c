@@ -189,7 +189,8 @@ static mgk_status classifier_backward(mgk_pass *pass, void *gradient, void *dhid
         dpooled = pass->rectified;
     }
     return device->op->pool_backward(device, (size_t)pass->sequences, (size_t)pass->tokens, dim,
-                                     pass->lengths, dpooled, dhidden_states);
+                                     pass->pooled_tokens, mgk_pass_pooled_divisor(pass), dpooled,
+                                     dhidden_states);
 }
 
 static mgk_status tied_backward(mgk_pass *pass, void *gradient, void *dhidden_states)

@@ -92,7 +92,8 @@ typedef enum mgk_rotary_scaling {
 /* Pooling of an encoder's hidden states into one vector. */
 typedef enum mgk_sentence_pooling {
     MGK_POOLING_TOKENS, /* "mean": over the valid tokens */
-    MGK_POOLING_LENGTH  /* "length": their sum divided by N, as if padding were zeros */
+    MGK_POOLING_LENGTH, /* "length": their sum divided by N, as if padding were zeros */
+    MGK_POOLING_FIRST   /* "first": the state of the first token */
 } mgk_sentence_pooling;
 
 /* Steps of the routing of capsules, as many as Sabour et al. (2017) take. */
@@ -170,6 +171,8 @@ typedef struct mgk_config {
     bool embedding_norm;    /* a norm before the first layer */
     mgk_positions positions;
     bool positions_backward;     /* sinusoidal: the last token of a sequence has position 0 */
+    bool positions_alternate;    /* sinusoidal: sin and cos of a frequency are neighbours; written
+                                    if true */
     bool positions_skip_padding; /* learned: tokens are counted without padding, the id `padding`,
                                     which has position N wherever it stands */
     /*

@@ -23,7 +23,7 @@ static const char *const aggregations[] = {"concatenation", "capsules", NULL};
 static const char *const normalizations[] = {"layer", "rms", NULL};
 static const char *const rotary_scalings[] = {"plain",        "linear", "llama3", "yarn",
                                               "proportional", "long",   NULL};
-static const char *const poolings[] = {"mean", "length", NULL};
+static const char *const poolings[] = {"mean", "length", "first", NULL};
 static const char *const resamplings[] = {"nearest", "lanczos", "bilinear", "bicubic",
                                           "box",     "hamming", "none",     NULL};
 
@@ -90,6 +90,7 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(embedding_norm), .kind = MGK_FIELD_FLAG},
     {AT(positions), .kind = MGK_FIELD_CHOICE, .choices = position_kinds},
     {AT(positions_backward), .kind = MGK_FIELD_FLAG},
+    {AT(positions_alternate), .kind = MGK_FIELD_FLAG, .sparse = true},
     {AT(positions_skip_padding), .kind = MGK_FIELD_FLAG},
     {AT(relative), .kind = MGK_FIELD_SIZE, .low = 0, .high = 1 << 15},
     {AT(relative_far), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE},

@@ -78,10 +78,9 @@ static bool add_local(cJSON *object, const mgk_config *config)
 
 static bool is_written(const mgk_config *config, const mgk_config_field *f)
 {
-    int integer = 1;
-    if (f->sparse)
-        memcpy(&integer, (const char *)config + f->offset, sizeof(integer));
-    return integer != 0;
+    static const char zeros[sizeof(int)];
+    const size_t size = f->kind == MGK_FIELD_FLAG ? sizeof(bool) : sizeof(int);
+    return !f->sparse || memcmp((const char *)config + f->offset, zeros, size) != 0;
 }
 
 /* "attention_window", because "window" is that of local layers; words keep their names. */

@@ -88,6 +88,7 @@ struct mgk_pass {
     void *dqkv, *dkeys, *dattended, *dhidden; /* [T, qkv_width], [T, M, H, D], [T, H·D], [T, F] */
     void *dpooled;                            /* [B, 4C] */
     int32_t *ids, *lengths, *targets;         /* [T], [B], [T] or [B] */
+    int32_t *pooled_tokens;                   /* [B]: so many first tokens are pooled */
     int32_t *places; /* [T] positions that skip padding; NULL: the model has none */
     void *input;     /* of a batch of pictures or sounds; else NULL */
     void *convolved; /* [B, 2 N + 2, C] of sounds, the first row of each is zeros; else NULL */
@@ -106,6 +107,13 @@ struct mgk_pass {
     bool padded;           /* it has padding ids, so that `places` are needed */
     void *output;          /* final hidden states [T, C] */
 };
+
+/* What sums of pooled tokens are divided by; 0: their number. */
+static inline size_t mgk_pass_pooled_divisor(const mgk_pass *pass)
+{
+    const mgk_config *config = &pass->model->config;
+    return config->pooling == MGK_POOLING_LENGTH ? (size_t)config->length : 0;
+}
 
 /* Rows of logits and their width. */
 static inline size_t mgk_pass_logit_rows(const mgk_pass *pass)

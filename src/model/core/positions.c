@@ -11,13 +11,15 @@ typedef double (*table_entry)(const mgk_config *config, size_t t, size_t c);
 
 /*
  * Vaswani et al. 2017: for position t, sin of t·10000^(−2i/C) in the first half of the columns, cos
- * in the second.
+ * in the second, or both in turns.
  */
 static double sinusoid(const mgk_config *config, size_t t, size_t c)
 {
-    size_t half = (size_t)config->embedding / 2;
-    double angle = (double)t * pow(10000, -2.0 * (double)(c % half) / (double)config->embedding);
-    return c < half ? sin(angle) : cos(angle);
+    const size_t half = (size_t)config->embedding / 2;
+    const bool turns = config->positions_alternate, first = turns ? c % 2 == 0 : c < half;
+    const double i = (double)(turns ? c / 2 : c % half);
+    const double angle = (double)t * pow(10000, -2.0 * i / (double)config->embedding);
+    return first ? sin(angle) : cos(angle);
 }
 
 /* Turns of frequency number i of R / 2 within the original length. */
