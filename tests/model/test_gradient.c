@@ -303,6 +303,15 @@ static void test_published_variants(void **state)
     config.positions = MGK_POSITIONS_SINUSOIDAL;
     config.positions_backward = true;
     check_gradient(&config);
+    for (int family = MGK_FAMILY_ENCODER; family <= MGK_FAMILY_LM; family++)
+        for (size_t k = 0; k < KINDS; k++) {
+            config = config_of((mgk_family)family, kinds[k]);
+            if (mgk_config_kind(&config, 0)->gaussian || strcmp(kinds[k], "softmax") == 0)
+                continue;
+            config.row_normalized = false;
+            config.mix_keys = config.mixtures > 1;
+            check_gradient(&config);
+        }
 }
 
 static void test_terms(void **state)

@@ -27,6 +27,14 @@ typedef enum mgk_prior_shape {
     MGK_PRIOR_POSITION /* "position": [H, M, N], one per key position */
 } mgk_prior_shape;
 
+/* The queries whose responsibilities are the priors of soft-E. */
+typedef enum mgk_prior_queries {
+    MGK_QUERIES_SEEN, /* "seen": those that see the key */
+    /* "all": all valid ones, also in causal models; γ_ijr = s_ijr / (Σ_r s_ijr + 1e-6), and the
+     * last prior is what the others leave of 1, as in the paper's code. Gaussian kinds. */
+    MGK_QUERIES_ALL
+} mgk_prior_queries;
+
 typedef enum mgk_positions {
     MGK_POSITIONS_LEARNED,    /* "learned": a [N, C] table */
     MGK_POSITIONS_SINUSOIDAL, /* "sinusoidal": computed, [sin | cos] halves; C is even */
@@ -131,6 +139,7 @@ typedef struct mgk_config {
 
     mgk_prior_mode prior; /* "learned", "em" or "hard" */
     mgk_prior_shape prior_shape;
+    mgk_prior_queries prior_queries;   /* of soft-E; written if not "seen" */
     double variance[MGK_MAX_MIXTURES]; /* [M]: sigma_r^2 > 0; 0: sqrt(D), once resolved */
     double normalizer_epsilon;         /* added to the row sum before dividing, in [0, 1) */
     bool row_normalized; /* linear kinds: false divides scores by sqrt(N), not by their row sum */

@@ -396,8 +396,7 @@ bool mgk_model_has_gradients(const mgk_model *model)
            config->norm == MGK_NORMALIZATION_LAYER && !config->gated && config->tied &&
            !config->embedding_norm && config->cutoff_count == 0 && config->output_bias &&
            config->feed_forward_bias && config->key_heads == config->heads &&
-           config->positions != MGK_POSITIONS_ROTARY && config->row_normalized &&
-           !config->mix_keys && kinds_have_gradients(model) &&
+           config->positions != MGK_POSITIONS_ROTARY && kinds_have_gradients(model) &&
            (config->family == MGK_FAMILY_LM || config->classes > 0);
 }
 
