@@ -220,7 +220,8 @@ typedef struct mgk_architecture {
     int length;                               /* N, positions */
     int mixtures;                             /* M of layers whose kind is a mixture, others
                                                  have 1; default 2 if there are such, else 1 */
-    const char *prior;                        /* "learned" (default), "em", "hard" */
+    const char *prior;                        /* "learned" (default), "em", "hard"; "em-all": "em"
+                                                 of all queries, as in the paper's code */
     const char *prior_shape; /* "layer" [M], "head" [H, M], "position" [H, M, N]; default: position
                                 for language models, else layer */
     const double *variances; /* sigma_r^2, [variance_count]; a single one holds for all components;
@@ -277,6 +278,20 @@ typedef struct mgk_train_options {
     const char *regularise;
     const char *adam_betas; /* beta1 and beta2 of AdamW, "0.9,0.98" (default) */
     double adam_epsilon;    /* of AdamW; 0 (default): 1e-9 */
+    /* "ours" (default), "lra" or "lm", of the paper's code. This says what the shape of the model
+     * follows; mgk_train_options_recipe sets it and all other fields of a recipe. */
+    const char *recipe;
+    const char *initial; /* first weights: "ours" (default), "lra" or "lm", as the paper's code */
+    /* A model in any format whose weights are the first ones, where names and shapes fit; NULL:
+     * none. A remark says what was taken. */
+    const char *from;
+    int classifier;      /* width of a classifier's hidden layer; 0: the recipe's, else `dim` */
+    const char *pooling; /* of classifiers: "mean" of the valid tokens, "length": their sum / N,
+                            "first" token; NULL: the recipe's, else "mean" */
+    /* "learned", "sinusoidal" (sines, then cosines), "alternate" (in turns), "backward" (the last
+     * token has position 0) or "none"; NULL: the recipe's, else that of the task */
+    const char *positions;
+    const char *norms; /* "pre" or "post"; NULL: that of the task */
 } mgk_train_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */
@@ -307,6 +322,13 @@ typedef struct mgk_convert_options {
     const char *output;    /* safetensors in the toolkit's format */
     bool double_precision; /* keep weights in float64, not float32 */
 } mgk_convert_options;
+
+/*
+ * Sets all fields that a recipe sets, before single ones are: steps, warmup, batch, rate, schedule,
+ * weight_decay, clip, adam_betas, adam_epsilon, initial and dropout of the architecture; and
+ * `recipe`, which is not copied.
+ */
+MGK_API mgk_result mgk_train_options_recipe(mgk_train_options *options, const char *recipe);
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */
 MGK_API void mgk_convert_options_init(mgk_convert_options *options, size_t size);
