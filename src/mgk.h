@@ -291,7 +291,9 @@ typedef struct mgk_train_options {
     /* "learned", "sinusoidal" (sines, then cosines), "alternate" (in turns), "backward" (the last
      * token has position 0) or "none"; NULL: the recipe's, else that of the task */
     const char *positions;
-    const char *norms; /* "pre" or "post"; NULL: that of the task */
+    const char *norms;     /* "pre" or "post"; NULL: that of the task */
+    double dropout_hidden; /* of the feed-forward's hidden layer, in [0, 1) */
+    double dropout_output; /* of the final hidden states */
 } mgk_train_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */
@@ -325,8 +327,8 @@ typedef struct mgk_convert_options {
 
 /*
  * Sets all fields that a recipe sets, before single ones are: steps, warmup, batch, rate, schedule,
- * weight_decay, clip, adam_betas, adam_epsilon, initial and dropout of the architecture; and
- * `recipe`, which is not copied.
+ * weight_decay, clip, adam_betas, adam_epsilon, initial, dropout of the architecture,
+ * dropout_hidden and dropout_output; and `recipe`, which is not copied.
  */
 MGK_API mgk_result mgk_train_options_recipe(mgk_train_options *options, const char *recipe);
 

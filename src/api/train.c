@@ -59,6 +59,8 @@ mgk_result mgk_train_options_recipe(mgk_train_options *options, const char *reci
     options->schedule = values->schedule;
     options->initial = values->initial;
     options->architecture.dropout = values->dropout;
+    options->dropout_hidden = values->dropout_hidden;
+    options->dropout_output = values->dropout_output;
     return mgk_api_result(STATUS_OK);
 }
 
@@ -195,6 +197,8 @@ static mgk_status build_config(const mgk_train_options *o, mgk_task task,
     config->classes = (int)shape->classes;
     config->dual = shape->sequences == 2;
     config->dropout = a->dropout;
+    config->dropout_hidden = o->dropout_hidden;
+    config->dropout_output = o->dropout_output;
     TRY(set_prior(a, config));
     TRY(set_recipe(o, config));
     if (a->normalizer_epsilon != 0)

@@ -16,7 +16,7 @@ typedef enum mgk_train_recipe {
 typedef struct mgk_recipe_values {
     int64_t steps, warmup;
     int batch;
-    double rate, weight_decay, clip, epsilon, dropout;
+    double rate, weight_decay, clip, epsilon, dropout, dropout_hidden, dropout_output;
     const char *betas, *schedule, *initial;
 } mgk_recipe_values;
 

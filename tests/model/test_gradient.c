@@ -247,6 +247,12 @@ static void test_dropout(void **state)
     config = config_of(MGK_FAMILY_LM, "softmax");
     config.dropout = 0.3;
     check_gradient(&config);
+    for (int family = MGK_FAMILY_ENCODER; family <= MGK_FAMILY_LM; family++) {
+        config = config_of((mgk_family)family, "smgk");
+        config.dropout_hidden = 0.3;
+        config.dropout_output = 0.2;
+        check_gradient(&config);
+    }
 }
 
 /* Heads that vote for capsules, three of another width than the model's, also with terms of the

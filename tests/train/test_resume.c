@@ -101,6 +101,14 @@ static void test_soft_expectation(void **state)
     check_equals_whole(f, 5, 0);
 }
 
+static void test_dropout_of_hidden_numbers(void **state)
+{
+    train_case *f = *state;
+    f->config.dropout_hidden = 0.3;
+    f->config.dropout_output = 0.2;
+    check_equals_whole(f, 5, 0);
+}
+
 /* β₁ follows from the step alone. */
 static void test_one_cycle(void **state)
 {
@@ -516,6 +524,7 @@ int main(void)
         resume_test(test_threads),
         resume_test(test_soft_expectation),
         resume_test(test_one_cycle),
+        resume_test(test_dropout_of_hidden_numbers),
         resume_test(test_layers_of_different_keys),
         resume_test(test_terms),
         resume_test(test_capsules),

@@ -125,8 +125,7 @@ mgk_status mgk_pass_load(mgk_pass *pass, const mgk_batch *batch, const int32_t *
                          uint64_t seed, uint64_t stream)
 {
     mgk_device *device = pass->model->device;
-    uint64_t sites = 2 * (uint64_t)pass->model->config.layers + 1; /* mgk_pass_dropout_add */
-    const mgk_draw draw = {seed, dropout_streams + stream * sites};
+    const mgk_draw draw = {seed, dropout_streams + stream * mgk_pass_sites(&pass->model->config)};
     TRY(check_batch(pass, batch));
     pass->cross.hidden = NULL;
     pass->sequences = batch->sequences;

@@ -146,8 +146,10 @@ typedef struct mgk_config {
     bool mix_keys; /* linear kinds: features of mixed keys instead of mixed features of keys */
 
     double norm_epsilon; /* of the norms, in (0, 1) */
-    double dropout;      /* probability, in [0, 1) */
-    bool causal;         /* a query sees no later key; always true for language models */
+    double dropout; /* probability, in [0, 1), of embeddings and of both blocks' outputs; also */
+    double dropout_hidden; /* of the feed-forward's hidden layer, and */
+    double dropout_output; /* of the final hidden states; both are written if not 0 */
+    bool causal;           /* a query sees no later key; always true for language models */
     bool attention_bias; /* the query, key and value projections have biases, the output's, too: */
     mgk_output_bias attention_output_bias;
     mgk_aggregation aggregate; /* of heads; "concatenation" with a memory */

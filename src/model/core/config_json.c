@@ -78,8 +78,10 @@ static bool add_local(cJSON *object, const mgk_config *config)
 
 static bool is_written(const mgk_config *config, const mgk_config_field *f)
 {
-    static const char zeros[sizeof(int)];
-    const size_t size = f->kind == MGK_FIELD_FLAG ? sizeof(bool) : sizeof(int);
+    static const char zeros[sizeof(double)];
+    const size_t size = f->kind == MGK_FIELD_FLAG   ? sizeof(bool)
+                        : f->kind == MGK_FIELD_REAL ? sizeof(double)
+                                                    : sizeof(int);
     return !f->sparse || memcmp((const char *)config + f->offset, zeros, size) != 0;
 }
 

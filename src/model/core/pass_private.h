@@ -199,6 +199,19 @@ mgk_status mgk_pass_linear(const mgk_pass *pass, mgk_linear_map map, size_t rows
 mgk_status mgk_pass_dropout_add(const mgk_pass *pass, uint64_t site, const void *x,
                                 const void *residual, void *y);
 
+/* The numbers of sites of a batch; runs without the last ones are older than these. */
+static inline uint64_t mgk_pass_sites(const mgk_config *config)
+{
+    const uint64_t layers = (uint64_t)config->layers;
+    const bool more = config->dropout_hidden > 0 || config->dropout_output > 0;
+    return more ? 3 * layers + 2 : 2 * layers + 1;
+}
+
+/* Dropout in place, or of a gradient, of a layer's hidden numbers [T, F], and of the final hidden
+ * states [T, C]. */
+mgk_status mgk_pass_drop_hidden(const mgk_pass *pass, int index, void *x);
+mgk_status mgk_pass_drop_output(const mgk_pass *pass, void *x);
+
 /* Heads first … *end − 1 of a layer are kept, and head *end is not; false: no head is left. Begins
  * with *end = 0. */
 bool mgk_pass_next_kept(const mgk_pass *pass, int index, int *first, int *end);
