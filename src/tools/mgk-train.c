@@ -82,7 +82,7 @@ static const mgk_arg_note notes[] = {
 };
 
 /* Sets the recipe that the command line names before other options are read, which override it.
- * Unknown names are left to the parser, which knows the words. */
+ * Unknown names are refused with the other options. */
 static void set_recipe(mgk_train_options *options, int argc, char **argv)
 {
     static const char option[] = "--recipe";
@@ -107,7 +107,6 @@ int main(int argc, char **argv)
     const char *variances = NULL;
     double *variance_values = NULL;
     bool keep = false;
-    const char *recipe = NULL;
     char kinds[MGK_TOOL_KINDS];
     mgk_tool_list_kinds(kinds);
     const mgk_arg args[] = {
@@ -176,7 +175,7 @@ int main(int argc, char **argv)
          "Dropout probability of the final hidden states.", NULL},
         MGK_TOOL_SETTINGS_ARGS(&o.settings),
         {MGK_ARG_HEADING, 0, "Training", NULL, NULL, NULL, NULL},
-        {MGK_ARG_WORD, 0, "recipe", &recipe, "ours|lra|lm",
+        {MGK_ARG_WORD, 0, "recipe", &o.recipe, "ours|lra|lm",
          "Defaults of this program, or of the paper's code; other options override them.", NULL},
         {MGK_ARG_WORD, 0, "initial", &o.initial, "ours|lra|lm",
          "First weights: this program's, or as the paper's code draws them.", NULL},

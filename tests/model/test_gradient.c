@@ -309,6 +309,9 @@ static void test_published_variants(void **state)
     config.positions = MGK_POSITIONS_SINUSOIDAL;
     config.positions_backward = true;
     check_gradient(&config);
+    config = config_of(MGK_FAMILY_ENCODER, "mgk");
+    config.positions = MGK_POSITIONS_NONE;
+    check_gradient(&config);
     for (int family = MGK_FAMILY_ENCODER; family <= MGK_FAMILY_LM; family++)
         for (size_t k = 0; k < KINDS; k++) {
             config = config_of((mgk_family)family, kinds[k]);

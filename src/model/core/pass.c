@@ -374,8 +374,7 @@ static bool is_foreign(const mgk_config *config)
            config->norm_parameters != MGK_NORM_ALL || config->query_norm != MGK_QUERY_NORM_NONE ||
            config->attention_output_bias != MGK_OUTPUT_BIAS_SAME || config->attention_scale > 0 ||
            config->attention_cap > 0 || config->window > 0 || config->logit_cap > 0 ||
-           config->logit_scale != 1 || mgk_config_has_distances(config) ||
-           config->positions == MGK_POSITIONS_NONE || config->relative > 0 ||
+           config->logit_scale != 1 || mgk_config_has_distances(config) || config->relative > 0 ||
            config->layer_groups != config->layers || config->embedding != config->dim ||
            config->positions_skip_padding || !config->first_norm || !config->final_norm ||
            config->memory > 0;
