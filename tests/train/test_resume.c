@@ -99,6 +99,8 @@ static void test_soft_expectation(void **state)
     train_case *f = *state;
     f->config.prior = MGK_PRIOR_EM;
     check_equals_whole(f, 5, 0);
+    f->config.prior_queries = MGK_QUERIES_ALL;
+    check_equals_whole(f, 5, 0);
 }
 
 static void test_dropout_of_hidden_numbers(void **state)
