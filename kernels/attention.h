@@ -99,9 +99,10 @@ typedef struct mgk_attention_layer {
     mgk_score_terms terms;             /* softmax; `key_side` has no gradient */
     double variance[MGK_MAX_MIXTURES]; /* σ_r² of Gaussian scores */
     double normalizer_epsilon;
-    double fixed_normalizer; /* linear kinds; see mgk_linear. Such layers have no gradients */
-    bool mix_keys;           /* linear kinds; see mgk_linear. Such layers have no gradients */
+    double fixed_normalizer; /* linear kinds; see mgk_linear. Such layers have gradients and no */
+    bool mix_keys;           /* responsibilities, on devices with `all_parts` */
     mgk_prior_mode prior_mode;
+    bool prior_of_all;    /* soft-E as in the paper's code: see mgk_config.prior_queries */
     mgk_prior_view prior; /* values NULL: none (M = 1 kinds, hard-E) */
     bool unit_features;   /* linear kinds; see mgk_linear. Such layers have no gradients */
 } mgk_attention_layer;

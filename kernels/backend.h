@@ -227,6 +227,9 @@ typedef struct mgk_mixture {
     mgk_score_terms terms; /* the cap is for dot products */
     bool unnormalized;
     const mgk_pattern *pattern; /* NULL: all keys */
+    /* Of responsibilities: > 0: γ_ijr = s_ijr / (Σ_r s_ijr + this), and the last γ_ij is what the
+     * others leave of 1. Devices without `all_parts` ignore it. */
+    double share_epsilon;
 } mgk_mixture;
 
 /* The feature maps φ of linear attention; mgk_features has their numbers. x' = input_scale x. */
@@ -319,8 +322,9 @@ static inline bool mgk_features_sparse(const mgk_features *features)
 /*
  * Linear attention: A_ij = s_ij / (Σ_j s_ij + normalizer_epsilon), s_ij = φ(q_i)·f_j,
  * f_j = Σ_r π_jr φ(k_jr). With φ = elu + 1: paper, Eqn. 14. Models of the paper's code differ:
- * they divide rows by a constant and mix keys before φ, see the two fields. Gradients and
- * responsibilities of mixtures always use the equation above and ignore these fields.
+ * they divide rows by a constant and mix keys before φ, see the two fields. Responsibilities of
+ * mixtures always use the equation above and ignore these fields, and so do gradients on devices
+ * without `all_parts`.
  *
  * Several keys per head (M > 1, prior, mix_keys) and responsibilities are for elu + 1 alone.
  * Devices without `all_parts` ignore `features`, `least_sum`, `feature_sum_epsilon` and `gate`.
@@ -545,12 +549,13 @@ typedef mgk_status mgk_embed_backward_fn(mgk_device *, size_t samples, size_t to
 
 /*
  * y [B, C] = sum of x [B, N, C] over the valid tokens, divided by `divisor` (0: by their number).
- * The backward operation is the gradient of the mean; padding receives 0.
+ * Padding receives a gradient of 0.
  */
 typedef mgk_status mgk_pool_fn(mgk_device *, size_t samples, size_t tokens, size_t cols,
                                const int32_t *lengths, size_t divisor, const void *x, void *y);
 typedef mgk_status mgk_pool_backward_fn(mgk_device *, size_t samples, size_t tokens, size_t cols,
-                                        const int32_t *lengths, const void *dy, void *dx);
+                                        const int32_t *lengths, size_t divisor, const void *dy,
+                                        void *dx);
 
 /* y [P, 4C] = [a, b, a·b, a−b] for the pairs (a, b) = (x_2p, x_2p+1) of x [2P, C]. */
 typedef mgk_status mgk_pair_features_fn(mgk_device *, size_t pairs, size_t cols, const void *x,

@@ -227,7 +227,8 @@ typedef struct mgk_architecture {
     int length;                               /* N, positions */
     int mixtures;                             /* M of layers whose kind is a mixture, others
                                                  have 1; default 2 if there are such, else 1 */
-    const char *prior;                        /* "learned" (default), "em", "hard" */
+    const char *prior;                        /* "learned" (default), "em", "hard"; "em-all": "em"
+                                                 of all queries, as in the paper's code */
     const char *prior_shape; /* "layer" [M], "head" [H, M], "position" [H, M, N]; default: position
                                 for language models, else layer */
     const double *variances; /* sigma_r^2, [variance_count]; a single one holds for all components;
@@ -254,11 +255,13 @@ typedef struct mgk_train_options {
     int listops_above, listops_below; /* generated trees have above < tokens < below */
     int64_t listops_samples;          /* training trees; 0: 96,000 */
     int64_t steps;
-    int64_t warmup;       /* steps; -1: min(100, steps / 10) */
-    int batch;            /* samples (pairs, for retrieval) of a micro-batch */
-    int accumulation;     /* micro-batches per step; 1 with prior "em" */
-    double rate;          /* peak learning rate */
-    const char *schedule; /* "linear" (default), "constant", "cosine" */
+    int64_t warmup;   /* steps; -1: min(100, steps / 10) */
+    int batch;        /* samples (pairs, for retrieval) of a micro-batch */
+    int accumulation; /* micro-batches per step; 1 with prior "em" */
+    double rate;      /* peak learning rate */
+    /* "linear" (default), "constant", "cosine"; "cosine-from-0", of the paper's language models;
+     * "one-cycle" and "one-cycle-cosine", OneCycleLR of PyTorch, which changes beta1, too. */
+    const char *schedule;
     double weight_decay;
     double clip;              /* largest gradient norm; 0: none */
     int64_t evaluate_every;   /* steps; 0: at the end only */
@@ -280,6 +283,24 @@ typedef struct mgk_train_options {
      * and Narasimhan 2020). NULL (default): none. MGK_UNSUPPORTED: the attention has no such term.
      */
     const char *regularise;
+    const char *adam_betas; /* beta1 and beta2 of AdamW, "0.9,0.98" (default) */
+    double adam_epsilon;    /* of AdamW; 0 (default): 1e-9 */
+    /* "ours" (default), "lra" or "lm", of the paper's code. This says what the shape of the model
+     * follows; mgk_train_options_recipe sets it and all other fields of a recipe. */
+    const char *recipe;
+    const char *initial; /* first weights: "ours" (default), "lra" or "lm", as the paper's code */
+    /* A model in any format whose weights are the first ones, where names and shapes fit; NULL:
+     * none. A remark says what was taken. */
+    const char *from;
+    int classifier;      /* width of a classifier's hidden layer; 0: the recipe's, else `dim` */
+    const char *pooling; /* of classifiers: "mean" of the valid tokens, "length": their sum / N,
+                            "first" token; NULL: the recipe's, else "mean" */
+    /* "learned", "sinusoidal" (sines, then cosines), "alternate" (in turns), "backward" (the last
+     * token has position 0) or "none"; NULL: the recipe's, else that of the task */
+    const char *positions;
+    const char *norms;     /* "pre" or "post"; NULL: that of the task */
+    double dropout_hidden; /* of the feed-forward's hidden layer, in [0, 1) */
+    double dropout_output; /* of the final hidden states */
 } mgk_train_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */
@@ -310,6 +331,13 @@ typedef struct mgk_convert_options {
     const char *output;    /* safetensors in the toolkit's format */
     bool double_precision; /* keep weights in float64, not float32 */
 } mgk_convert_options;
+
+/*
+ * Sets all fields that a recipe sets, before single ones are: steps, warmup, batch, rate, schedule,
+ * weight_decay, clip, adam_betas, adam_epsilon, initial, dropout of the architecture,
+ * dropout_hidden and dropout_output; and `recipe`, which is not copied.
+ */
+MGK_API mgk_result mgk_train_options_recipe(mgk_train_options *options, const char *recipe);
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */
 MGK_API void mgk_convert_options_init(mgk_convert_options *options, size_t size);

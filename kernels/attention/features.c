@@ -6,7 +6,8 @@
 #include "kernels/attention/primitives.h"
 
 /* These variants exist to read trained models. */
-static mgk_status check_trainable(const mgk_attention_layer *layer, const mgk_linear *linear)
+static mgk_status check_trainable(const mgk_device *device, const mgk_attention_layer *layer,
+                                  const mgk_linear *linear)
 {
     if (linear->unit_features)
         return mgk_fail(
@@ -16,9 +17,9 @@ static mgk_status check_trainable(const mgk_attention_layer *layer, const mgk_li
         return mgk_fail(
             STATUS_UNSUPPORTED,
             "`feature_map` positive-offset is for trained models, and has no gradients");
-    if (layer->fixed_normalizer > 0 || layer->mix_keys)
+    if (!device->all_parts && (layer->fixed_normalizer > 0 || layer->mix_keys))
         return mgk_fail(STATUS_UNSUPPORTED, "linear attention that does not normalise its rows or "
-                                            "mixes its keys cannot be trained");
+                                            "mixes its keys is trained on the CPU alone");
     return STATUS_OK;
 }
 
@@ -43,7 +44,7 @@ mgk_status mgk_feature_backward(mgk_device *device, const mgk_attention_view *vi
                                 const mgk_layer_gradient *gradient)
 {
     const mgk_linear linear = layer->kind->features(view, layer);
-    TRY(check_trainable(layer, &linear));
+    TRY(check_trainable(device, layer, &linear));
     return device->op->linear_attention_backward(device, view, &linear, output, doutput,
                                                  output_stride, &gradient->view);
 }
@@ -78,7 +79,10 @@ static mgk_status update_prior(mgk_device *device, const mgk_attention_view *vie
                                const mgk_attention_layer *layer, void *prior)
 {
     const mgk_linear linear = layer->kind->features(view, layer);
-    TRY(check_trainable(layer, &linear));
+    TRY(check_trainable(device, layer, &linear));
+    if (layer->mix_keys)
+        return mgk_fail(STATUS_UNSUPPORTED, "keys that are mixed before their features have no "
+                                            "responsibilities, which soft-E priors need");
     return device->op->linear_responsibilities(device, view, &linear, prior);
 }
 

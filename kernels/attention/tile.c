@@ -143,11 +143,22 @@ mgk_status mgk_tile_matrix_output(mgk_device *device, const mgk_attention_view *
                                              output, output_stride);
 }
 
+/* Of the paper's code. */
+static const double published_epsilon = 1e-6;
+
 static mgk_status update_prior(mgk_device *device, const mgk_attention_view *view,
                                const mgk_attention_layer *layer, void *prior)
 {
-    const mgk_mixture mixture = scores(view, layer);
-    return device->op->responsibilities(device, view, &mixture, prior);
+    mgk_mixture mixture = scores(view, layer);
+    mgk_attention_view all = *view;
+    if (layer->prior_of_all) {
+        if (!device->all_parts)
+            return mgk_fail(STATUS_UNSUPPORTED,
+                            "soft-E priors of all queries are for the CPU alone");
+        all.causal = false;
+        mixture.share_epsilon = published_epsilon;
+    }
+    return device->op->responsibilities(device, &all, &mixture, prior);
 }
 
 #define TILE_OF(of_memory) MGK_TILE, .backward = mgk_tile_backward, .memory = of_memory

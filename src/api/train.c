@@ -13,7 +13,10 @@
 #include "run/files.h"
 #include "run/job.h"
 #include "run/kind_settings.h"
+#include "train/initial.h"
 #include "train/kept.h"
+#include "train/optimiser.h"
+#include "train/recipe.h"
 
 void mgk_train_options_init(mgk_train_options *options, size_t size)
 {
@@ -32,6 +35,34 @@ void mgk_train_options_init(mgk_train_options *options, size_t size)
                                         .listops_above = (int)trees.listops_above,
                                         .listops_below = (int)trees.listops_below};
     mgk_api_init(options, size, &defaults, sizeof(defaults));
+}
+
+mgk_result mgk_train_options_recipe(mgk_train_options *options, const char *recipe)
+{
+    mgk_train_recipe which;
+    if (!options || !recipe)
+        return mgk_api_result(mgk_fail(STATUS_USAGE, "a recipe needs options and a name"));
+    mgk_status status = mgk_recipe_from_name(recipe, &which);
+    if (status != STATUS_OK)
+        return mgk_api_result(status);
+    const mgk_recipe_values *values = mgk_recipe_values_of(which);
+    options->recipe = recipe;
+    if (!values)
+        return mgk_api_result(STATUS_OK);
+    options->steps = values->steps;
+    options->warmup = values->warmup;
+    options->batch = values->batch;
+    options->rate = values->rate;
+    options->weight_decay = values->weight_decay;
+    options->clip = values->clip;
+    options->adam_betas = values->betas;
+    options->adam_epsilon = values->epsilon;
+    options->schedule = values->schedule;
+    options->initial = values->initial;
+    options->architecture.dropout = values->dropout;
+    options->dropout_hidden = values->dropout_hidden;
+    options->dropout_output = values->dropout_output;
+    return mgk_api_result(STATUS_OK);
 }
 
 static mgk_status copy_task(const char *name, char out[MGK_NAME_SIZE])
@@ -57,15 +88,16 @@ static mgk_status word_index(const char *what, const char *word, const char *con
 
 static mgk_status set_prior(const mgk_architecture *a, mgk_config *config)
 {
-    static const char *const priors[] = {"learned", "em", "hard"};
+    static const char *const priors[] = {"learned", "em", "hard", "em-all"};
     static const char *const shapes[] = {"layer", "head", "position"};
     int prior = MGK_PRIOR_LEARNED;
     int shape = config->family == MGK_FAMILY_LM ? MGK_PRIOR_POSITION : MGK_PRIOR_LAYER;
     if (a->prior)
-        TRY(word_index("`prior`", a->prior, priors, 3, &prior));
+        TRY(word_index("`prior`", a->prior, priors, 4, &prior));
     if (a->prior_shape)
         TRY(word_index("`prior_shape`", a->prior_shape, shapes, 3, &shape));
-    config->prior = (mgk_prior_mode)prior;
+    config->prior = prior == 3 ? MGK_PRIOR_EM : (mgk_prior_mode)prior;
+    config->prior_queries = prior == 3 ? MGK_QUERIES_ALL : MGK_QUERIES_SEEN;
     config->prior_shape = (mgk_prior_shape)shape;
     return STATUS_OK;
 }
@@ -102,6 +134,43 @@ static void set_size(int value, int *size)
         *size = value;
 }
 
+static mgk_status set_positions(const char *name, mgk_config *config)
+{
+    static const char *const words[] = {"learned", "sinusoidal", "alternate", "backward", "none"};
+    int word = 0;
+    TRY(word_index("positions", name, words, 5, &word));
+    config->positions = word == 0   ? MGK_POSITIONS_LEARNED
+                        : word == 4 ? MGK_POSITIONS_NONE
+                                    : MGK_POSITIONS_SINUSOIDAL;
+    config->positions_alternate = word == 2;
+    config->positions_backward = word == 3;
+    return STATUS_OK;
+}
+
+/* What the recipe says of the model's shape, and what the options say in its place. */
+static mgk_status set_recipe(const mgk_train_options *o, mgk_config *config)
+{
+    static const char *const poolings[] = {"mean", "length", "first"}, *norms[] = {"post", "pre"};
+    mgk_train_recipe recipe = MGK_RECIPE_OURS;
+    int word = 0;
+    if (o->recipe)
+        TRY(mgk_recipe_from_name(o->recipe, &recipe));
+    TRY(mgk_recipe_configure(recipe, config));
+    set_size(o->classifier, &config->classifier);
+    if (config->family == MGK_FAMILY_LM && (o->classifier != 0 || o->pooling))
+        return mgk_fail(STATUS_USAGE, "`%s` is for classifiers, not for language models",
+                        o->pooling ? "pooling" : "classifier");
+    if (o->pooling) {
+        TRY(word_index("pooling", o->pooling, poolings, 3, &word));
+        config->pooling = (mgk_sentence_pooling)word;
+    }
+    if (o->norms) {
+        TRY(word_index("norms", o->norms, norms, 2, &word));
+        config->pre_norm = word == 1;
+    }
+    return o->positions ? set_positions(o->positions, config) : STATUS_OK;
+}
+
 /* Whether a layer may have several keys for a position. */
 static bool has_mixture(const mgk_config *config)
 {
@@ -130,9 +199,13 @@ static mgk_status build_config(const mgk_train_options *o, mgk_task task,
     config->vocabulary = (int)shape->vocabulary;
     config->classes = (int)shape->classes;
     config->dual = shape->sequences == 2;
-    config->normalizer_epsilon = a->normalizer_epsilon;
     config->dropout = a->dropout;
+    config->dropout_hidden = o->dropout_hidden;
+    config->dropout_output = o->dropout_output;
     TRY(set_prior(a, config));
+    TRY(set_recipe(o, config));
+    if (a->normalizer_epsilon != 0)
+        config->normalizer_epsilon = a->normalizer_epsilon;
     TRY(set_variances(a, config));
     TRY(set_aggregation(a, config));
     TRY(mgk_config_resolve(config));
@@ -250,6 +323,8 @@ static mgk_status claim_files(const mgk_train_options *o, const mgk_train_settin
     TRY(mgk_files_list(claims, o->held_out, o->held_out_count));
     if (o->resume && !mgk_is_same_file(o->resume, s->checkpoint))
         TRY(mgk_claims_add_input(claims, o->resume));
+    if (o->from && !o->resume)
+        TRY(mgk_claims_add_input(claims, o->from));
     TRY(mgk_claims_add_output(claims, o->output));
     TRY(mgk_claims_add_output(claims, s->checkpoint));
     if (o->log)
@@ -315,6 +390,22 @@ static mgk_train_settings settings_of(const mgk_train_options *o, const char *ch
     return s;
 }
 
+/* The first weights; those of a run that goes on are in its state. */
+static mgk_status begin_weights(const mgk_train_options *o, mgk_model *model)
+{
+    mgk_initial_values values = MGK_INITIAL_OURS;
+    char *remark;
+    if (o->initial)
+        TRY(mgk_initial_from_name(o->initial, &values));
+    TRY(mgk_initial_draw(model, values, o->job.seed));
+    if (!o->from || o->resume)
+        return STATUS_OK;
+    TRY(mgk_initial_take(model, o->from, &remark));
+    mgk_job_report_remark(&o->job, o->from, remark);
+    mgk_free(remark);
+    return STATUS_OK;
+}
+
 static mgk_status train(const mgk_train_options *o)
 {
     mgk_status status;
@@ -339,6 +430,9 @@ static mgk_status train(const mgk_train_options *o)
     CHECK(mgk_alloc(length, 1, &checkpoint));
     snprintf(checkpoint, length, "%s.checkpoint", o->output);
     mgk_train_settings s = settings_of(o, checkpoint);
+    if (o->schedule)
+        CHECK(mgk_decay_from_name(o->schedule, &s.decay));
+    CHECK(mgk_optimiser_set(o->adam_betas, o->adam_epsilon, &s));
     CHECK(mgk_regularisation_parse(o->regularise, &s.regularise));
     CHECK(claim_files(o, &s, &claims));
     tell_resumed(o, checkpoint);
@@ -351,8 +445,7 @@ static mgk_status train(const mgk_train_options *o)
     CHECK(mgk_job_open_device(&o->job, o->double_precision, &device));
     mgk_job_report_device(&o->job, device);
     CHECK(mgk_model_create(&config, o->job.seed, device, &model));
-    if (o->schedule)
-        CHECK(mgk_decay_from_name(o->schedule, &s.decay));
+    CHECK(begin_weights(o, model));
     display d = {.job = &o->job, .language_model = config.family == MGK_FAMILY_LM};
     mgk_train_watcher watcher = {report, stop, &d};
     CHECK(mgk_train(model, data, held_out, &s, &watcher));

@@ -2,6 +2,8 @@
 /* mgk-train: trains a model. */
 #include "tools/tool.h"
 
+#include <string.h>
+
 #include "base/memory.h"
 #include "tools/kind_names.h"
 
@@ -31,7 +33,16 @@ static const mgk_arg_note notes[] = {
      "attention with one key or with several."},
     {"prior",
      "`learned` priors are parameters; `em` sets them to the mean responsibilities of each batch "
-     "in training (soft E step); `hard` takes the nearest key alone (hard E step)."},
+     "in training (soft E step); `hard` takes the nearest key alone (hard E step).\n"
+     "`em-all` is `em` as in the paper's code: over all queries, also those that do not see the "
+     "key, "
+     "and with 1e-6 in the denominator."},
+    {"recipe",
+     "`lra` and `lm` train as the paper's encoders and language models are trained by their code "
+     "(github.com/minhtannguyen/transformer-mgk); docs/mgk-train.md lists what they set."},
+    {"from", "Of key projections and tables of positions, as many first rows are taken as both "
+             "models have. "
+             "One line says what was taken, and what begins as in a new model."},
     {"prior-shape", "The default is `position` for language models and `layer` for encoders."},
     {"aggregate",
      "With `capsules` the output of each head votes through learned maps for as many capsules as "
@@ -41,6 +52,14 @@ static const mgk_arg_note notes[] = {
     {"batch",
      "A batch that does not fit into the memory of the device is refused; the message names a "
      "number that fits."},
+    {"schedule", "`cosine-from-0` counts its half cosine from step 0, warm-up included, and has "
+                 "the full rate in "
+                 "step 1, as the code of the paper's language models does.\n"
+                 "`one-cycle` and `one-cycle-cosine` are OneCycleLR of PyTorch: from 1/25 of the "
+                 "rate to all of "
+                 "it at the end of the warm-up, then to 1/250,000 of it, while beta1 goes from "
+                 "0.95 to 0.85 and "
+                 "back, whatever `--adam-betas` says of it."},
     {"accumulate", "With `--prior em` only 1 is allowed."},
     {"log",
      "A row holds the columns step, tokens, learning_rate, train_loss, gradient_norm, eval_loss, "
@@ -61,6 +80,23 @@ static const mgk_arg_note notes[] = {
     {"force", "The state of an earlier run, {MODEL}`.checkpoint`, is one of them."},
     {NULL, NULL},
 };
+
+/* Sets the recipe that the command line names before other options are read, which override it.
+ * Unknown names are refused with the other options. */
+static void set_recipe(mgk_train_options *options, int argc, char **argv)
+{
+    static const char option[] = "--recipe";
+    const size_t length = strlen(option);
+    for (int i = 1; i < argc; i++) {
+        const char *name = NULL;
+        if (strcmp(argv[i], option) == 0)
+            name = argv[i + 1];
+        else if (strncmp(argv[i], option, length) == 0 && argv[i][length] == '=')
+            name = argv[i] + length + 1;
+        if (name)
+            (void)mgk_train_options_recipe(options, name);
+    }
+}
 
 int main(int argc, char **argv)
 {
@@ -106,8 +142,8 @@ int main(int argc, char **argv)
         {MGK_ARG_INT, 0, "length", &a->length, "N", "Tokens of a sequence.", NULL},
         {MGK_ARG_INT, 0, "keys", &a->mixtures, "M",
          "Keys of each head and position in layers of mixtures; 2 if not given.", NULL},
-        {MGK_ARG_WORD, 0, "prior", &a->prior, "learned|em|hard",
-         "Mixture priors: learned (if not given), soft-E or hard-E.", NULL},
+        {MGK_ARG_WORD, 0, "prior", &a->prior, "learned|em|hard|em-all",
+         "Mixture priors: learned (if not given), soft-E, hard-E, or soft-E of all queries.", NULL},
         {MGK_ARG_WORD, 0, "prior-shape", &a->prior_shape, "layer|head|position",
          "Priors shared by a layer, by a head, or one for each key position.", NULL},
         {MGK_ARG_TEXT, 0, "variance", &variances, "S[,S...]",
@@ -120,9 +156,31 @@ int main(int argc, char **argv)
          "What the output projection reads: all heads (if not given), or capsules that they agree "
          "on.",
          NULL},
-        {MGK_ARG_REAL, 0, "dropout", &a->dropout, "P", "Dropout probability.", NULL},
+        {MGK_ARG_WORD, 0, "positions", &o.positions, "learned|sinusoidal|alternate|backward|none",
+         "Positions: learned, or sines and cosines in halves, in turns, or counted backward.",
+         NULL},
+        {MGK_ARG_WORD, 0, "norms", &o.norms, "pre|post",
+         "Norms before the blocks of a layer, or after their sums.", NULL},
+        {MGK_ARG_WORD, 0, "pooling", &o.pooling, "mean|length|first",
+         "What classifiers read: the mean of valid tokens, their sum divided by N, or the first "
+         "token.",
+         NULL},
+        {MGK_ARG_INT, 0, "classifier", &o.classifier, "K",
+         "Width of the classifier's hidden layer.", NULL},
+        {MGK_ARG_REAL, 0, "dropout", &a->dropout, "P",
+         "Dropout probability of embeddings and of the outputs of both blocks.", NULL},
+        {MGK_ARG_REAL, 0, "dropout-hidden", &o.dropout_hidden, "P",
+         "Dropout probability of the feed-forward block's hidden layer.", NULL},
+        {MGK_ARG_REAL, 0, "dropout-output", &o.dropout_output, "P",
+         "Dropout probability of the final hidden states.", NULL},
         MGK_TOOL_SETTINGS_ARGS(&o.settings),
         {MGK_ARG_HEADING, 0, "Training", NULL, NULL, NULL, NULL},
+        {MGK_ARG_WORD, 0, "recipe", &o.recipe, "ours|lra|lm",
+         "Defaults of this program, or of the paper's code; other options override them.", NULL},
+        {MGK_ARG_WORD, 0, "initial", &o.initial, "ours|lra|lm",
+         "First weights: this program's, or as the paper's code draws them.", NULL},
+        {MGK_ARG_FILE, 0, "from", &o.from, "MODEL",
+         "Begin with the weights of a model, in any format, where names and shapes fit.", NULL},
         {MGK_ARG_INT64, 0, "steps", &o.steps, "S", "Optimizer steps.", NULL},
         {MGK_ARG_INT, 0, "batch", &o.batch, "B", "Samples (pairs, for retrieval) in a batch.",
          NULL},
@@ -130,8 +188,13 @@ int main(int argc, char **argv)
         {MGK_ARG_REAL, 0, "lr", &o.rate, "X", "Peak learning rate of AdamW.", NULL},
         {MGK_ARG_INT64, 0, "warmup", &o.warmup, "W",
          "Steps of linear warm-up; -1: 100, or a tenth of all steps if that is less.", NULL},
-        {MGK_ARG_WORD, 0, "schedule", &o.schedule, "linear|constant|cosine",
+        {MGK_ARG_WORD, 0, "schedule", &o.schedule,
+         "linear|constant|cosine|cosine-from-0|one-cycle|one-cycle-cosine",
          "Decay after the warm-up; linear if not given.", NULL},
+        {MGK_ARG_TEXT, 0, "adam-betas", &o.adam_betas, "B1,B2",
+         "Decay rates of AdamW's moments; 0.9,0.98 if not given.", NULL},
+        {MGK_ARG_REAL, 0, "adam-epsilon", &o.adam_epsilon, "X",
+         "Number added to the root of AdamW's second moment; 0, the default: 1e-9.", NULL},
         {MGK_ARG_REAL, 0, "weight-decay", &o.weight_decay, "X", "Decoupled weight decay.", NULL},
         {MGK_ARG_REAL, 0, "clip", &o.clip, "X", "Largest gradient norm; 0: no clipping.", NULL},
         {MGK_ARG_INT64, 0, "eval-every", &o.evaluate_every, "K",
@@ -179,6 +242,7 @@ int main(int argc, char **argv)
         .offered = {{"attention", kinds}, {"regularise", "subspace,position,output,pattern"}},
     };
     int exit_status;
+    set_recipe(&o, argc, argv);
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
         return exit_status;
     if (!o.task || !o.output)

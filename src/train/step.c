@@ -20,6 +20,7 @@ struct mgk_step {
     mgk_feed feed;
     mgk_pass *pass;
     double loss_scale; /* weight of one target in the mean loss */
+    double beta1;      /* of the next step */
     step_numbers *numbers;
     mgk_recording *descent, *update;
 };
@@ -43,7 +44,7 @@ static mgk_status update(void *context)
     mgk_device *device = run->model->device;
     mgk_adamw_step *numbers = &step->numbers->adamw;
     mgk_adamw adamw = {
-        .beta1 = s->beta1, .beta2 = s->beta2, .epsilon = s->epsilon, .clip = s->clip};
+        .beta1 = step->beta1, .beta2 = s->beta2, .epsilon = s->epsilon, .clip = s->clip};
     TRY(device->op->sum_squares(device, parameters->total, run->gradient, &numbers->squares));
     for (size_t i = 0; i < parameters->count; i++) {
         const mgk_parameter *p = &parameters->list[i];
@@ -67,6 +68,7 @@ mgk_status mgk_step_create(mgk_train_run *run, const mgk_dataset *data,
     CHECK(mgk_alloc(1, sizeof(*step), &step));
     step->run = run;
     step->settings = settings;
+    step->beta1 = -1; /* no update is recorded */
     CHECK(mgk_feed_create(data, &model->config, settings->batch, &step->feed));
     const mgk_dataset_shape *shape = &step->feed.shape;
     CHECK(mgk_pass_create(model, settings->batch * (int)shape->sequences, (int)shape->length, 0,
@@ -78,7 +80,6 @@ mgk_status mgk_step_create(mgk_train_run *run, const mgk_dataset *data,
     step->loss_scale = 1.0 / (targets * (double)settings->accumulation);
     CHECK(device->op->allocate(device, sizeof(*step->numbers), &step->numbers));
     CHECK(device->op->record(device, add_gradient, step, &step->descent));
-    CHECK(device->op->record(device, update, step, &step->update));
     *out = step;
     step = NULL;
 out:
@@ -117,17 +118,31 @@ static mgk_status descend(mgk_step *step)
     return STATUS_OK;
 }
 
+/* A recorded update has one β₁; schedules that change it need a new recording. */
+static mgk_status record_update(mgk_step *step, double beta1)
+{
+    mgk_device *device = step->run->model->device;
+    if (step->beta1 == beta1)
+        return STATUS_OK;
+    device->op->release_recording(device, step->update);
+    step->update = NULL;
+    step->beta1 = beta1;
+    return device->op->record(device, update, step, &step->update);
+}
+
 mgk_status mgk_step_take(mgk_step *step, mgk_step_result *result)
 {
     const mgk_train_settings *s = step->settings;
     mgk_device *device = step->run->model->device;
     const int64_t number = step->run->step + 1;
+    const double beta1 = mgk_schedule_beta1(s->decay, s->beta1, s->warmup, s->steps, number);
     step_numbers numbers = {
         .adamw = {.rate = mgk_schedule_rate(s->decay, s->rate, s->warmup, s->steps, number),
-                  .correction1 = 1 - pow(s->beta1, (double)number),
+                  .correction1 = 1 - pow(beta1, (double)number),
                   .correction2 = 1 - pow(s->beta2, (double)number)}};
     TRY(device->op->upload(device, step->numbers, &numbers, sizeof(numbers)));
     TRY(descend(step));
+    TRY(record_update(step, beta1));
     TRY(device->op->replay(device, step->update));
     TRY(device->op->download(device, &numbers, step->numbers, sizeof(numbers)));
     *result = (mgk_step_result){.loss = numbers.loss,

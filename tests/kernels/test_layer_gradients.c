@@ -114,7 +114,7 @@ static void pool_gradient(workspace *space, const layer *subject, const void *x,
 {
     (void)x;
     assert_ok(space->device->op->pool_backward(space->device, SAMPLES, subject->rows, subject->cols,
-                                               subject->integers, subject->weights_, dx));
+                                               subject->integers, 0, subject->weights_, dx));
 }
 
 static void pooling(workspace *space, size_t tokens, size_t cols)

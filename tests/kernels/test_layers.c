@@ -234,8 +234,12 @@ static void pools(workspace *space, size_t tokens, size_t cols)
         y[c] *= lengths[c / cols] / 7.0;
     assert_ok(device->op->pool(device, SAMPLES, tokens, cols, lengths_, 7, x_, y_));
     assert_device_close(space, SAMPLES, cols, y_, y);
-    assert_ok(device->op->pool_backward(device, SAMPLES, tokens, cols, lengths_,
-                                        upload(space, SAMPLES * cols, dy), dx_));
+    const void *dy_ = upload(space, SAMPLES * cols, dy);
+    assert_ok(device->op->pool_backward(device, SAMPLES, tokens, cols, lengths_, 0, dy_, dx_));
+    assert_device_close(space, SAMPLES * tokens, cols, dx_, dx);
+    for (size_t i = 0; i < count; i++)
+        dx[i] *= lengths[i / (tokens * cols)] / 7.0;
+    assert_ok(device->op->pool_backward(device, SAMPLES, tokens, cols, lengths_, 7, dy_, dx_));
     assert_device_close(space, SAMPLES * tokens, cols, dx_, dx);
 }
 

@@ -247,6 +247,12 @@ static void test_dropout(void **state)
     config = config_of(MGK_FAMILY_LM, "softmax");
     config.dropout = 0.3;
     check_gradient(&config);
+    for (int family = MGK_FAMILY_ENCODER; family <= MGK_FAMILY_LM; family++) {
+        config = config_of((mgk_family)family, "smgk");
+        config.dropout_hidden = 0.3;
+        config.dropout_output = 0.2;
+        check_gradient(&config);
+    }
 }
 
 /* Heads that vote for capsules, three of another width than the model's, also with terms of the
@@ -284,6 +290,37 @@ static void test_variants(void **state)
     config.positions = MGK_POSITIONS_LEARNED;
     config.normalizer_epsilon = 1e-2;
     check_gradient(&config);
+}
+
+/* How the paper's encoders pool, and where its language models count positions from. */
+static void test_published_variants(void **state)
+{
+    (void)state;
+    for (int pooling = MGK_POOLING_TOKENS; pooling <= MGK_POOLING_FIRST; pooling++) {
+        mgk_config config = config_of(MGK_FAMILY_ENCODER, "smgk");
+        config.pooling = (mgk_sentence_pooling)pooling;
+        config.dual = pooling == MGK_POOLING_LENGTH;
+        config.classifier = 11;
+        config.positions = MGK_POSITIONS_SINUSOIDAL;
+        config.positions_alternate = true;
+        check_gradient(&config);
+    }
+    mgk_config config = config_of(MGK_FAMILY_LM, "softmax");
+    config.positions = MGK_POSITIONS_SINUSOIDAL;
+    config.positions_backward = true;
+    check_gradient(&config);
+    config = config_of(MGK_FAMILY_ENCODER, "mgk");
+    config.positions = MGK_POSITIONS_NONE;
+    check_gradient(&config);
+    for (int family = MGK_FAMILY_ENCODER; family <= MGK_FAMILY_LM; family++)
+        for (size_t k = 0; k < KINDS; k++) {
+            config = config_of((mgk_family)family, kinds[k]);
+            if (mgk_config_kind(&config, 0)->gaussian || strcmp(kinds[k], "softmax") == 0)
+                continue;
+            config.row_normalized = false;
+            config.mix_keys = config.mixtures > 1;
+            check_gradient(&config);
+        }
 }
 
 static void test_terms(void **state)
@@ -420,6 +457,7 @@ int main(void)
         cmocka_unit_test(test_soft_expectation),
         cmocka_unit_test(test_capsules),
         cmocka_unit_test(test_variants),
+        cmocka_unit_test(test_published_variants),
         cmocka_unit_test(test_terms),
         cmocka_unit_test(test_terms_of_other_kinds),
         cmocka_unit_test(test_values_of_terms),

@@ -315,6 +315,12 @@ static mgk_result null_train_options_init(pointers none)
     return MGK_OK;
 }
 
+static mgk_result null_train_options_recipe(pointers none)
+{
+    mgk_train_options o = mgk_train_options_default();
+    return mgk_train_options_recipe(none & 1 ? NULL : &o, unless(none, 1, "lra"));
+}
+
 static mgk_result null_train_model(pointers none)
 {
     mgk_train_options o = mgk_train_options_default();
@@ -593,6 +599,7 @@ static const struct {
     {"mgk_remove_unfinished", null_remove_unfinished, 0, 0},
     {"mgk_check_job", null_check_job, 1, 1},
     {"mgk_train_options_init", null_train_options_init, 1, 0},
+    {"mgk_train_options_recipe", null_train_options_recipe, 2, 0},
     {"mgk_train_model", null_train_model, 1, 12},
     {"mgk_convert_options_init", null_convert_options_init, 1, 0},
     {"mgk_convert_model", null_convert_model, 1, 4},

@@ -99,6 +99,25 @@ static void test_soft_expectation(void **state)
     train_case *f = *state;
     f->config.prior = MGK_PRIOR_EM;
     check_equals_whole(f, 5, 0);
+    f->config.prior_queries = MGK_QUERIES_ALL;
+    check_equals_whole(f, 5, 0);
+}
+
+static void test_dropout_of_hidden_numbers(void **state)
+{
+    train_case *f = *state;
+    f->config.dropout_hidden = 0.3;
+    f->config.dropout_output = 0.2;
+    check_equals_whole(f, 5, 0);
+}
+
+/* β₁ follows from the step alone. */
+static void test_one_cycle(void **state)
+{
+    const train_case *f = *state;
+    mgk_train_settings settings = tiny_settings();
+    settings.decay = MGK_DECAY_ONE_CYCLE;
+    check_settings(f, &settings, 5, 0);
 }
 
 static void test_layers_of_different_keys(void **state)
@@ -506,6 +525,8 @@ int main(void)
         resume_test(test_equals_uninterrupted),
         resume_test(test_threads),
         resume_test(test_soft_expectation),
+        resume_test(test_one_cycle),
+        resume_test(test_dropout_of_hidden_numbers),
         resume_test(test_layers_of_different_keys),
         resume_test(test_terms),
         resume_test(test_capsules),

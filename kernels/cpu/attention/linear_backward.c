@@ -5,8 +5,9 @@
  *     dφ(q_i) = Σ_j (g'_i·v'_j) f_j       = S g'_i        S  = Σ_j f_j v'_jᵀ      (keys seen)
  *     df_j    = Σ_i (g'_i·v'_j) φ(q_i)    = dS v'_j       dS = Σ_i φ(q_i) g'_iᵀ   (queries seeing)
  *     dv_j    = Σ_i (φ(q_i)·f_j) g_i      = f_j dS,
- * and dπ_jr = df_j·φ(k_jr), dk_jr = π_jr df_j φ'(k_jr). Causal sums run forwards for queries
- * and backwards for keys, with the pairs inside a chunk made explicit as in the output.
+ * and dπ_jr = df_j·φ(k_jr), dk_jr = π_jr df_j φ'(k_jr); of mixed keys k_j = Σ_r π_jr k_jr it is
+ * dk_j = df_j φ'(k_j), dπ_jr = dk_j·k_jr and dk_jr = π_jr dk_j. Causal sums run forwards for
+ * queries and backwards for keys, with the pairs inside a chunk made explicit as in the output.
  *
  * Going backwards, shifts of keys fall from chunk to chunk, and dS is rescaled by at most 1.
  *
@@ -227,6 +228,32 @@ static void write_elu_key(const mgk_linear_head *head, const gradient_head *g)
     }
 }
 
+/* The same where φ is that of mixed keys, which the chunk has. */
+static void write_mixed_key(const mgk_linear_head *head, const gradient_head *g)
+{
+    const mgk_attention_view *view = head->view;
+    const size_t dim = head->dim;
+    for (size_t j = 0; j < head->rows; j++) {
+        const size_t token = head->first + j;
+        real *dmixed = g->drow + j * head->wide;
+        for (size_t d = 0; d < dim; d++)
+            dmixed[d] = g->dfeature[d * CHUNK + j] *
+                        mgk_feature_slope(head->feature[d * CHUNK + j], head->key_scale);
+        for (size_t r = 0; r < (size_t)view->mixtures; r++) {
+            const size_t at = mgk_linear_key_index(head, r, token);
+            const real *key = (const real *)view->key + at, p = mgk_linear_prior(head, r, token);
+            real *dkey = (real *)g->gradient->key + at, dot = 0;
+#pragma omp simd reduction(+ : dot)
+            for (size_t d = 0; d < dim; d++) {
+                dot += dmixed[d] * key[d];
+                dkey[d] = p * dmixed[d];
+            }
+            if (g->dprior)
+                g->dprior[r * (size_t)view->tokens + token] = dot;
+        }
+    }
+}
+
 /* The gradient of the chunk's gates, last to first. */
 static void write_gates(const mgk_linear_head *head, gradient_head *g)
 {
@@ -256,7 +283,10 @@ static void write_key_value(const mgk_linear_head *head, gradient_head *g)
     if (head->linear->gate)
         write_gates(head, g);
     if (head->is_elu) {
-        write_elu_key(head, g);
+        if (head->linear->mix_keys)
+            write_mixed_key(head, g);
+        else
+            write_elu_key(head, g);
         return;
     }
     MGK_CPU(feature_gradient)(&head->work, head->feature, g->dfeature, g->dinput);

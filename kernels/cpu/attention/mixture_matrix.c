@@ -160,6 +160,30 @@ static void relative_scores(const mgk_mixture_head *head, size_t i, real *total)
     }
 }
 
+/* The same of row i of a run with share_epsilon, from relative scores; see mgk_mixture. */
+static void add_shares(const mgk_mixture_head *head, size_t i, const mgk_mixture_run *run,
+                       double *sums, double *seen)
+{
+    const size_t last = (size_t)head->view->mixtures - 1, cols = head->cols;
+    const real *total = head->scratch + run->at, *largest = total + head->room.pitch;
+    const double offset = mgk_mixture_offset(head, i);
+    for (size_t j = 0; j < run->width; j++) {
+        const size_t key = run->begin + j;
+        const double added = head->mixture->share_epsilon * exp(offset - (double)largest[j]);
+        double rest = 1;
+        if (!(total[j] > 0)) /* padding */
+            continue;
+        for (size_t r = 0; r < last; r++) {
+            const double part = (double)mgk_mixture_row(head, r, i)[run->at + j];
+            const double share = part > 0 ? part / ((double)total[j] + added) : 0;
+            sums[r * cols + key] += share;
+            rest -= share;
+        }
+        sums[last * cols + key] += rest;
+        seen[key] += 1;
+    }
+}
+
 /* sums [M, cols] += Σ_i γ_ijr and seen [cols] += the number of queries, of one head. */
 static void add_responsibilities(mgk_mixture_head *head, double *sums, double *seen)
 {
@@ -171,6 +195,10 @@ static void add_responsibilities(mgk_mixture_head *head, double *sums, double *s
             for (size_t k = 0; k < head->run_count; k++) {
                 const mgk_mixture_run *run = &head->runs[k];
                 const real *total = head->scratch + run->at;
+                if (head->mixture->share_epsilon > 0) {
+                    add_shares(head, i, run, sums, seen);
+                    continue;
+                }
                 for (size_t j = 0; j < run->width; j++)
                     seen[run->begin + j] += total[j] > 0;
                 for (size_t r = 0; r < mixtures; r++) {

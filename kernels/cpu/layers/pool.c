@@ -27,7 +27,7 @@ mgk_status MGK_CPU(pool)(mgk_device *device, size_t samples, size_t tokens, size
 }
 
 mgk_status MGK_CPU(pool_backward)(mgk_device *device, size_t samples, size_t tokens, size_t cols,
-                                  const int32_t *lengths, const void *dy, void *dx)
+                                  const int32_t *lengths, size_t divisor, const void *dy, void *dx)
 {
     const real *dmean = dy;
     real *dinput = dx;
@@ -36,7 +36,7 @@ mgk_status MGK_CPU(pool_backward)(mgk_device *device, size_t samples, size_t tok
     for (size_t b = 0; b < samples; b++)
         for (size_t t = 0; t < tokens; t++) {
             bool valid = (int64_t)t < lengths[b];
-            const real scale = valid ? 1 / (real)lengths[b] : 0;
+            const real scale = valid ? 1 / (divisor ? (real)divisor : (real)lengths[b]) : 0;
             const real *source = dmean + b * cols;
             real *row = dinput + (b * tokens + t) * cols;
 #pragma omp simd

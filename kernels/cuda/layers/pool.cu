@@ -27,22 +27,24 @@ mgk_status mgk_cuda_pool(mgk_device *device, size_t samples, size_t tokens, size
 
 template <typename real>
 __global__ void pool_backward(size_t samples, size_t tokens, size_t cols, const int32_t *lengths,
-                              const real *dy, real *dx)
+                              size_t divisor, const real *dy, real *dx)
 {
     for (size_t i = mgk_cuda_first(); i < samples * tokens * cols; i += mgk_cuda_step()) {
         size_t b = i / (tokens * cols);
         int32_t t = (int32_t)(i / cols % tokens);
-        dx[i] = t < lengths[b] ? dy[b * cols + i % cols] / (real)lengths[b] : 0;
+        dx[i] = t < lengths[b]
+                    ? dy[b * cols + i % cols] / (divisor ? (real)divisor : (real)lengths[b])
+                    : 0;
     }
 }
 
 template <typename real>
 mgk_status mgk_cuda_pool_backward(mgk_device *device, size_t samples, size_t tokens, size_t cols,
-                                  const int32_t *lengths, const void *dy, void *dx)
+                                  const int32_t *lengths, size_t divisor, const void *dy, void *dx)
 {
     return mgk_cuda_launch(device, pool_backward<real>, mgk_cuda_blocks(samples * tokens * cols),
-                           MGK_CUDA_BLOCK, 0, samples, tokens, cols, lengths, (const real *)dy,
-                           (real *)dx);
+                           MGK_CUDA_BLOCK, 0, samples, tokens, cols, lengths, divisor,
+                           (const real *)dy, (real *)dx);
 }
 
 MGK_CUDA_OPERATION(mgk_cuda_pool);

@@ -127,6 +127,7 @@ static mgk_status feed_forward_backward(mgk_pass *pass, int index, void *gradien
     size_t hidden = (size_t)pass->model->config.hidden;
     TRY(linear_backward(pass, gradient, weights->out, rows, hidden, dim, layer->activated, dbranch,
                         0, pass->dhidden));
+    TRY(mgk_pass_drop_hidden(pass, index, pass->dhidden));
     TRY(device->op->activation_backward(device, pass->model->config.activation, rows * hidden,
                                         layer->hidden, pass->dhidden, pass->dhidden));
     return linear_backward(pass, gradient, weights->in, rows, dim, hidden, input, pass->dhidden,
@@ -189,7 +190,8 @@ static mgk_status classifier_backward(mgk_pass *pass, void *gradient, void *dhid
         dpooled = pass->rectified;
     }
     return device->op->pool_backward(device, (size_t)pass->sequences, (size_t)pass->tokens, dim,
-                                     pass->lengths, dpooled, dhidden_states);
+                                     pass->pooled_tokens, mgk_pass_pooled_divisor(pass), dpooled,
+                                     dhidden_states);
 }
 
 static mgk_status tied_backward(mgk_pass *pass, void *gradient, void *dhidden_states)
@@ -213,6 +215,7 @@ mgk_status mgk_pass_backward(mgk_pass *pass, void *gradient, const mgk_gradient_
     void *dhidden_states = config->pre_norm ? pass->dother : pass->dstream;
     TRY(config->family == MGK_FAMILY_LM ? tied_backward(pass, gradient, dhidden_states)
                                         : classifier_backward(pass, gradient, dhidden_states));
+    TRY(mgk_pass_drop_output(pass, dhidden_states));
     if (config->pre_norm)
         TRY(norm_backward(pass, gradient, parameters->norm, pass->layers[config->layers - 1].sum2,
                           pass->mean, pass->deviation, dhidden_states, NULL, pass->dstream));

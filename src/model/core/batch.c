@@ -136,12 +136,31 @@ void mgk_pass_release_patterns(mgk_pass *pass)
         mgk_pattern_release(&pass->patterns[l]);
 }
 
+/* Tokens that an encoder pools: the valid ones, or the first of them. */
+static mgk_status load_pooled(mgk_pass *pass, const mgk_batch *batch)
+{
+    mgk_device *device = pass->model->device;
+    const size_t count = (size_t)batch->sequences;
+    int32_t *first;
+    if (!pass->pooled_tokens)
+        return STATUS_OK;
+    if (pass->model->config.pooling != MGK_POOLING_FIRST)
+        return device->op->upload(device, pass->pooled_tokens, batch->lengths,
+                                  count * sizeof(*first));
+    TRY(mgk_alloc(count, sizeof(*first), &first));
+    for (size_t b = 0; b < count; b++)
+        first[b] = batch->lengths[b] > 0;
+    mgk_status status =
+        device->op->upload(device, pass->pooled_tokens, first, count * sizeof(*first));
+    mgk_free(first);
+    return status;
+}
+
 mgk_status mgk_pass_load(mgk_pass *pass, const mgk_batch *batch, const int32_t *targets,
                          uint64_t seed, uint64_t stream)
 {
     mgk_device *device = pass->model->device;
-    uint64_t sites = 2 * (uint64_t)pass->model->config.layers + 1; /* mgk_pass_dropout_add */
-    const mgk_draw draw = {seed, dropout_streams + stream * sites};
+    const mgk_draw draw = {seed, dropout_streams + stream * mgk_pass_sites(&pass->model->config)};
     TRY(check_batch(pass, batch));
     pass->cross.hidden = NULL;
     pass->sequences = batch->sequences;
@@ -152,6 +171,7 @@ mgk_status mgk_pass_load(mgk_pass *pass, const mgk_batch *batch, const int32_t *
     TRY(load_masked(pass, batch));
     TRY(device->op->upload(device, pass->lengths, batch->lengths,
                            (size_t)batch->sequences * sizeof(int32_t)));
+    TRY(load_pooled(pass, batch));
     TRY(device->op->upload(device, pass->draw, &draw, sizeof(draw)));
     if (batch->input)
         TRY(mgk_model_put(pass->model,

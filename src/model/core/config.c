@@ -303,6 +303,10 @@ static mgk_status check_sizes(const mgk_config *config)
     if (config->positions == MGK_POSITIONS_SINUSOIDAL && config->embedding % 2 != 0)
         return mgk_fail(STATUS_USAGE, "dim is %d, expected an even number (sinusoidal positions)",
                         config->embedding);
+    if (config->positions != MGK_POSITIONS_SINUSOIDAL &&
+        (config->positions_backward || config->positions_alternate))
+        return mgk_fail(STATUS_USAGE, "%s is true, expected false without sinusoidal positions",
+                        config->positions_backward ? "positions_backward" : "positions_alternate");
     if (config->padding >= config->vocabulary)
         return mgk_fail(STATUS_USAGE, "padding is %d, expected less than %d", config->padding,
                         config->vocabulary);

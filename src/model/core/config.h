@@ -27,6 +27,14 @@ typedef enum mgk_prior_shape {
     MGK_PRIOR_POSITION /* "position": [H, M, N], one per key position */
 } mgk_prior_shape;
 
+/* The queries whose responsibilities are the priors of soft-E. */
+typedef enum mgk_prior_queries {
+    MGK_QUERIES_SEEN, /* "seen": those that see the key */
+    /* "all": all valid ones, also in causal models; γ_ijr = s_ijr / (Σ_r s_ijr + 1e-6), and the
+     * last prior is what the others leave of 1, as in the paper's code. Gaussian kinds. */
+    MGK_QUERIES_ALL
+} mgk_prior_queries;
+
 typedef enum mgk_positions {
     MGK_POSITIONS_LEARNED,    /* "learned": a [N, C] table */
     MGK_POSITIONS_SINUSOIDAL, /* "sinusoidal": computed, [sin | cos] halves; C is even */
@@ -92,7 +100,8 @@ typedef enum mgk_rotary_scaling {
 /* Pooling of an encoder's hidden states into one vector. */
 typedef enum mgk_sentence_pooling {
     MGK_POOLING_TOKENS, /* "mean": over the valid tokens */
-    MGK_POOLING_LENGTH  /* "length": their sum divided by N, as if padding were zeros */
+    MGK_POOLING_LENGTH, /* "length": their sum divided by N, as if padding were zeros */
+    MGK_POOLING_FIRST   /* "first": the state of the first token */
 } mgk_sentence_pooling;
 
 /* Steps of the routing of capsules, as many as Sabour et al. (2017) take. */
@@ -130,6 +139,7 @@ typedef struct mgk_config {
 
     mgk_prior_mode prior; /* "learned", "em" or "hard" */
     mgk_prior_shape prior_shape;
+    mgk_prior_queries prior_queries;   /* of soft-E; written if not "seen" */
     double variance[MGK_MAX_MIXTURES]; /* [M]: sigma_r^2 > 0; 0: sqrt(D), once resolved */
     double normalizer_epsilon;         /* added to the row sum before dividing, in [0, 1) */
     bool row_normalized; /* linear kinds: false divides scores by sqrt(N), not by their row sum */
@@ -138,8 +148,10 @@ typedef struct mgk_config {
                            divided by their sum; written if true */
 
     double norm_epsilon; /* of the norms, in (0, 1) */
-    double dropout;      /* probability, in [0, 1) */
-    bool causal;         /* a query sees no later key; always true for language models */
+    double dropout; /* probability, in [0, 1), of embeddings and of both blocks' outputs; also */
+    double dropout_hidden; /* of the feed-forward's hidden layer, and */
+    double dropout_output; /* of the final hidden states; both are written if not 0 */
+    bool causal;           /* a query sees no later key; always true for language models */
     bool attention_bias; /* the query, key and value projections have biases, the output's, too: */
     mgk_output_bias attention_output_bias;
     mgk_aggregation aggregate; /* of heads; "concatenation" with a memory */
@@ -180,6 +192,8 @@ typedef struct mgk_config {
     bool positions_alternate;    /* sinusoidal: sin and cos of a frequency are neighbours; written
                                     if true */
     bool positions_backward;     /* sinusoidal: the last token of a sequence has position 0 */
+    bool positions_alternate;    /* sinusoidal: sin and cos of a frequency are neighbours; written
+                                    if true */
     bool positions_skip_padding; /* learned: tokens are counted without padding, the id `padding`,
                                     which has position N wherever it stands */
     /*

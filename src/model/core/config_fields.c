@@ -11,6 +11,7 @@ _Static_assert(MAX_COUNT == MGK_MAX_LAYERS, "the same limit");
 
 static const char *const families[] = {"encoder", "lm", NULL};
 static const char *const priors[] = {"learned", "em", "hard", NULL};
+static const char *const prior_queries[] = {"seen", "all", NULL};
 static const char *const prior_shapes[] = {"layer", "head", "position", NULL};
 static const char *const activations[] = {"gelu", "relu", "gelu_tanh", "silu", NULL};
 static const char *const position_kinds[] = {"learned", "sinusoidal", "rotary",
@@ -23,7 +24,7 @@ static const char *const aggregations[] = {"concatenation", "capsules", NULL};
 static const char *const normalizations[] = {"layer", "rms", NULL};
 static const char *const rotary_scalings[] = {"plain",        "linear", "llama3", "yarn",
                                               "proportional", "long",   NULL};
-static const char *const poolings[] = {"mean", "length", NULL};
+static const char *const poolings[] = {"mean", "length", "first", NULL};
 static const char *const resamplings[] = {"nearest", "lanczos", "bilinear", "bicubic",
                                           "box",     "hamming", "none",     NULL};
 
@@ -32,12 +33,13 @@ static const char *const resamplings[] = {"nearest", "lanczos", "bilinear", "bic
 
 _Static_assert(
     sizeof(mgk_family) == sizeof(int) && sizeof(mgk_prior_mode) == sizeof(int) &&
-        sizeof(mgk_prior_shape) == sizeof(int) && sizeof(mgk_activation) == sizeof(int) &&
-        sizeof(mgk_positions) == sizeof(int) && sizeof(mgk_normalization) == sizeof(int) &&
-        sizeof(mgk_norm_parameters) == sizeof(int) && sizeof(mgk_parallel) == sizeof(int) &&
-        sizeof(mgk_query_norm) == sizeof(int) && sizeof(mgk_output_bias) == sizeof(int) &&
-        sizeof(mgk_aggregation) == sizeof(int) && sizeof(mgk_rotary_scaling) == sizeof(int) &&
-        sizeof(mgk_sentence_pooling) == sizeof(int) && sizeof(mgk_resampling) == sizeof(int),
+        sizeof(mgk_prior_shape) == sizeof(int) && sizeof(mgk_prior_queries) == sizeof(int) &&
+        sizeof(mgk_activation) == sizeof(int) && sizeof(mgk_positions) == sizeof(int) &&
+        sizeof(mgk_normalization) == sizeof(int) && sizeof(mgk_norm_parameters) == sizeof(int) &&
+        sizeof(mgk_parallel) == sizeof(int) && sizeof(mgk_query_norm) == sizeof(int) &&
+        sizeof(mgk_output_bias) == sizeof(int) && sizeof(mgk_aggregation) == sizeof(int) &&
+        sizeof(mgk_rotary_scaling) == sizeof(int) && sizeof(mgk_sentence_pooling) == sizeof(int) &&
+        sizeof(mgk_resampling) == sizeof(int),
     "choices are copied as int");
 
 const mgk_config_field mgk_config_fields[] = {
@@ -60,12 +62,15 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(mixtures), .kind = MGK_FIELD_SIZE, .low = 1, .high = MGK_MAX_MIXTURES},
     {AT(prior), .kind = MGK_FIELD_CHOICE, .choices = priors},
     {AT(prior_shape), .kind = MGK_FIELD_CHOICE, .choices = prior_shapes},
+    {AT(prior_queries), .kind = MGK_FIELD_CHOICE, .choices = prior_queries, .sparse = true},
     {AT(normalizer_epsilon), .kind = MGK_FIELD_REAL, .low = 0, .high = 1},
     {AT(row_normalized), .kind = MGK_FIELD_FLAG},
     {AT(mix_keys), .kind = MGK_FIELD_FLAG},
     {AT(unit_features), .kind = MGK_FIELD_FLAG, .sparse = true},
     {AT(norm_epsilon), .kind = MGK_FIELD_REAL, .low = FLT_MIN, .high = 1},
     {AT(dropout), .kind = MGK_FIELD_REAL, .low = 0, .high = 1},
+    {AT(dropout_hidden), .kind = MGK_FIELD_REAL, .low = 0, .high = 1, .sparse = true},
+    {AT(dropout_output), .kind = MGK_FIELD_REAL, .low = 0, .high = 1, .sparse = true},
     {AT(causal), .kind = MGK_FIELD_FLAG},
     {AT(attention_bias), .kind = MGK_FIELD_FLAG},
     {AT(attention_output_bias), .kind = MGK_FIELD_CHOICE, .choices = output_biases},
@@ -94,6 +99,7 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(positions), .kind = MGK_FIELD_CHOICE, .choices = position_kinds},
     {AT(positions_alternate), .kind = MGK_FIELD_FLAG, .sparse = true},
     {AT(positions_backward), .kind = MGK_FIELD_FLAG},
+    {AT(positions_alternate), .kind = MGK_FIELD_FLAG, .sparse = true},
     {AT(positions_skip_padding), .kind = MGK_FIELD_FLAG},
     {AT(relative), .kind = MGK_FIELD_SIZE, .low = 0, .high = 1 << 15},
     {AT(relative_far), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE},

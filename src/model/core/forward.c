@@ -146,6 +146,30 @@ mgk_status mgk_pass_dropout_add(const mgk_pass *pass, uint64_t site, const void 
                                    pass->draw, site, x, residual, y);
 }
 
+/* Without dropout the array stays as it is. */
+static mgk_status drop(const mgk_pass *pass, double rate, uint64_t site, size_t width, void *x)
+{
+    mgk_device *device = pass->model->device;
+    if (!pass->training || pass->frozen || rate == 0)
+        return STATUS_OK;
+    return device->op->dropout_add(device, mgk_pass_rows(pass) * width, rate, pass->draw, site, x,
+                                   NULL, x);
+}
+
+mgk_status mgk_pass_drop_hidden(const mgk_pass *pass, int index, void *x)
+{
+    const mgk_config *config = &pass->model->config;
+    return drop(pass, config->dropout_hidden, (uint64_t)(2 * config->layers + 1 + index),
+                (size_t)config->hidden, x);
+}
+
+mgk_status mgk_pass_drop_output(const mgk_pass *pass, void *x)
+{
+    const mgk_config *config = &pass->model->config;
+    return drop(pass, config->dropout_output, (uint64_t)(3 * config->layers + 1),
+                (size_t)config->dim, x);
+}
+
 /* Normalises the queries and keys of a layer, which are not rotated yet. */
 static mgk_status norm_queries(const mgk_pass *pass, int index)
 {
@@ -304,6 +328,7 @@ static mgk_status feed_forward(mgk_pass *pass, int index, const void *input)
     if (config->gated)
         TRY(device->op->gate(device, config->activation, rows, hidden, layer->hidden,
                              layer->activated));
+    TRY(mgk_pass_drop_hidden(pass, index, layer->activated));
     return mgk_pass_linear(pass, weights->out, rows, hidden, dim, layer->activated, pass->branch);
 }
 
@@ -547,10 +572,12 @@ static mgk_status run_layers(mgk_pass *pass, int first, void *input, const mgk_o
             TRY(observer->output(observer->context, l, stream_state));
     }
     pass->output = stream_state;
-    if (!mgk_config_has_final_norm(config) || (observer && observer->layers))
+    if (observer && observer->layers)
         return STATUS_OK;
-    TRY(finish(pass, stream_state));
-    return clear_masked(pass);
+    if (mgk_config_has_final_norm(config))
+        TRY(finish(pass, stream_state));
+    TRY(clear_masked(pass));
+    return mgk_pass_drop_output(pass, pass->output);
 }
 
 /* A model with a memory needs that of the batch; only such a model has cross-attention. */

@@ -35,10 +35,10 @@ static mgk_status classifier_logits(mgk_pass *pass, const void *hidden)
     const mgk_parameters *parameters = &pass->model->parameters;
     size_t rows = mgk_pass_logit_rows(pass), dim = (size_t)config->dim;
     size_t inner = (size_t)config->classifier;
-    size_t divisor = config->pooling == MGK_POOLING_LENGTH ? (size_t)config->length : 0;
+    const size_t divisor = mgk_pass_pooled_divisor(pass);
     const void *features = pass->pooled;
-    TRY(device->op->pool(device, (size_t)pass->sequences, (size_t)pass->tokens, dim, pass->lengths,
-                         divisor, hidden, pass->pooled));
+    TRY(device->op->pool(device, (size_t)pass->sequences, (size_t)pass->tokens, dim,
+                         pass->pooled_tokens, divisor, hidden, pass->pooled));
     if (config->dual) {
         TRY(device->op->pair_features(device, rows, dim, pass->pooled, pass->features));
         features = pass->features;

@@ -186,7 +186,8 @@ mgk_attention_layer mgk_model_attention(const mgk_model *model, int layer, int t
                                      .unit_features = config->unit_features,
                                      .scale = config->attention_scale,
                                      .terms = {.cap = config->attention_cap},
-                                     .prior_mode = config->prior};
+                                     .prior_mode = config->prior,
+                                     .prior_of_all = config->prior_queries == MGK_QUERIES_ALL};
     if (mgk_config_is_local(config, layer))
         attention.terms.window = config->window;
     for (int r = 0; r < attention.size.mixtures; r++)

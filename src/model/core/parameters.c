@@ -276,6 +276,11 @@ static mgk_status check_kind(const mgk_config *config, int layer)
                         config->attention);
     if (!kind->gaussian && kind->mixture && config->prior == MGK_PRIOR_HARD)
         return mgk_fail(STATUS_USAGE, "attention \"%s\" has no hard-E prior", kind->name);
+    if (kind->mixture && !kind->gaussian && config->prior_queries == MGK_QUERIES_ALL)
+        return mgk_fail(STATUS_USAGE,
+                        "attention \"%s\" has no soft-E priors of all queries; expected those of "
+                        "the queries that see a key (em)",
+                        kind->name);
     if (!kind->terms && term)
         return mgk_fail(
             STATUS_USAGE,

@@ -161,6 +161,7 @@ static void plan_rest(mgk_pass *pass, plan *p)
     add(p, &pass->input, sequences, mgk_pass_input_size(config), real);
     add(p, &pass->convolved, heard, dim, real);
     add(p, &pass->lengths, sequences, 1, sizeof(int32_t));
+    add(p, &pass->pooled_tokens, pooled, 1, sizeof(int32_t));
     add(p, &pass->targets, lm ? rows : sequences, 1, sizeof(int32_t));
     add(p, &pass->draw, 1, 1, sizeof(mgk_draw));
 }
@@ -376,8 +377,7 @@ static bool is_foreign(const mgk_config *config)
            config->norm_parameters != MGK_NORM_ALL || config->query_norm != MGK_QUERY_NORM_NONE ||
            config->attention_output_bias != MGK_OUTPUT_BIAS_SAME || config->attention_scale > 0 ||
            config->attention_cap > 0 || config->window > 0 || config->logit_cap > 0 ||
-           config->logit_scale != 1 || mgk_config_has_distances(config) ||
-           config->positions == MGK_POSITIONS_NONE || config->relative > 0 ||
+           config->logit_scale != 1 || mgk_config_has_distances(config) || config->relative > 0 ||
            config->layer_groups != config->layers || config->embedding != config->dim ||
            config->positions_skip_padding || !config->first_norm || !config->final_norm ||
            config->memory > 0 || config->raw_queries || config->unit_features || config->reversible;
@@ -398,9 +398,8 @@ bool mgk_model_has_gradients(const mgk_model *model)
            config->norm == MGK_NORMALIZATION_LAYER && !config->gated && config->tied &&
            !config->embedding_norm && config->cutoff_count == 0 && config->output_bias &&
            config->feed_forward_bias && config->key_heads == config->heads &&
-           config->positions != MGK_POSITIONS_ROTARY && !config->positions_backward &&
-           config->pooling == MGK_POOLING_TOKENS && config->row_normalized && !config->mix_keys &&
-           kinds_have_gradients(model) && (config->family == MGK_FAMILY_LM || config->classes > 0);
+           config->positions != MGK_POSITIONS_ROTARY && kinds_have_gradients(model) &&
+           (config->family == MGK_FAMILY_LM || config->classes > 0);
 }
 
 mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, int memory_tokens,

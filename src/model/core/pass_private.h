@@ -92,6 +92,7 @@ struct mgk_pass {
     void *dqkv, *dkeys, *dattended, *dhidden; /* [T, qkv_width], [T, M, H, D], [T, H·D], [T, F] */
     void *dpooled;                            /* [B, 4C] */
     int32_t *ids, *lengths, *targets;         /* [T], [B], [T] or [B] */
+    int32_t *pooled_tokens;                   /* [B]: so many first tokens are pooled */
     int32_t *places; /* [T] positions that skip padding; NULL: the model has none */
     int32_t *masked; /* [T] 1: a token of padding that no query sees; NULL: the model has none */
     void *input;     /* of a batch of pictures or sounds; else NULL */
@@ -112,6 +113,13 @@ struct mgk_pass {
     bool has_masked;       /* it has tokens that `masked` marks */
     void *output;          /* final hidden states [T, C or 2 C] */
 };
+
+/* What sums of pooled tokens are divided by; 0: their number. */
+static inline size_t mgk_pass_pooled_divisor(const mgk_pass *pass)
+{
+    const mgk_config *config = &pass->model->config;
+    return config->pooling == MGK_POOLING_LENGTH ? (size_t)config->length : 0;
+}
 
 /* Rows of logits and their width. */
 static inline size_t mgk_pass_logit_rows(const mgk_pass *pass)
@@ -196,6 +204,19 @@ mgk_status mgk_pass_linear(const mgk_pass *pass, mgk_linear_map map, size_t rows
 /* Dropout at a site: 0 is the embedding, then two per layer. */
 mgk_status mgk_pass_dropout_add(const mgk_pass *pass, uint64_t site, const void *x,
                                 const void *residual, void *y);
+
+/* The numbers of sites of a batch; runs without the last ones are older than these. */
+static inline uint64_t mgk_pass_sites(const mgk_config *config)
+{
+    const uint64_t layers = (uint64_t)config->layers;
+    const bool more = config->dropout_hidden > 0 || config->dropout_output > 0;
+    return more ? 3 * layers + 2 : 2 * layers + 1;
+}
+
+/* Dropout in place, or of a gradient, of a layer's hidden numbers [T, F], and of the final hidden
+ * states [T, C]. */
+mgk_status mgk_pass_drop_hidden(const mgk_pass *pass, int index, void *x);
+mgk_status mgk_pass_drop_output(const mgk_pass *pass, void *x);
 
 /* Heads first … *end − 1 of a layer are kept, and head *end is not; false: no head is left. Begins
  * with *end = 0. */

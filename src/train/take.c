@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* Initial weights from another model: what fits is taken. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "train/initial.h"
+
+enum { REMARK = 400, NAMED = 160 };
+
+/* What was taken. */
+typedef struct taking {
+    size_t whole, part, none; /* parameters */
+    char others[NAMED];       /* names of those that begin as in a new model, or in a part */
+} taking;
+
+static const mgk_parameter *find(const mgk_parameters *parameters, const char *name)
+{
+    for (size_t i = 0; i < parameters->count; i++)
+        if (strcmp(parameters->list[i].name, name) == 0)
+            return &parameters->list[i];
+    return NULL;
+}
+
+/* Whether first rows of the parameter mean the same in a longer one. */
+static bool has_rows(const char *name)
+{
+    return strstr(name, "embedding.position.") || strstr(name, "attention.key.");
+}
+
+/* Numbers at the beginning of both parameters that mean the same. */
+static size_t common(const mgk_parameter *to, const mgk_parameter *from)
+{
+    bool equal = to->axes == from->axes;
+    for (int axis = 1; equal && axis < to->axes; axis++)
+        equal &= to->shape[axis] == from->shape[axis];
+    if (!equal || (to->count != from->count && !has_rows(to->name)))
+        return 0;
+    return to->count < from->count ? to->count : from->count;
+}
+
+static void name_other(taking *t, const char *name)
+{
+    const size_t used = strlen(t->others);
+    if (used + strlen(name) + 8 < sizeof(t->others))
+        snprintf(t->others + used, sizeof(t->others) - used, "%s%s", used > 0 ? ", " : "", name);
+    else if (used >= 3 && strcmp(t->others + used - 3, "...") != 0)
+        snprintf(t->others + used, sizeof(t->others) - used, ", ...");
+}
+
+static mgk_status take(const mgk_model *model, const mgk_model *from, double *weights, taking *t)
+{
+    for (size_t i = 0; i < model->parameters.count; i++) {
+        const mgk_parameter *to = &model->parameters.list[i];
+        const mgk_parameter *source = find(&from->parameters, to->name);
+        const size_t count = source ? common(to, source) : 0;
+        if (count > 0)
+            TRY(mgk_model_read(from, source->offset, count, weights + to->offset));
+        t->whole += count == to->count;
+        t->part += count > 0 && count < to->count;
+        t->none += count == 0;
+        if (count < to->count)
+            name_other(t, to->name);
+    }
+    return STATUS_OK;
+}
+
+static mgk_status describe(const taking *t, const char *path, char **remark)
+{
+    const size_t all = t->whole + t->part + t->none;
+    char text[REMARK], parts[64] = "";
+    if (t->whole + t->part == 0)
+        return mgk_fail(
+            STATUS_SHAPE,
+            "%s: none of its tensors has the name and the shape of one of the new model", path);
+    if (t->part > 0)
+        snprintf(parts, sizeof(parts), ", and first rows of %zu", t->part);
+    if (t->whole == all)
+        snprintf(text, sizeof(text), "gives all %zu tensors of the new model", all);
+    else
+        snprintf(text, sizeof(text),
+                 "gives %zu of %zu tensors of the new model%s; the rest begins as usual: %s",
+                 t->whole, all, parts, t->others);
+    return mgk_copy_string(text, remark);
+}
+
+/* Weights do not depend on how heads divide them; a few formats need to be told. */
+static mgk_status load(const char *path, const mgk_model *model, mgk_model **out)
+{
+    const mgk_model_options options = {.head_dim = model->config.head_dim};
+    if (mgk_model_load(path, NULL, model->device, out) == STATUS_OK)
+        return STATUS_OK;
+    if (mgk_model_load(path, &options, model->device, out) == STATUS_OK)
+        return STATUS_OK;
+    return mgk_model_load(path, NULL, model->device, out);
+}
+
+mgk_status mgk_initial_take(mgk_model *model, const char *path, char **remark)
+{
+    mgk_status status;
+    mgk_model *from = NULL;
+    double *weights = NULL;
+    taking t = {0};
+    *remark = NULL;
+    CHECK(load(path, model, &from));
+    CHECK(mgk_alloc(model->parameters.total, sizeof(*weights), &weights));
+    CHECK(mgk_model_download(model, model->weights, weights));
+    CHECK(take(model, from, weights, &t));
+    CHECK(describe(&t, path, remark));
+    CHECK(mgk_model_upload(model, weights, model->weights));
+out:
+    mgk_free(weights);
+    mgk_model_free(from);
+    return status;
+}
