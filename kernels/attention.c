@@ -20,6 +20,7 @@ static const mgk_attention_kind *const registry[] = {
     &mgk_attention_random,
     &mgk_attention_block,
     &mgk_attention_chunks,
+    &mgk_attention_ring,
     &mgk_attention_global,
     &mgk_attention_bigbird,
     &mgk_attention_bigbird_published,

@@ -121,11 +121,12 @@ static void compare_hidden(const golden_run *run, const mgk_pass *pass)
 {
     const size_t *shape;
     double *hidden = expected_values(run, "hidden", &shape);
-    size_t row = (size_t)run->batch.tokens * (size_t)run->model->config.dim;
+    const size_t width = (size_t)mgk_config_hidden_width(&run->model->config);
+    size_t row = (size_t)run->batch.tokens * width;
     assert_non_null(hidden);
     for (int b = 0; b < run->batch.sequences; b++)
         compare(run, "hidden", pass->output, (size_t)b * row, hidden + (size_t)b * row,
-                (size_t)run->lengths[b] * (size_t)run->model->config.dim);
+                (size_t)run->lengths[b] * width);
     mgk_free(hidden);
 }
 

@@ -9,7 +9,7 @@
  *   frames     [B, 2 N + 2, M]  of sounds
  *   attention  [L, B, H, N, N]
  *   scores     [L, B, H, N, N]  before normalisation
- *   hidden     [B, N, C]        final hidden states
+ *   hidden     [B, N, C]        final hidden states; 2 C numbers of reversible layers
  *   loss       [2]              sum of -ln p of the next tokens, and their number
  *   logits     [B or B/2, classes]
  *

@@ -18,6 +18,7 @@ extern const mgk_attention_kind mgk_attention_fixed;
 extern const mgk_attention_kind mgk_attention_random;
 extern const mgk_attention_kind mgk_attention_block;
 extern const mgk_attention_kind mgk_attention_chunks;
+extern const mgk_attention_kind mgk_attention_ring;
 extern const mgk_attention_kind mgk_attention_global;
 extern const mgk_attention_kind mgk_attention_bigbird;
 extern const mgk_attention_kind mgk_attention_bigbird_published;

@@ -142,6 +142,10 @@ def main():
                                            local_attn_chunk_length=1, lsh_attn_chunk_length=2,
                                            num_buckets=[4, 2], num_hashes=2, hash_seed=3, **SHAPE)
     write("reformer-factored", transformers.ReformerModelWithLMHead(factored), 84, [17, 10], False)
+    ring = transformers.ReformerConfig(attn_layers=["local", "lsh", "local"],
+                                       local_attn_chunk_length=4, lsh_attn_chunk_length=4,
+                                       num_buckets=4, num_hashes=2, hash_seed=9, **SHAPE)
+    write("reformer-ring", transformers.ReformerModel(ring), 85, [18, 7, 5, 3], False)
 
 
 if __name__ == "__main__":

@@ -497,6 +497,7 @@ int main(void)
                                            "reformer",
                                            "reformer-few",
                                            "reformer-factored",
+                                           "reformer-ring",
                                            "reformer-encoder",
                                            "deberta-v2",
                                            "deberta-v2-plain",

@@ -67,7 +67,7 @@ static void settings_are_refused_by_name(void **state)
     static const char *const cases[][2] = {
         {"{\"attn_layers\": [\"lsh\", \"full\"]}", "attn_layers has \"full\", which is not known"},
         {"{\"attn_layers\": []}", "\"attn_layers\" is not an array of words"},
-        {"{\"is_decoder\": false}", "\"local\", which is not known with is_decoder false"},
+        {"{\"is_decoder\": false}", "local_attn_chunk_length 2: expected of an encoder lsh_attn_"},
         {"{\"num_buckets\": null}", "num_buckets null, of which the first text decides"},
         {"{\"num_buckets\": [4, 8, 2]}", "num_buckets is a list of 3 factors: up to 2 are known"},
         {"{\"num_buckets\": []}", "num_buckets 0: expected even numbers"},

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Hugging Face's reformer: layers that hash (kind `reformer`) or see their chunk and the one before
- * (`chunks`), in two reversible streams. Queries of hashing layers are keys, too. Rotations are no
- * part of a checkpoint: transformers draws them anew for each layer and pass, always the same ones
- * if config.json has a hash_seed, which are computed here. Axial positions, whose rows are made of
- * those of two tables, become one table.
+ * (`chunks`, of encoders `ring`), in two reversible streams. Queries of hashing layers are keys,
+ * too. Rotations are no part of a checkpoint: transformers draws them anew for each layer and pass,
+ * always the same ones if config.json has a hash_seed, which are computed here. Axial positions,
+ * whose rows are made of those of two tables, become one table.
  */
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static const mgk_tensor_row layer_rows[] = {
 
 static const char anchor[] = "embeddings.word_embeddings.weight";
 static const char output_layer[] = "lm_head.decoder.weight";
-static const char hashing[] = "reformer", local[] = "chunks";
+static const char hashing[] = "reformer", local[] = "chunks", ring[] = "ring";
 static const mgk_tensor_names names = {anchor, "encoder.layers.", layer_rows, rows};
 
 /* ---- configuration --------------------------------------------------------------------------- */
@@ -67,7 +67,8 @@ static mgk_status need(const mgk_checkpoint *checkpoint, const char *key, int kn
                                      checkpoint->config_path, key, value, known);
 }
 
-/* Sets the kinds of the layers, "lsh" or "local" each, and says which occur. */
+/* Sets the kinds of the layers, "lsh" or "local" each, and says which occur. In local layers of an
+ * encoder the first chunk sees the last one. */
 static mgk_status read_layers(const mgk_checkpoint *checkpoint, mgk_config *config, bool *hash,
                               bool *near)
 {
@@ -89,7 +90,10 @@ static mgk_status read_layers(const mgk_checkpoint *checkpoint, mgk_config *conf
         *hash |= hashes;
         *near |= !hashes;
         used += (size_t)snprintf(config->attention + used, sizeof(config->attention) - used, "%s%s",
-                                 used ? "," : "", hashes ? hashing : local);
+                                 used ? "," : "",
+                                 hashes           ? hashing
+                                 : config->causal ? local
+                                                  : ring);
         if (used >= sizeof(config->attention))
             return mgk_fail(STATUS_UNSUPPORTED, "%s: attn_layers has too many layers",
                             checkpoint->config_path);
@@ -164,8 +168,8 @@ static mgk_status configure_hashing(const mgk_checkpoint *checkpoint, mgk_config
 }
 
 /*
- * Local layers. In an encoder the first chunk also sees the last one. Where a text is padded to
- * more than its last chunk of hashing, chunks without tokens stand before those of the next round.
+ * Local layers. Where a text is padded to more than its last chunk, one without tokens stands
+ * before that of the next round of hashing, or before the first one of a ring.
  */
 static mgk_status configure_local(const mgk_checkpoint *checkpoint, bool hashes, mgk_config *config)
 {
@@ -173,15 +177,13 @@ static mgk_status configure_local(const mgk_checkpoint *checkpoint, bool hashes,
     TRY(read_size(checkpoint, "local_attn_chunk_length", 64, &chunk));
     TRY(need(checkpoint, "local_num_chunks_before", 1));
     TRY(need(checkpoint, "local_num_chunks_after", 0));
-    if (!config->causal)
+    if (hashes &&
+        (config->causal ? config->settings.block % chunk != 0 : config->settings.block != chunk))
         return mgk_fail(STATUS_UNSUPPORTED,
-                        "%s: attn_layers has \"local\", which is not known with is_decoder false",
-                        checkpoint->config_path);
-    if (hashes && config->settings.block % chunk != 0)
-        return mgk_fail(STATUS_UNSUPPORTED,
-                        "%s: local_attn_chunk_length %d: expected a divisor of "
+                        "%s: local_attn_chunk_length %d: expected %s "
                         "lsh_attn_chunk_length %d",
-                        checkpoint->config_path, chunk, config->settings.block);
+                        checkpoint->config_path, chunk,
+                        config->causal ? "a divisor of" : "of an encoder", config->settings.block);
     config->settings.window = chunk;
     return STATUS_OK;
 }
