@@ -108,6 +108,7 @@ for input in routed.h5 "--model routed.safetensors --task listops --length 40"; 
     grep -q "rows of zeros: " out.txt err.txt || complain "$input: $(cat out.txt err.txt)"
 done
 refuses 'attention "reformer": --clusters is 7, expected an even number' --attention reformer --clusters 7
+refuses 'attention "reformer": --parts is 3, expected 1, or an even number' --attention reformer --parts 3
 
 refuses 'attention "sofmax" is not a known kind; similar: softmax' --attention mgk,sofmax,mgk
 refuses 'attention names 2 kinds: expected one, or one for each of 3 layers' --attention mgk,softmax
