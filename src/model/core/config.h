@@ -192,8 +192,6 @@ typedef struct mgk_config {
     bool positions_alternate;    /* sinusoidal: sin and cos of a frequency are neighbours; written
                                     if true */
     bool positions_backward;     /* sinusoidal: the last token of a sequence has position 0 */
-    bool positions_alternate;    /* sinusoidal: sin and cos of a frequency are neighbours; written
-                                    if true */
     bool positions_skip_padding; /* learned: tokens are counted without padding, the id `padding`,
                                     which has position N wherever it stands */
     /*

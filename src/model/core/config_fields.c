@@ -99,7 +99,6 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(positions), .kind = MGK_FIELD_CHOICE, .choices = position_kinds},
     {AT(positions_alternate), .kind = MGK_FIELD_FLAG, .sparse = true},
     {AT(positions_backward), .kind = MGK_FIELD_FLAG},
-    {AT(positions_alternate), .kind = MGK_FIELD_FLAG, .sparse = true},
     {AT(positions_skip_padding), .kind = MGK_FIELD_FLAG},
     {AT(relative), .kind = MGK_FIELD_SIZE, .low = 0, .high = 1 << 15},
     {AT(relative_far), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE},
