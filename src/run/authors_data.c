@@ -20,12 +20,14 @@ typedef struct document {
     bool is_unsigned;
 } document;
 
-bool mgk_is_pickle(const char *path)
+mgk_status mgk_recognise_pickle(const char *path, bool *out)
 {
     unsigned char bytes[2];
     size_t size;
-    return mgk_file_read_beginning(path, sizeof(bytes), bytes, &size) == STATUS_OK && size == 2 &&
-           bytes[0] == 0x80 && bytes[1] >= 2 && bytes[1] <= 5;
+    *out = false;
+    TRY(mgk_file_read_beginning(path, sizeof(bytes), bytes, &size));
+    *out = size == 2 && bytes[0] == 0x80 && bytes[1] >= 2 && bytes[1] <= 5;
+    return STATUS_OK;
 }
 
 static const mgk_pickle_value *item(const mgk_pickle_value *value, size_t index)

@@ -11,8 +11,8 @@
 
 #include "data/datasets/token_array.h"
 
-/* Whether a file begins as a pickle does; false if it cannot be read. */
-bool mgk_is_pickle(const char *path);
+/* Whether a file begins as a pickle does. Fails as mgk_file_read_beginning does. */
+mgk_status mgk_recognise_pickle(const char *path, bool *out);
 
 /*
  * The ids, a row for each document, those of a pair one after the other; shorter rows end with 0,

@@ -157,8 +157,9 @@ static mgk_status open_array(mgk_token_array array, mgk_dataset_options *options
 static mgk_status open_tokens(const char *path, mgk_dataset_options *options, mgk_dataset **out)
 {
     mgk_token_array array;
-    bool corpus;
-    if (mgk_is_pickle(path)) {
+    bool pickle, corpus;
+    TRY(mgk_recognise_pickle(path, &pickle));
+    if (pickle) {
         TRY(mgk_lra_pickle_read(path, &array));
         return open_array(array, options, out);
     }

@@ -88,11 +88,11 @@ static mgk_status describe(const taking *t, const char *path, char **remark)
 static mgk_status load(const char *path, const mgk_model *model, mgk_model **out)
 {
     const mgk_model_options options = {.head_dim = model->config.head_dim};
-    if (mgk_model_load(path, NULL, model->device, out) == STATUS_OK)
-        return STATUS_OK;
-    if (mgk_model_load(path, &options, model->device, out) == STATUS_OK)
-        return STATUS_OK;
-    return mgk_model_load(path, NULL, model->device, out);
+    mgk_status status = mgk_model_load(path, NULL, model->device, out);
+    if (status == STATUS_OK || status == STATUS_MEMORY)
+        return status;
+    status = mgk_model_load(path, &options, model->device, out);
+    return status == STATUS_OK ? status : mgk_model_load(path, NULL, model->device, out);
 }
 
 mgk_status mgk_initial_take(mgk_model *model, const char *path, char **remark)
