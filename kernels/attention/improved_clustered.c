@@ -247,37 +247,24 @@ static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
     return mgk_groups_pack(device, &a.groups, true, a.s.dim, view->key, view->key_stride, a.key);
 }
 
-/* What a head of a sample, or all of them, has for values of any width. */
-typedef struct part {
-    mgk_groups groups;
-    mgk_packed packed;
-    size_t clusters;
-    const int32_t *cluster;
-    const void *rest, *mass;
-    void *statistic;
-} part;
-
-static part whole(const arrays *a)
+static mgk_packed packed_of(const arrays *a)
 {
-    const mgk_packed packed = {a->s.dim, a->s.heads * a->s.dim, a->query, a->key, false};
-    return (part){a->groups, packed,  a->s.clusters, a->clusters.cluster,
-                  a->rest,   a->mass, a->statistic};
+    return (mgk_packed){a->s.dim, a->s.heads * a->s.dim, a->query, a->key, false};
 }
 
-/* The outputs of clusters without T: rest V, with heads of `dim` numbers. */
-static mgk_batched_product rest_product(const part *p, size_t dim, size_t value_stride)
+/* The outputs of clusters without T: rest V. */
+static mgk_batched_product rest_product(const sizes *s, size_t value_stride)
 {
-    const mgk_groups *g = &p->groups;
-    const size_t map = p->clusters * g->tokens, width = g->heads * dim;
-    return (mgk_batched_product){.samples = g->samples,
-                                 .heads = g->heads,
-                                 .m = p->clusters,
-                                 .n = dim,
-                                 .k = g->tokens,
+    const size_t map = s->clusters * s->tokens, width = s->heads * s->dim;
+    return (mgk_batched_product){.samples = s->samples,
+                                 .heads = s->heads,
+                                 .m = s->clusters,
+                                 .n = s->dim,
+                                 .k = s->tokens,
                                  .alpha = 1,
-                                 .a = {g->heads * map, map, g->tokens},
-                                 .b = {g->tokens * value_stride, dim, value_stride},
-                                 .c = {p->clusters * width, dim, width}};
+                                 .a = {s->heads * map, map, s->tokens},
+                                 .b = {s->tokens * value_stride, s->dim, value_stride},
+                                 .c = {s->clusters * width, s->dim, width}};
 }
 
 static mgk_head_tokens tokens_of(const mgk_groups *g, size_t tokens, size_t dim)
@@ -285,37 +272,32 @@ static mgk_head_tokens tokens_of(const mgk_groups *g, size_t tokens, size_t dim)
     return (mgk_head_tokens){g->samples, tokens, g->heads, dim, g->heads * dim, NULL};
 }
 
-/* Output of values with heads of `dim` numbers: that of T, to `own`, times m, and the rest. */
-static mgk_status attend(mgk_device *device, const part *p, size_t dim, const void *value,
-                         size_t value_stride, void *room, void *own, void *output,
-                         size_t output_stride)
-{
-    const mgk_dense_operations *dense = device->op->dense;
-    const mgk_groups *g = &p->groups;
-    const mgk_mixture mixture = {.scale = {1 / sqrt((double)p->packed.dim)}};
-    const mgk_batched_product product = rest_product(p, dim, value_stride);
-    const mgk_head_tokens few = tokens_of(g, p->clusters, dim), all = tokens_of(g, g->tokens, dim);
-    const size_t width = g->heads * dim, rows = g->samples * g->tokens;
-    void *rest = room, *values = mgk_at(device, rest, g->samples * p->clusters * width);
-    void *packed = mgk_at(device, values, mgk_groups_keys(g) * dim);
-    const mgk_attention_view view = mgk_groups_view(g, &p->packed, values, dim);
-    TRY(dense->batched_multiply(device, &product, p->rest, value, rest));
-    TRY(dense->gather_tokens(device, &few, g->tokens, p->cluster, rest, output, output_stride));
-    TRY(mgk_groups_pack(device, g, true, dim, value, value_stride, values));
-    TRY(device->op->mixture_attention(device, &view, &mixture, packed, width, p->statistic));
-    TRY(device->op->zero(device, own, rows * width * device->real_size));
-    TRY(mgk_groups_unpack(device, g, false, dim, packed, own, width));
-    return dense->weigh_groups(device, &all, p->clusters, p->cluster, p->mass, own, output,
-                               output_stride);
-}
-
+/* The output of T, which is kept, times m, and the rest. */
 static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
                           const mgk_attention_layer *layer, void *output, size_t output_stride)
 {
+    const mgk_dense_operations *dense = device->op->dense;
     const arrays a = arrays_of(device, view, layer);
-    const part p = whole(&a);
-    return attend(device, &p, a.s.dim, view->value, view->value_stride, layer->scratch, a.own,
-                  output, output_stride);
+    const sizes *s = &a.s;
+    const mgk_groups *g = &a.groups;
+    const mgk_packed packed = packed_of(&a);
+    const mgk_mixture mixture = mgk_dot_products(view);
+    const mgk_batched_product product = rest_product(s, view->value_stride);
+    const mgk_head_tokens few = tokens_of(g, s->clusters, s->dim);
+    const mgk_head_tokens all = tokens_of(g, s->tokens, s->dim);
+    const size_t width = s->heads * s->dim;
+    void *rest = layer->scratch, *values = mgk_at(device, rest, s->few);
+    void *out = mgk_at(device, values, s->keys);
+    const mgk_attention_view own = mgk_groups_view(g, &packed, values, s->dim);
+    TRY(dense->batched_multiply(device, &product, a.rest, view->value, rest));
+    TRY(dense->gather_tokens(device, &few, s->tokens, a.clusters.cluster, rest, output,
+                             output_stride));
+    TRY(mgk_groups_pack(device, g, true, s->dim, view->value, view->value_stride, values));
+    TRY(device->op->mixture_attention(device, &own, &mixture, out, width, a.statistic));
+    TRY(device->op->zero(device, a.own, s->all * device->real_size));
+    TRY(mgk_groups_unpack(device, g, false, s->dim, out, a.own, width));
+    return dense->weigh_groups(device, &all, s->clusters, a.clusters.cluster, a.mass, a.own, output,
+                               output_stride);
 }
 
 /* Memory of the backward pass. */
@@ -350,11 +332,11 @@ static gradients gradients_of(const mgk_device *device, const arrays *a, void *s
 static mgk_status top_backward(mgk_device *device, const mgk_attention_view *view, const arrays *a,
                                const gradients *d, const mgk_attention_gradient *out)
 {
-    const part p = whole(a);
+    const mgk_packed packed = packed_of(a);
     const mgk_groups *g = &a->groups;
     const mgk_mixture mixture = mgk_dot_products(view);
     const size_t dim = a->s.dim, width = a->s.heads * dim;
-    const mgk_attention_view own = mgk_groups_view(g, &p.packed, d->values, dim);
+    const mgk_attention_view own = mgk_groups_view(g, &packed, d->values, dim);
     const mgk_attention_gradient inner = {.query = d->dquery, .key = d->dkey, .value = d->dvalue};
     TRY(mgk_groups_pack(device, g, true, dim, view->value, view->value_stride, d->values));
     TRY(mgk_groups_pack(device, g, false, dim, a->own, width, d->out));
@@ -372,10 +354,9 @@ static mgk_status map_backward(mgk_device *device, const mgk_attention_view *vie
 {
     const mgk_dense_operations *dense = device->op->dense;
     const sizes *s = &a->s;
-    const part p = whole(a);
     const mgk_head_maps maps = cluster_maps(view, s);
     const mgk_head_tokens all = entries(s), few = chosen_entries(s);
-    const mgk_batched_product forth = rest_product(&p, s->dim, view->value_stride);
+    const mgk_batched_product forth = rest_product(s, view->value_stride);
     mgk_batched_product product = forth;
     product.n = s->tokens;
     product.k = s->dim;
@@ -398,11 +379,10 @@ static mgk_status cluster_backward(mgk_device *device, const mgk_attention_view 
 {
     const mgk_dense_operations *dense = device->op->dense;
     const sizes *s = &a->s;
-    const part p = whole(a);
     const mgk_head_tokens queries = mgk_view_tokens(view, view->query_stride);
     const mgk_batched_product forth = logits_product(view, s);
     mgk_batched_product to_means = forth, to_keys = forth;
-    mgk_batched_product to_values = rest_product(&p, s->dim, view->value_stride);
+    mgk_batched_product to_values = rest_product(s, view->value_stride);
     const mgk_head_strides value = to_values.b;
     to_means.transpose_b = false;
     to_means.n = s->dim;
@@ -476,9 +456,9 @@ static mgk_status add_head(mgk_device *device, const mgk_attention_view *view,
     const arrays a = arrays_of(device, view, layer);
     const sizes *s = &a.s;
     const size_t matrix = sample * s->heads + head;
-    const part all = whole(&a);
+    const mgk_packed all = packed_of(&a);
     const mgk_groups g = mgk_groups_head(&a.groups, sample, head);
-    const mgk_packed packed = mgk_packed_head(device, &a.groups, &all.packed, sample, head);
+    const mgk_packed packed = mgk_packed_head(device, &a.groups, &all, sample, head);
     const mgk_mixture mixture = mgk_dot_products(view);
     const mgk_head_tokens rows = {1, s->clusters, 1, s->tokens, s->tokens, NULL};
     const int32_t *cluster = a.clusters.cluster + matrix * s->tokens;

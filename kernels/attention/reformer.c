@@ -217,29 +217,22 @@ static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
     return mgk_groups_pack(device, g, true, a.dim, unit, g->heads * a.dim, a.key);
 }
 
-/* Output of values of some groups, whose heads have `dim` numbers: packs them, weighs those of each
- * round, and merges rounds. `statistic` becomes that of the whole softmax. */
-static mgk_status attend(mgk_device *device, const mgk_groups *g, const mgk_packed *packed,
-                         const mgk_mixture *mixture, size_t dim, const void *value,
-                         size_t value_stride, void *room, void *statistic, void *output,
-                         size_t output_stride)
-{
-    const mgk_parts parts = {g->samples, g->heads, g->tokens, dim, g->groups, g->queries, g->query};
-    void *values = room, *part = mgk_at(device, values, mgk_groups_keys(g) * dim);
-    const mgk_attention_view own = mgk_groups_view(g, packed, values, dim);
-    TRY(mgk_groups_pack(device, g, true, dim, value, value_stride, values));
-    TRY(device->op->mixture_attention(device, &own, mixture, part, g->heads * dim, statistic));
-    return device->op->dense->merge_parts(device, &parts, statistic, part, output, output_stride);
-}
-
+/* Weighs the values of each round, and merges rounds; the statistic becomes that of the whole
+ * softmax. */
 static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
                           const mgk_attention_layer *layer, void *output, size_t output_stride)
 {
     const arrays a = arrays_of(device, view, layer);
+    const mgk_groups *g = &a.groups;
     const mgk_packed packed = packed_of(&a);
     const mgk_mixture mixture = scores(view, &a, a.mask);
-    return attend(device, &a.groups, &packed, &mixture, a.dim, view->value, view->value_stride,
-                  layer->scratch, a.statistic, output, output_stride);
+    const mgk_parts parts = {g->samples, g->heads,   g->tokens, a.dim,
+                             g->groups,  g->queries, g->query};
+    void *values = layer->scratch, *part = mgk_at(device, values, 2 * a.s.packed);
+    const mgk_attention_view own = mgk_groups_view(g, &packed, values, a.dim);
+    TRY(mgk_groups_pack(device, g, true, a.dim, view->value, view->value_stride, values));
+    TRY(device->op->mixture_attention(device, &own, &mixture, part, g->heads * a.dim, a.statistic));
+    return device->op->dense->merge_parts(device, &parts, a.statistic, part, output, output_stride);
 }
 
 /* Queries have gradients as queries and, of length √D, as keys. */

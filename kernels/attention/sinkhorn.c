@@ -284,28 +284,21 @@ static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
     return mix(device, g, a.dim, a.plan, a.pairs);
 }
 
-/* Output of values of some groups, whose heads have `dim` numbers; `plan` is theirs. */
-static mgk_status attend(mgk_device *device, const mgk_groups *g, const mgk_packed *packed,
-                         const void *plan, size_t dim, const void *value, size_t value_stride,
-                         void *room, void *statistic, void *output, size_t output_stride)
-{
-    const mgk_mixture mixture = {.scale = {1 / sqrt((double)packed->dim)}};
-    void *values = room, *part = mgk_at(device, values, mgk_groups_keys(g) * dim);
-    const mgk_attention_view own = mgk_groups_view(g, packed, values, dim);
-    TRY(mgk_groups_pack(device, g, true, dim, value, value_stride, values));
-    TRY(mix(device, g, dim, plan, values));
-    TRY(device->op->mixture_attention(device, &own, &mixture, part, g->heads * dim, statistic));
-    TRY(mgk_zero_rows(device, g->samples * g->tokens, g->heads * dim, output_stride, output));
-    return mgk_groups_unpack(device, g, false, dim, part, output, output_stride);
-}
-
 static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
                           const mgk_attention_layer *layer, void *output, size_t output_stride)
 {
     const arrays a = arrays_of(device, view, layer);
+    const mgk_groups *g = &a.groups;
     const mgk_packed packed = packed_of(&a);
-    return attend(device, &a.groups, &packed, a.plan, a.dim, view->value, view->value_stride,
-                  layer->scratch, a.statistic, output, output_stride);
+    const mgk_mixture mixture = mgk_dot_products(view);
+    const size_t width = g->heads * a.dim;
+    void *values = layer->scratch, *part = mgk_at(device, values, 2 * a.packed);
+    const mgk_attention_view own = mgk_groups_view(g, &packed, values, a.dim);
+    TRY(mgk_groups_pack(device, g, true, a.dim, view->value, view->value_stride, values));
+    TRY(mix(device, g, a.dim, a.plan, values));
+    TRY(device->op->mixture_attention(device, &own, &mixture, part, width, a.statistic));
+    TRY(mgk_zero_rows(device, g->samples * g->tokens, width, output_stride, output));
+    return mgk_groups_unpack(device, g, false, a.dim, part, output, output_stride);
 }
 
 /* x = what is packed, 0 for padding. */

@@ -70,8 +70,13 @@ static bool judge(const pair *p, double x)
     return low == high;
 }
 
-/* Below, underflow in measuring the bound is more than the bound. */
-static const double least_square = 1e-290;
+/*
+ * A measured bound is at least some 10⁴ DBL_MIN, because each step allows for underflow
+ * (norm_bound.c); δ, about n 2⁻⁵³ x of a matrix that is 0 but for its mean row, is less for an x
+ * below this. Singular values that are 0 but for rounding, and their products, depend on LAPACK's
+ * kernels.
+ */
+static const double least_square = 1e-280;
 
 /* Counts between singular values, and at the published threshold. */
 static void counts_stand_between(workspace *space, const test_family *family, size_t n,
