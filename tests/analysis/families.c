@@ -2,6 +2,7 @@
 #include "analysis/families.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/matrices.h"
@@ -15,18 +16,27 @@ static size_t choose(uint64_t seed, uint64_t index, size_t count)
     return (size_t)(mgk_random_uniform(seed, CHOICES, index) * (double)count) % count;
 }
 
+/* Vectors of normal numbers, [n, dim]; the caller frees them. */
+static double *vectors(uint64_t seed, uint64_t stream, size_t n, size_t dim)
+{
+    double *x = calloc(n * dim, sizeof(*x));
+    for (size_t k = 0; k < n * dim; k++)
+        x[k] = mgk_random_normal(seed, stream, k);
+    return x;
+}
+
 /* Softmax of scale q·k for tokens of `dim` dimensions; keys from `visible` on are masked. */
 static void attend(uint64_t seed, size_t n, size_t dim, double scale, int causal, size_t visible,
                    double *a)
 {
+    double *q = vectors(seed, QUERIES, n, dim), *k = vectors(seed, KEYS, n, dim);
     for (size_t i = 0; i < n; i++) {
         size_t width = causal ? i + 1 : visible;
         double largest = -INFINITY, sum = 0, *row = a + i * n;
         for (size_t j = 0; j < width; j++) {
             row[j] = 0;
             for (size_t d = 0; d < dim; d++)
-                row[j] += scale * mgk_random_normal(seed, QUERIES, i * dim + d) *
-                          mgk_random_normal(seed, KEYS, j * dim + d);
+                row[j] += scale * q[i * dim + d] * k[j * dim + d];
             largest = fmax(largest, row[j]);
         }
         for (size_t j = 0; j < width; j++)
@@ -34,6 +44,8 @@ static void attend(uint64_t seed, size_t n, size_t dim, double scale, int causal
         for (size_t j = 0; j < n; j++)
             row[j] = j < width ? row[j] / sum : 0;
     }
+    free(q);
+    free(k);
 }
 
 static void make_full_rank(uint64_t seed, size_t n, double *a)

@@ -76,12 +76,18 @@ static inline double *download(workspace *space, size_t count, const void *array
     return host;
 }
 
-/* Normal numbers that both precisions represent, different ones at every call. */
+/* Numbers that both precisions represent, different ones at every call: sums of four uniform ones,
+ * of mean 0 and variance 1, which take less time than normal ones. */
 static inline double *random_values(workspace *space, size_t count)
 {
     double *host = host_array(space, count);
-    for (size_t i = 0; i < count; i++)
-        host[i] = (double)(float)mgk_random_normal(1, space->stream, i);
+    for (size_t i = 0; i < count; i++) {
+        const mgk_random4 block = mgk_random_block(1, space->stream, i);
+        double sum = -2;
+        for (int k = 0; k < 4; k++)
+            sum += block.word[k] * 0x1p-32;
+        host[i] = (double)(float)(sqrt(3) * sum);
+    }
     space->stream++;
     return host;
 }
