@@ -130,7 +130,11 @@ static void check_look_ahead(workspace *space)
                 fail_msg("%s: %.17g, before %.17g", p.name, after[at], before[at]);
             assert_close(after[at], before[at], 10 * space->tolerance, 10 * space->tolerance);
         }
-        assert_true(fabs(after[80 * p.stride] - before[80 * p.stride]) > 1);
+        double moved = 0;
+        for (size_t at = 80 * p.stride; at < 81 * p.stride; at++)
+            if (feature_counts(&p, OUTPUT, at))
+                moved = fmax(moved, fabs(after[at] - before[at]));
+        assert_true(moved > 1);
         workspace_release(space);
     }
 }
