@@ -238,6 +238,16 @@ out:
     return status;
 }
 
+void mgk_tokenizer_drop_frame(mgk_tokenizer *tokenizer)
+{
+    tokenizer->before.size = tokenizer->after.size = 0;
+}
+
+bool mgk_tokenizer_keeps_bytes(const mgk_tokenizer *tokenizer)
+{
+    return tokenizer->keeps_bytes;
+}
+
 int32_t mgk_tokenizer_vocabulary(const mgk_tokenizer *tokenizer)
 {
     return tokenizer->size;
