@@ -282,6 +282,21 @@ static void bytes_that_are_not_text_stay(void **state)
     mgk_free(json);
 }
 
+/* No file of words holds a zero byte: such a word is unknown. */
+static void words_with_zeros_are_unknown(void **state)
+{
+    (void)state;
+    static const char text[] = "a\0b \0 a\0b a\0c x x";
+    for (mgk_learnt kind = MGK_LEARN_WORDS; kind <= MGK_LEARN_SPLIT_WORDS; kind++) {
+        char *out = learn(kind, text, sizeof(text) - 1, 100);
+        mgk_tokenizer *tokenizer;
+        assert_ok(mgk_tokenizer_open_text(out, &tokenizer));
+        assert_in_range(mgk_tokenizer_vocabulary(tokenizer), 2, 5);
+        mgk_tokenizer_close(tokenizer);
+        mgk_free(out);
+    }
+}
+
 static void odd_texts_and_sizes(void **state)
 {
     (void)state;
@@ -333,6 +348,7 @@ int main(void)
         cmocka_unit_test(lists_of_words_end_lines),
         cmocka_unit_test(words_are_lower_case_and_without_signs),
         cmocka_unit_test(bytes_that_are_not_text_stay),
+        cmocka_unit_test(words_with_zeros_are_unknown),
         cmocka_unit_test(odd_texts_and_sizes),
         cmocka_unit_test(texts_of_no_tokenizer_are_refused),
     };

@@ -24,6 +24,11 @@ uint64_t mgk_dataset_size(const mgk_dataset *dataset)
     return dataset->size;
 }
 
+double mgk_dataset_token_bytes(const mgk_dataset *dataset)
+{
+    return dataset->token_bytes;
+}
+
 void mgk_dataset_add_remark(mgk_dataset *dataset, const char *format, ...)
 {
     const size_t size = sizeof(dataset->remark);

@@ -56,8 +56,8 @@ typedef struct mgk_learnt_merge {
 mgk_status mgk_learn_merges(const mgk_pieces *pieces, size_t vocabulary, mgk_buffer *merges,
                             mgk_vocabulary *tokens);
 
-/* The most frequent pieces but `skipped` [skip], at most `most` of them: their indices [*count] in
- * order; release with mgk_free. */
+/* The most frequent pieces but `skipped` [skip] and those with a zero byte, which no file of words
+ * holds, at most `most` of them: their indices [*count] in order; release with mgk_free. */
 mgk_status mgk_learn_words(const mgk_pieces *pieces, const char *const *skipped, size_t skip,
                            size_t most, int32_t **out, size_t *count);
 

@@ -253,6 +253,16 @@ int32_t mgk_tokenizer_vocabulary(const mgk_tokenizer *tokenizer)
     return tokenizer->size;
 }
 
+const char *mgk_tokenizer_kind(const mgk_tokenizer *tokenizer)
+{
+    return tokenizer->model->name;
+}
+
+int32_t mgk_tokenizer_unknown(const mgk_tokenizer *tokenizer)
+{
+    return tokenizer->unknown;
+}
+
 mgk_token_frame mgk_tokenizer_frame(const mgk_tokenizer *tokenizer)
 {
     return (mgk_token_frame){

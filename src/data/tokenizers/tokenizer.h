@@ -69,8 +69,14 @@ const char *mgk_tokenizer_file(size_t index);
 
 void mgk_tokenizer_close(mgk_tokenizer *tokenizer); /* NULL is accepted */
 
+/* What makes tokens of words, "BPE"; static. */
+const char *mgk_tokenizer_kind(const mgk_tokenizer *tokenizer);
+
 /* V: ids are in [0, V). */
 int32_t mgk_tokenizer_vocabulary(const mgk_tokenizer *tokenizer);
+
+/* The id of what is not in the vocabulary; -1: everything is. */
+int32_t mgk_tokenizer_unknown(const mgk_tokenizer *tokenizer);
 
 /* The tokens that a model expects around each sequence, such as [CLS] and [SEP]; often empty. */
 typedef struct mgk_token_frame {

@@ -8,6 +8,7 @@
 #include "base/download.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "data/tokenizers/piece_model.h"
 #include "data/tokenizers/tokenizer_json.h"
 
@@ -322,7 +323,8 @@ static mgk_status copy_text(const char *path, char **text)
     mgk_tokenizer *tokenizer = NULL;
     TRY(map_bounded(path, &file));
     mgk_status status = mgk_alloc(file.size + 1, 1, text);
-    if (status == STATUS_OK && !memchr(file.data, '\0', file.size)) {
+    if (status == STATUS_OK && !memchr(file.data, '\0', file.size) &&
+        mgk_utf8_valid((const char *)file.data, file.size) == file.size) {
         memcpy(*text, file.data, file.size);
         status = mgk_tokenizer_open_text(*text, &tokenizer);
     }
