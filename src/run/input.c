@@ -114,10 +114,9 @@ mgk_status mgk_input_check_model(const mgk_input *input, const mgk_config *confi
         return mgk_fail(STATUS_USAGE, "`images`: %s reads tokens, not pictures", path);
     if (!sounds && input->audio_count > 0)
         return mgk_fail(STATUS_USAGE, "`audio`: %s reads tokens, not sounds", path);
-    if (config->dual && (input->tokenizer || input->lines || input->string_count > 0))
+    if (config->dual && (input->lines || input->string_count > 0))
         return mgk_fail(STATUS_USAGE,
-                        "a model of pairs reads bytes of files: no `tokenizer`, no `lines`, no "
-                        "texts in memory");
+                        "a model of pairs reads files: no `lines`, no texts in memory");
     if ((pictures || sounds) && input->length != 0 && input->length != config->length)
         return mgk_fail(STATUS_USAGE, "length %d: a %s has %d %s", input->length,
                         pictures ? "picture" : "recording", config->length,

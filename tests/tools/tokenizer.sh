@@ -77,6 +77,27 @@ grep -q 'vocab.txt: .*does not carry it' stderr || complain "not told: $(cat std
 rm vocab.txt
 refuses 'other.safetensors has a vocabulary of 7' "$programs/mgk-dump" other.safetensors --text text.txt -o x.h5
 
+# Reviews, passages and pairs.
+mkdir -p reviews/pos reviews/neg
+for i in 1 2 3; do
+    echo "A good text of line $i, which is fine and long enough" >reviews/pos/$i.txt
+    echo "A bad text of line $i, which is poor and far too long" >reviews/neg/$i.txt
+done
+classes="$model --batch 2 --steps 3 --warmup 1 --threads 1 --quiet"
+"$train" --task text $classes --tokenizer words --data reviews --held-out reviews -o reviews.safetensors ||
+    complain "no words of reviews"
+"$programs/mgk-dump" reviews.safetensors --task text --data reviews --samples 2 -o reviews.h5 --quiet ||
+    complain "no dump of reviews"
+"$train" --task retrieval $classes --tokenizer bpe --vocabulary 300 --article-per-file --data text.txt held_out.txt \
+    --held-out text.txt held_out.txt --eval-samples 4 -o passages.safetensors || complain "no tokens of passages"
+"$programs/mgk-dump" passages.safetensors --text text.txt held_out.txt --article-per-file --samples 2 -o passages.h5 \
+    --quiet || complain "no dump of passages"
+printf '1\ta\tb\tone text of a pair\tand another one\n0\tc\td\tsome other text\tone text of a pair\n' >pairs.tsv
+"$train" --task retrieval $classes --tokenizer words-split --data pairs.tsv --held-out pairs.tsv -o pairs.safetensors ||
+    complain "no tokens of pairs"
+"$programs/mgk-dump" pairs.safetensors --task retrieval --data pairs.tsv --samples 2 -o pairs.h5 --quiet ||
+    complain "no dump of pairs"
+
 # An interrupted run goes on as if nothing had happened.
 run="--task lm $model --tokenizer bpe --data text.txt --held-out held_out.txt --batch 2 --steps 2000 \
     --eval-every 200 --eval-samples 5 --threads 1 --quiet -o run.safetensors"

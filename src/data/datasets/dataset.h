@@ -66,7 +66,8 @@ typedef struct mgk_dataset_options {
     bool padding_left;   /* it is padding at the beginning of a row, too, unless padding_word */
     /* tokens: the array of the only path; NULL: the file is read */
     const mgk_token_array *ids;
-    /* lm: the tokenizer, NULL: bytes; with large texts it must outlive the dataset */
+    /* Of texts (lm, text, retrieval), NULL: bytes; it must outlive a dataset of large texts (lm
+     * without training_windows) */
     const mgk_tokenizer *tokenizer;
     bool training_windows; /* lm: also with a tokenizer, windows are those of bytes, see lm.c, and
                               all tokens are kept in memory */

@@ -44,6 +44,8 @@ mgk_status mgk_tokens_open(const mgk_dataset_options *options, mgk_dataset **out
 
 /* Counts the texts of a dataset for a tokenizer that is learnt from them. */
 mgk_status mgk_lm_learn(const mgk_dataset_options *options, mgk_learner *learner);
+mgk_status mgk_retrieval_learn(const mgk_dataset_options *options, mgk_learner *learner);
+mgk_status mgk_text_learn(const mgk_dataset_options *options, mgk_learner *learner);
 
 /* Random streams of src/data; each purpose has its own stream, and the tag separates them from the
  * streams of other parts. */

@@ -17,7 +17,7 @@
 #include "base/number.h"
 #include "base/random.h"
 #include "data/datasets/implementation.h"
-#include "data/datasets/texts.h"
+#include "data/datasets/text_pieces.h"
 #include "data/datasets/token_stream.h"
 
 typedef struct lm_dataset {
@@ -93,13 +93,6 @@ static void close_lm(mgk_dataset *dataset)
 
 static const mgk_dataset_functions functions = {sample, length, hash_lm, close_lm};
 
-static mgk_status add_texts(const mgk_dataset_options *options, mgk_texts *texts)
-{
-    for (size_t i = 0; i < options->path_count; i++)
-        TRY(mgk_texts_add(texts, options->paths[i]));
-    return STATUS_OK;
-}
-
 /* Tells how much of the text is not in the vocabulary: predicting it is easier than its words. */
 static void tell_unknown(const mgk_tokenizer *tokenizer, lm_dataset *lm)
 {
@@ -117,7 +110,8 @@ static mgk_status read_data(const mgk_dataset_options *options, lm_dataset *lm)
 {
     lm->base.token_bytes = 1;
     if (!options->tokenizer) {
-        TRY(add_texts(options, &lm->text));
+        for (size_t i = 0; i < options->path_count; i++)
+            TRY(mgk_texts_add(&lm->text, options->paths[i]));
         lm->count = lm->text.size;
         return STATUS_OK;
     }
@@ -163,27 +157,7 @@ out:
     return status;
 }
 
-static mgk_status learn_texts(const mgk_texts *texts, mgk_learner *learner, mgk_buffer *bytes)
-{
-    for (size_t start = 0, end, size; start < texts->size; start += size) {
-        end = mgk_texts_file_end(texts, start);
-        TRY(mgk_texts_cut(texts, mgk_learner_cutter(learner), start, end, bytes, &size));
-        bytes->size = 0;
-        TRY(mgk_buffer_reserve(bytes, size));
-        TRY(mgk_texts_read(texts, start, size, bytes->data));
-        TRY(mgk_learner_add(learner, (const char *)bytes->data, size));
-    }
-    return STATUS_OK;
-}
-
 mgk_status mgk_lm_learn(const mgk_dataset_options *options, mgk_learner *learner)
 {
-    mgk_texts texts = {0};
-    mgk_buffer bytes = {0};
-    mgk_status status = add_texts(options, &texts);
-    if (status == STATUS_OK)
-        status = learn_texts(&texts, learner, &bytes);
-    mgk_buffer_free(&bytes);
-    mgk_texts_free(&texts);
-    return status;
+    return mgk_texts_learn(options->paths, options->path_count, learner);
 }

@@ -14,8 +14,8 @@ static const struct {
 } tasks[] = {
     [MGK_TASK_LM] = {"lm", 256, true, mgk_lm_open, mgk_lm_learn},
     [MGK_TASK_LISTOPS] = {"listops", 2000, false, mgk_listops_open, NULL},
-    [MGK_TASK_RETRIEVAL] = {"retrieval", 4000, true, mgk_retrieval_open, NULL},
-    [MGK_TASK_TEXT] = {"text", 4000, true, mgk_text_open, NULL},
+    [MGK_TASK_RETRIEVAL] = {"retrieval", 4000, true, mgk_retrieval_open, mgk_retrieval_learn},
+    [MGK_TASK_TEXT] = {"text", 4000, true, mgk_text_open, mgk_text_learn},
     [MGK_TASK_TOKENS] = {"tokens", 0, true, mgk_tokens_open, NULL},
 };
 

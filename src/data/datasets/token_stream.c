@@ -6,10 +6,10 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "data/datasets/text_pieces.h"
 
 enum {
     MOST_KEPT = 1 << 24, /* bytes of ids kept in memory */
-    PIECE = 1 << 16,     /* bytes of text between two marks, or more if it cannot be cut there */
 };
 
 /* A piece of the texts, and the number of tokens before it. */
@@ -34,21 +34,6 @@ static mgk_status encode(mgk_token_stream *stream, size_t start, size_t size)
     TRY(mgk_buffer_reserve(&stream->bytes, size));
     TRY(mgk_texts_read(&stream->texts, start, size, stream->bytes.data));
     return mgk_token_encode(stream->encoder, (const char *)stream->bytes.data, size, &stream->ids);
-}
-
-mgk_status mgk_texts_cut(const mgk_texts *texts, const mgk_tokenizer *tokenizer, size_t start,
-                         size_t end, mgk_buffer *bytes, size_t *size)
-{
-    for (size_t wanted = PIECE; wanted < end - start; wanted *= 2) {
-        bytes->size = 0;
-        TRY(mgk_buffer_reserve(bytes, wanted));
-        TRY(mgk_texts_read(texts, start, wanted, bytes->data));
-        *size = mgk_tokenizer_cut(tokenizer, (const char *)bytes->data, wanted);
-        if (*size > 0)
-            return STATUS_OK;
-    }
-    *size = end - start;
-    return STATUS_OK;
 }
 
 static mgk_status add_piece(mgk_token_stream *stream, size_t start, size_t size)

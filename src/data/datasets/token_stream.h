@@ -27,13 +27,6 @@ typedef struct mgk_token_stream {
 } mgk_token_stream;
 
 /*
- * Finds a piece of a text from byte `start` on, of *size bytes, 64 KB or more, that can be encoded
- * separately; the text ends at `end`. `bytes` is scratch. Fails as mgk_texts_read.
- */
-mgk_status mgk_texts_cut(const mgk_texts *texts, const mgk_tokenizer *tokenizer, size_t start,
-                         size_t end, mgk_buffer *bytes, size_t *size);
-
-/*
  * Encodes each file separately and counts the tokens; release *out with mgk_token_stream_close,
  * also after a failure. The tokenizer must outlive it. Fails as mgk_texts_add and mgk_token_encode,
  * naming the path. STATUS_FORMAT: a file is not UTF-8, and the tokenizer does not keep all bytes.

@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "base/utf8.h"
 #include "data/datasets/lines.h"
+#include "data/datasets/sequencer.h"
 #include "data/datasets/token_stream.h"
 
 typedef struct sequence {
@@ -246,12 +247,7 @@ static mgk_status prepare(const mgk_dataset_options *options, tokenized_dataset 
     if (!options->tokenizer)
         return STATUS_OK;
     mgk_token_frame frame = mgk_tokenizer_frame(options->tokenizer);
-    size_t around = frame.before_count + frame.after_count;
-    if (around >= options->length)
-        return mgk_fail(STATUS_SHAPE,
-                        "length %zu leaves no room for text: %zu special %s surround each sequence",
-                        options->length, around, MGK_NOUN(around, "token", "tokens"));
-    set->room -= around;
+    TRY(mgk_frame_room(&frame, options->length, &set->room));
     set->base.shape.vocabulary = (size_t)mgk_tokenizer_vocabulary(options->tokenizer);
     TRY(mgk_buffer_append(&set->before, frame.before, frame.before_count * sizeof(int32_t)));
     return mgk_buffer_append(&set->after, frame.after, frame.after_count * sizeof(int32_t));
