@@ -225,6 +225,8 @@ static mgk_status data_options(const mgk_train_options *o, mgk_task task, mgk_sp
     options.training_windows = true;
     options.paths = training ? o->data : o->held_out;
     options.path_count = training ? o->data_count : o->held_out_count;
+    options.other_paths = training ? o->held_out : o->data;
+    options.other_count = training ? o->held_out_count : o->data_count;
     options.seed = o->job.seed;
     options.article_per_file = o->article_per_file;
     if (o->architecture.length < 0 || o->listops_above < 0 || o->listops_below < 0 ||
@@ -247,7 +249,7 @@ static mgk_status open_data(const mgk_train_options *o, mgk_task task, mgk_split
     options.tokenizer = tokenizer;
     TRY(mgk_dataset_open(&options, out));
     const char *remark = mgk_dataset_remark(*out);
-    if (split == MGK_SPLIT_EVAL && remark && options.path_count > 0)
+    if ((split == MGK_SPLIT_EVAL || task == MGK_TASK_RETRIEVAL) && remark && options.path_count > 0)
         mgk_job_report_remark(&o->job, options.paths[0], remark);
     return STATUS_OK;
 }

@@ -24,8 +24,15 @@ static const mgk_arg_note notes[] = {
      "its factor."},
     {"task", "`lm` predicts the next byte or token of a text; `listops` computes the value of "
              "nested lists; "
-             "`retrieval` decides whether two passages come from one article; `text` decides "
+             "`retrieval` decides whether two passages come from one article, or two texts are a "
+             "listed pair; `text` decides "
              "whether a review is positive or negative."},
+    {"data",
+     "`retrieval` also reads a list of pairs and a folder of their texts: `--data LIST FOLDER`. A "
+     "line of the list is two ids and a tab between them; `ID.txt` in the folder is the "
+     "text of an id. The task is whether two texts are listed.\n"
+     "If `--held-out` names the same list, three tenths of the documents are held out, and a pair "
+     "counts where both of its documents are: no text of training is seen again."},
     {"tokenizer",
      "`bpe` merges the most frequent pairs of bytes (byte-level BPE, as of GPT-2).\n"
      "`words` has words in lower case and runs of other signs; `words-split` splits at white "

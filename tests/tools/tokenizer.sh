@@ -98,6 +98,22 @@ printf '1\ta\tb\tone text of a pair\tand another one\n0\tc\td\tsome other text\t
 "$programs/mgk-dump" pairs.safetensors --task retrieval --data pairs.tsv --samples 2 -o pairs.h5 --quiet ||
     complain "no dump of pairs"
 
+# Pairs from a list of ids.
+mkdir -p documents
+i=0
+while [ $i -lt 40 ]; do
+    echo "text number $i of many, which is about $((i % 7))" >documents/$i.txt
+    printf "$i\t$(((i + 3) % 40))\n$i\t$(((i + 7) % 40))\n$i\t$(((i + 11) % 40))\n"
+    i=$((i + 1))
+done >list.tsv
+"$train" --task retrieval ${classes% --quiet} --tokenizer bpe --vocabulary 300 --data list.tsv documents \
+    --held-out list.tsv documents -o listed.safetensors 2>stderr || complain "no pairs of a list: $(cat stderr)"
+[ "$(grep -c 'list.tsv: [0-9]* pairs of [0-9]* texts, and as many that are not listed; ' stderr)" -eq 2 ] ||
+    complain "not told of pairs: $(cat stderr)"
+"$programs/mgk-dump" listed.safetensors --task retrieval --data list.tsv documents --samples 2 -o listed.h5 --quiet ||
+    complain "no dump of listed pairs"
+refuses 'no pairs: ' "$train" --task retrieval $classes --data list.tsv reviews -o x.safetensors
+
 # An interrupted run goes on as if nothing had happened.
 run="--task lm $model --tokenizer bpe --data text.txt --held-out held_out.txt --batch 2 --steps 2000 \
     --eval-every 200 --eval-samples 5 --threads 1 --quiet -o run.safetensors"

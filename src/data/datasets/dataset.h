@@ -25,7 +25,8 @@ typedef enum mgk_task {
      * Long Range Arena (Tay et al. 2021), else read from its TSV files. */
     MGK_TASK_LISTOPS,
     /* Do two documents belong together? Read from one TSV file of Long Range Arena (recognised by
-     * content), or drawn as pairs of passages from text files. */
+     * content), from a list of pairs and a folder of texts (pair_list.h), or drawn as pairs of
+     * passages from text files. */
     MGK_TASK_RETRIEVAL,
     /* Classification of texts: one path, a folder of IMDb reviews that contains pos/ and neg/. */
     MGK_TASK_TEXT,
@@ -71,8 +72,11 @@ typedef struct mgk_dataset_options {
     const mgk_tokenizer *tokenizer;
     bool training_windows; /* lm: also with a tokenizer, windows are those of bytes, see lm.c, and
                               all tokens are kept in memory */
-    bool lines;            /* lm: each line is one sample; blank lines are none, or with */
-    bool every_line;       /* an error */
+    /* Lists of pairs, in a training run: the paths of the other split, [other_count] */
+    const char *const *other_paths;
+    size_t other_count;
+    bool lines;      /* lm: each line is one sample; blank lines are none, or with */
+    bool every_line; /* an error */
     /* lm, in place of paths: texts in memory, [string_count], used during mgk_dataset_open only;
      * string_sizes NULL: each ends with a 0 */
     const char *const *strings;

@@ -20,6 +20,7 @@
 #include "base/number.h"
 #include "base/random.h"
 #include "data/datasets/articles.h"
+#include "data/datasets/pair_list.h"
 #include "data/datasets/pairs_tsv.h"
 #include "data/datasets/sequencer.h"
 #include "data/datasets/text_pieces.h"
@@ -252,6 +253,8 @@ out:
 mgk_status mgk_retrieval_open(const mgk_dataset_options *options, mgk_dataset **out)
 {
     bool is_tsv;
+    if (mgk_is_pair_list(options->paths, options->path_count))
+        return mgk_pair_list_open(options, out);
     TRY(mgk_is_pairs_tsv(options->paths[0], &is_tsv));
     return is_tsv ? mgk_pairs_tsv_open(options, out) : open_pairs(options, out);
 }
@@ -259,6 +262,8 @@ mgk_status mgk_retrieval_open(const mgk_dataset_options *options, mgk_dataset **
 mgk_status mgk_retrieval_learn(const mgk_dataset_options *options, mgk_learner *learner)
 {
     bool is_tsv;
+    if (mgk_is_pair_list(options->paths, options->path_count))
+        return mgk_pair_list_learn(options, learner);
     TRY(mgk_is_pairs_tsv(options->paths[0], &is_tsv));
     return is_tsv ? mgk_pairs_tsv_learn(options, learner)
                   : mgk_texts_learn(options->paths, options->path_count, learner);
