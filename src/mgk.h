@@ -303,8 +303,8 @@ typedef struct mgk_train_options {
     double dropout_output; /* of the final hidden states */
     /*
      * Of texts: "bytes" (default); "bpe", "words" and "words-split" are learnt from the training
-     * texts, see data/tokenizers/learn.h; or a file or folder of a tokenizer that mgk_input may
-     * name. The model carries what is learnt, and tokenizer.json or a list of words: programs find
+     * texts, see docs/mgk-train.md; or a file or folder of a tokenizer that mgk_input may
+     * name, or a model that carries one. The model carries what is learnt, and tokenizer.json or a list of words: programs find
      * it there.
      */
     const char *tokenizer;

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "model/formats/format.h"
 #include "run/job.h"
 #include "run/own_tokenizer.h"
 
@@ -53,11 +54,26 @@ mgk_status mgk_train_claim_tokenizer(const mgk_train_options *o, mgk_task task, 
     return kind == KINDS ? mgk_files_tokenizer(claims, o->tokenizer) : STATUS_OK;
 }
 
-/* Opens the file of a tokenizer. */
+/* Copies the text that a model carries, if the path is that of one; *text is NULL otherwise. */
+static mgk_status text_of_model(const char *path, char **text)
+{
+    mgk_model *model;
+    mgk_status status = mgk_model_load(path, NULL, NULL, &model);
+    if (status != STATUS_OK) /* it is no model, but perhaps a tokenizer */
+        return status == STATUS_MEMORY ? status : STATUS_OK;
+    if (model->tokenizer)
+        status = mgk_copy_string(model->tokenizer, text);
+    mgk_model_free(model);
+    return status;
+}
+
+/* Opens the file of a tokenizer, or of a model that carries one. */
 static mgk_status open_file(const mgk_train_options *o, bool language_model,
                             mgk_tokenizer **tokenizer, char **text)
 {
     TRY(mgk_tokenizer_text_of(o->tokenizer, text));
+    if (!*text)
+        TRY(text_of_model(o->tokenizer, text));
     if (*text)
         return mgk_own_tokenizer_open(*text, language_model, o->tokenizer, tokenizer);
     TRY(mgk_tokenizer_open(o->tokenizer, tokenizer));

@@ -77,6 +77,15 @@ grep -q 'vocab.txt: .*does not carry it' stderr || complain "not told: $(cat std
 rm vocab.txt
 refuses 'other.safetensors has a vocabulary of 7' "$programs/mgk-dump" other.safetensors --text text.txt -o x.h5
 
+# A model gives its tokenizer to another one, and with --from its weights; those of tokens mean other tokens elsewhere.
+"$train" $few --tokenizer bpe.safetensors --from bpe.safetensors --data held_out.txt -o again.safetensors 2>stderr ||
+    complain "no tokenizer of a model: $(cat stderr)"
+grep -q 'bpe.safetensors: gives all [0-9]* tensors' stderr || complain "not all taken: $(cat stderr)"
+tells again.safetensors 'BPE, 280 tokens'
+"$train" $few --tokenizer bpe --vocabulary 280 --from bpe.safetensors --data held_out.txt -o again.safetensors --force \
+    2>stderr || complain "not begun from another model: $(cat stderr)"
+grep -q 'the rest begins as usual: embedding.token.weight' stderr || complain "tokens are mixed up: $(cat stderr)"
+
 # Reviews, passages and pairs.
 mkdir -p reviews/pos reviews/neg
 for i in 1 2 3; do

@@ -41,6 +41,13 @@ void mgk_dataset_add_remark(mgk_dataset *dataset, const char *format, ...)
     va_end(words);
 }
 
+void mgk_dataset_tell_unknown(mgk_dataset *dataset, size_t unknown, size_t all)
+{
+    if (unknown > 0)
+        mgk_dataset_add_remark(dataset, "%zu of %zu tokens (%.2f %%) are not in the vocabulary",
+                               unknown, all, 100 * (double)unknown / (double)all);
+}
+
 const char *mgk_dataset_remark(const mgk_dataset *dataset)
 {
     return *dataset->remark ? dataset->remark : NULL;

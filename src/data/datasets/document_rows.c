@@ -65,3 +65,8 @@ mgk_status mgk_document_rows_add(mgk_document_rows *rows, size_t first, size_t s
     rows->base.size++;
     return STATUS_OK;
 }
+
+void mgk_document_rows_tell(mgk_document_rows *rows)
+{
+    mgk_dataset_tell_unknown(&rows->base, rows->documents.unknown, rows->documents.all);
+}

@@ -21,4 +21,7 @@ mgk_status mgk_document_rows_create(const mgk_dataset_options *options, size_t s
 mgk_status mgk_document_rows_add(mgk_document_rows *rows, size_t first, size_t second,
                                  int32_t label);
 
+/* Tells how many tokens of the texts are not in the vocabulary, once all are there. */
+void mgk_document_rows_tell(mgk_document_rows *rows);
+
 #endif

@@ -62,9 +62,14 @@ static int32_t id_at(const mgk_documents *documents, size_t place)
 
 mgk_status mgk_documents_add(mgk_documents *documents, const char *text, size_t size)
 {
-    const mgk_buffer *ids = &documents->sequencer.ids;
+    const mgk_sequencer *s = &documents->sequencer;
     TRY(mgk_sequencer_read(&documents->sequencer, text, size));
-    TRY(append(documents, (const int32_t *)(const void *)ids->data, ids->size / sizeof(int32_t)));
+    const int32_t *ids = (const int32_t *)(const void *)s->ids.data;
+    const size_t count = s->ids.size / sizeof(*ids);
+    TRY(append(documents, ids, count));
+    if (s->tokenizer)
+        documents->unknown += mgk_tokenizer_count_unknown(s->tokenizer, ids, count);
+    documents->all += count;
     const size_t end = documents->ids.size / documents->width;
     TRY(mgk_buffer_append(&documents->starts, &end, sizeof(end)));
     documents->count++;

@@ -8,6 +8,7 @@
 
 typedef struct mgk_documents {
     size_t count;
+    size_t unknown, all; /* tokens that are not in the vocabulary, of all */
     mgk_sequencer sequencer;
     size_t width;           /* bytes of an id in memory: 1, 2 or 4 */
     mgk_buffer ids;         /* uint8_t, uint16_t or int32_t */

@@ -34,6 +34,10 @@ struct mgk_dataset {
 __attribute__((format(printf, 2, 3))) void mgk_dataset_add_remark(mgk_dataset *dataset,
                                                                   const char *format, ...);
 
+/* Tells how many of `all` tokens are not in the vocabulary, if there are any: models know less of a
+ * text than they seem to. */
+void mgk_dataset_tell_unknown(mgk_dataset *dataset, size_t unknown, size_t all);
+
 /* One function per task; mgk_dataset_open has checked N and, except for listops, that there are
  * paths. */
 mgk_status mgk_lm_open(const mgk_dataset_options *options, mgk_dataset **out);

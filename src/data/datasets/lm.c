@@ -93,19 +93,6 @@ static void close_lm(mgk_dataset *dataset)
 
 static const mgk_dataset_functions functions = {sample, length, hash_lm, close_lm};
 
-/* Tells how much of the text is not in the vocabulary: predicting it is easier than its words. */
-static void tell_unknown(const mgk_tokenizer *tokenizer, lm_dataset *lm)
-{
-    const int32_t unknown = mgk_tokenizer_unknown(tokenizer);
-    const int32_t *ids = (const int32_t *)(const void *)lm->tokens->ids.data;
-    size_t count = 0;
-    for (size_t i = 0; unknown >= 0 && i < lm->count; i++)
-        count += ids[i] == unknown;
-    if (count > 0)
-        mgk_dataset_add_remark(&lm->base, "%zu of %zu tokens (%.2f %%) are not in the vocabulary",
-                               count, lm->count, 100 * (double)count / (double)lm->count);
-}
-
 static mgk_status read_data(const mgk_dataset_options *options, lm_dataset *lm)
 {
     lm->base.token_bytes = 1;
@@ -120,7 +107,9 @@ static mgk_status read_data(const mgk_dataset_options *options, lm_dataset *lm)
                               lm->tokens));
     lm->base.shape.vocabulary = (size_t)mgk_tokenizer_vocabulary(options->tokenizer);
     lm->count = lm->tokens->count;
-    tell_unknown(options->tokenizer, lm);
+    const int32_t *ids = (const int32_t *)(const void *)lm->tokens->ids.data;
+    mgk_dataset_tell_unknown(
+        &lm->base, mgk_tokenizer_count_unknown(options->tokenizer, ids, lm->count), lm->count);
     if (lm->count > 0)
         lm->base.token_bytes = (double)lm->tokens->text_size / (double)lm->count;
     return STATUS_OK;

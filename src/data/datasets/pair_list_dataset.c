@@ -139,6 +139,7 @@ mgk_status mgk_pair_list_open(const mgk_dataset_options *options, mgk_dataset **
     m.rows = rows;
     CHECK(add_pairs(&m));
     CHECK(tell(&m, options));
+    mgk_document_rows_tell(rows);
     *out = &rows->base;
     rows = NULL;
 out:

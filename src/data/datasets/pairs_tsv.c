@@ -157,6 +157,7 @@ static mgk_status open_tokens(const mgk_dataset_options *options, mgk_dataset **
     TRY(mgk_document_rows_create(options, 2, &rows));
     mgk_status status = read_rows(options, &file, add_row, rows);
     mgk_unmap_file(&file);
+    mgk_document_rows_tell(rows);
     if (status == STATUS_OK)
         *out = &rows->base;
     else

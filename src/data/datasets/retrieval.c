@@ -209,6 +209,10 @@ static mgk_status read_tokens(const mgk_dataset_options *options, retrieval_data
     const mgk_article *article = (const mgk_article *)(const void *)articles.data;
     for (size_t i = 0; i < articles.size / sizeof(*article); i++)
         CHECK(add_article(&text, article[i], options->tokenizer, &r, pairs));
+    const int32_t *ids = (const int32_t *)(const void *)pairs->ids.data;
+    const size_t all = pairs->ids.size / sizeof(*ids);
+    mgk_dataset_tell_unknown(&pairs->base,
+                             mgk_tokenizer_count_unknown(options->tokenizer, ids, all), all);
 out:
     mgk_token_encoder_close(r.encoder);
     mgk_buffer_free(&articles);

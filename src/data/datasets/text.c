@@ -136,6 +136,7 @@ mgk_status mgk_text_open(const mgk_dataset_options *options, mgk_dataset **out)
     mgk_document_rows *texts;
     TRY(mgk_document_rows_create(options, 1, &texts));
     mgk_status status = read_folder(options, add_text, texts);
+    mgk_document_rows_tell(texts);
     if (status == STATUS_OK)
         *out = &texts->base;
     else

@@ -258,9 +258,12 @@ const char *mgk_tokenizer_kind(const mgk_tokenizer *tokenizer)
     return tokenizer->model->name;
 }
 
-int32_t mgk_tokenizer_unknown(const mgk_tokenizer *tokenizer)
+size_t mgk_tokenizer_count_unknown(const mgk_tokenizer *tokenizer, const int32_t *ids, size_t count)
 {
-    return tokenizer->unknown;
+    size_t unknown = 0;
+    for (size_t i = 0; tokenizer->unknown >= 0 && i < count; i++)
+        unknown += ids[i] == tokenizer->unknown;
+    return unknown;
 }
 
 mgk_token_frame mgk_tokenizer_frame(const mgk_tokenizer *tokenizer)

@@ -75,8 +75,9 @@ const char *mgk_tokenizer_kind(const mgk_tokenizer *tokenizer);
 /* V: ids are in [0, V). */
 int32_t mgk_tokenizer_vocabulary(const mgk_tokenizer *tokenizer);
 
-/* The id of what is not in the vocabulary; -1: everything is. */
-int32_t mgk_tokenizer_unknown(const mgk_tokenizer *tokenizer);
+/* How many of these ids, [count], stand for what is not in the vocabulary. */
+size_t mgk_tokenizer_count_unknown(const mgk_tokenizer *tokenizer, const int32_t *ids,
+                                   size_t count);
 
 /* The tokens that a model expects around each sequence, such as [CLS] and [SEP]; often empty. */
 typedef struct mgk_token_frame {
