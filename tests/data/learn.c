@@ -297,6 +297,28 @@ static void words_with_zeros_are_unknown(void **state)
     }
 }
 
+/* A run of one letter makes no tokens of its length, and a word of it none at all. */
+static void long_runs_make_no_long_tokens(void **state)
+{
+    (void)state;
+    enum { RUN = 100000, MOST_BYTES = 4096 };
+    char *run, *text;
+    assert_ok(mgk_alloc(RUN, 1, &run));
+    memset(run, 'a', RUN);
+    text = learn(MGK_LEARN_BPE, run, RUN, 1000);
+    cJSON *tree = cJSON_Parse(text);
+    size_t longest = 0;
+    for (const cJSON *token = member(tree, "vocab")->child; token; token = token->next)
+        longest = strlen(token->string) > longest ? strlen(token->string) : longest;
+    assert_in_range(longest, MOST_BYTES / 2 + 1, MOST_BYTES);
+    cJSON_Delete(tree);
+    mgk_free(text);
+    text = learn(MGK_LEARN_SPLIT_WORDS, run, RUN, 100);
+    assert_string_equal(text, "<eos>\n<unk>\n");
+    mgk_free(text);
+    mgk_free(run);
+}
+
 static void odd_texts_and_sizes(void **state)
 {
     (void)state;
@@ -349,6 +371,7 @@ int main(void)
         cmocka_unit_test(words_are_lower_case_and_without_signs),
         cmocka_unit_test(bytes_that_are_not_text_stay),
         cmocka_unit_test(words_with_zeros_are_unknown),
+        cmocka_unit_test(long_runs_make_no_long_tokens),
         cmocka_unit_test(odd_texts_and_sizes),
         cmocka_unit_test(texts_of_no_tokenizer_are_refused),
     };

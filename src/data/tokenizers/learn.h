@@ -7,8 +7,8 @@
  *   BPE          tokenizer.json: byte-level BPE with GPT-2's word pattern. The 256 bytes come
  *                first, then what merges make; the most frequent pair of neighbours is merged
  *                first, of equally frequent ones that of the smaller ids. Pairs that occur once are
- *                not merged. The same as BpeTrainer of Hugging Face's tokenizers makes of the
- *                alphabet of ByteLevel with min_frequency 2.
+ *                not merged, nor those that make a token of more than 4096 bytes. The same as
+ * BpeTrainer of Hugging Face's tokenizers makes of the alphabet of ByteLevel with min_frequency 2.
  *   WORDS        tokenizer.json: lower case; words and runs of other signs are tokens (Whitespace).
  *                "<unk>" is token 0, then come the most frequent ones, of equally frequent ones
  *                those of smaller bytes, as WordLevelTrainer makes it.

@@ -266,6 +266,13 @@ static mgk_status merge_at(learner *l, int32_t place, mgk_learnt_merge merge)
     return add_place(l, merge.id, other, place);
 }
 
+static bool is_too_long(const learner *l, int32_t left, int32_t right)
+{
+    return mgk_vocabulary_token(l->tokens, left).size +
+               mgk_vocabulary_token(l->tokens, right).size >
+           MGK_LONGEST_LEARNT;
+}
+
 /* The token of both parts, which is new unless others make the same bytes. */
 static mgk_status make_token(learner *l, int32_t left, int32_t right, mgk_buffer *text, int32_t *id)
 {
@@ -295,10 +302,12 @@ static mgk_status merge_all(learner *l, size_t vocabulary, mgk_buffer *merges, m
         if (count < LEAST_COUNT)
             break;
         pop(&l->heap);
+        TRY(take_places(l, top.first));
+        if (is_too_long(l, top.left, top.right))
+            continue;
         mgk_learnt_merge merge = {top.left, top.right, NONE};
         TRY(make_token(l, top.left, top.right, text, &merge.id));
         TRY(mgk_buffer_append(merges, &merge, sizeof(merge)));
-        TRY(take_places(l, top.first));
         const int32_t *places = (const int32_t *)(const void *)l->places.data;
         for (size_t i = 0; i < l->places.size / sizeof(*places); i++)
             TRY(merge_at(l, places[i], merge));

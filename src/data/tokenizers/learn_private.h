@@ -6,6 +6,10 @@
 #include "data/tokenizers/learn.h"
 #include "data/tokenizers/tokenizer_private.h"
 
+/* Bytes of the longest token that is learnt: a text of one letter would make tokens of megabytes.
+ */
+enum { MGK_LONGEST_LEARNT = 1 << 12 };
+
 /* A different piece of the texts. */
 typedef struct mgk_counted {
     size_t start, size; /* bytes of mgk_pieces.text */
@@ -56,8 +60,9 @@ typedef struct mgk_learnt_merge {
 mgk_status mgk_learn_merges(const mgk_pieces *pieces, size_t vocabulary, mgk_buffer *merges,
                             mgk_vocabulary *tokens);
 
-/* The most frequent pieces but `skipped` [skip] and those with a zero byte, which no file of words
- * holds, at most `most` of them: their indices [*count] in order; release with mgk_free. */
+/* The most frequent pieces but `skipped` [skip] and those that are too long or have a zero byte,
+ * which no file of words holds, at most `most` of them: their indices [*count] in order; release
+ * with mgk_free. */
 mgk_status mgk_learn_words(const mgk_pieces *pieces, const char *const *skipped, size_t skip,
                            size_t most, int32_t **out, size_t *count);
 

@@ -42,7 +42,8 @@ mgk_status mgk_learn_words(const mgk_pieces *pieces, const char *const *skipped,
     TRY(mgk_alloc(all, sizeof(*rows), &rows));
     for (size_t i = 0; i < all; i++) {
         const mgk_span word = mgk_counted_text(pieces, i);
-        if (!is_among(word, skipped, skip) && !memchr(word.data, '\0', word.size))
+        if (word.size <= MGK_LONGEST_LEARNT && !is_among(word, skipped, skip) &&
+            !memchr(word.data, '\0', word.size))
             rows[found++] = (ranked){word, mgk_counted_at(pieces, i)->count, (int32_t)i};
     }
     if (found > 0)
