@@ -301,6 +301,14 @@ typedef struct mgk_train_options {
     const char *norms;     /* "pre" or "post"; NULL: that of the task */
     double dropout_hidden; /* of the feed-forward's hidden layer, in [0, 1) */
     double dropout_output; /* of the final hidden states */
+    /*
+     * Of texts: "bytes" (default); "bpe", "words" and "words-split" are learnt from the training
+     * texts, see docs/mgk-train.md; or a file or folder of a tokenizer that mgk_input may
+     * name, or a model that carries one. The model carries what is learnt, and tokenizer.json or a list of words: programs find
+     * it there.
+     */
+    const char *tokenizer;
+    int vocabulary; /* most tokens of a learnt tokenizer; 0: 4096 of "bpe", 16384 of words */
 } mgk_train_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

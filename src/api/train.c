@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* mgk_train_model: turns options into a configuration and datasets and runs the training loop. */
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "api/api.h"
+#include "api/train_tokenizer.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/names.h"
@@ -214,14 +216,17 @@ static mgk_status build_config(const mgk_train_options *o, mgk_task task,
     return STATUS_OK;
 }
 
-static mgk_status open_data(const mgk_train_options *o, mgk_task task, mgk_split split,
-                            mgk_dataset **out)
+static mgk_status data_options(const mgk_train_options *o, mgk_task task, mgk_split split,
+                               mgk_dataset_options *out)
 {
     bool training = split == MGK_SPLIT_TRAIN;
     mgk_dataset_options options = mgk_dataset_defaults(task);
     options.split = split;
+    options.training_windows = true;
     options.paths = training ? o->data : o->held_out;
     options.path_count = training ? o->data_count : o->held_out_count;
+    options.other_paths = training ? o->held_out : o->data;
+    options.other_count = training ? o->held_out_count : o->data_count;
     options.seed = o->job.seed;
     options.article_per_file = o->article_per_file;
     if (o->architecture.length < 0 || o->listops_above < 0 || o->listops_below < 0 ||
@@ -232,7 +237,47 @@ static mgk_status open_data(const mgk_train_options *o, mgk_task task, mgk_split
     options.listops_above = (size_t)o->listops_above;
     options.listops_below = (size_t)o->listops_below;
     options.samples = (size_t)(training ? o->listops_samples : o->evaluate_samples);
-    return mgk_dataset_open(&options, out);
+    *out = options;
+    return STATUS_OK;
+}
+
+static mgk_status open_data(const mgk_train_options *o, mgk_task task, mgk_split split,
+                            const mgk_tokenizer *tokenizer, mgk_dataset **out)
+{
+    mgk_dataset_options options;
+    TRY(data_options(o, task, split, &options));
+    options.tokenizer = tokenizer;
+    TRY(mgk_dataset_open(&options, out));
+    const char *remark = mgk_dataset_remark(*out);
+    if ((split == MGK_SPLIT_EVAL || task == MGK_TASK_RETRIEVAL) && remark && options.path_count > 0)
+        mgk_job_report_remark(&o->job, options.paths[0], remark);
+    return STATUS_OK;
+}
+
+/* What a run reads, and the tokenizer of its texts. */
+typedef struct inputs {
+    mgk_tokenizer *tokenizer; /* NULL: bytes */
+    char *text;               /* of the tokenizer, for the model to carry; or NULL */
+    mgk_dataset *data, *held_out;
+} inputs;
+
+static mgk_status open_inputs(const mgk_train_options *o, mgk_task task, inputs *in)
+{
+    mgk_dataset_options training;
+    TRY(data_options(o, task, MGK_SPLIT_TRAIN, &training));
+    TRY(mgk_train_open_tokenizer(o, &training, &in->tokenizer, &in->text));
+    TRY(open_data(o, task, MGK_SPLIT_TRAIN, in->tokenizer, &in->data));
+    if (o->held_out_count || (task == MGK_TASK_LISTOPS && !o->data_count))
+        TRY(open_data(o, task, MGK_SPLIT_EVAL, in->tokenizer, &in->held_out));
+    return STATUS_OK;
+}
+
+static void close_inputs(inputs *in)
+{
+    mgk_dataset_close(in->held_out);
+    mgk_dataset_close(in->data);
+    mgk_tokenizer_close(in->tokenizer);
+    mgk_free(in->text);
 }
 
 /* Context of the training loop's callbacks. */
@@ -244,17 +289,35 @@ typedef struct display {
 
 static const double ln2 = 0.69314718055994531; /* nats in a bit */
 
+/* Bits of a held-out token, over the bytes that it stands for. */
+static double bits_per_byte(const mgk_train_state *state, const mgk_evaluation *evaluation)
+{
+    return evaluation->loss / ln2 / state->token_bytes;
+}
+
+/* What the loss says of a token, where tokens are not bytes; writes to text [size]. */
+static const char *per_token(const mgk_train_state *state, const mgk_evaluation *evaluation,
+                             char *text, size_t size)
+{
+    if (state->token_bytes == 1)
+        return "";
+    snprintf(text, size, ", loss %.4f and perplexity %.6g a token", evaluation->loss,
+             exp(evaluation->loss));
+    return text;
+}
+
 static void report(void *context, const mgk_train_state *state)
 {
     display *d = context;
-    char note[160];
+    char note[240], text[80];
     const mgk_evaluation *e = &state->evaluation;
     d->last = *state;
     if (!state->evaluated)
         snprintf(note, sizeof(note), "loss %.4f", state->loss);
     else if (d->language_model)
-        snprintf(note, sizeof(note), "loss %.4f, held out %.4f bits per byte (best %.4f)",
-                 state->loss, e->loss / ln2, state->best.loss / ln2);
+        snprintf(note, sizeof(note), "loss %.4f, held out %.4f bits per byte (best %.4f)%s",
+                 state->loss, bits_per_byte(state, e), bits_per_byte(state, &state->best),
+                 per_token(state, e, text, sizeof(text)));
     else
         snprintf(note, sizeof(note), "loss %.4f, held-out accuracy %.4f of %lld (best %.4f)",
                  state->loss, e->accuracy, (long long)e->count, state->best.accuracy);
@@ -270,11 +333,13 @@ static void report(void *context, const mgk_train_state *state)
 static void tell_written(const display *d, const char *output)
 {
     const mgk_train_state *last = &d->last;
-    char note[900], quality[80];
+    char note[960], quality[160], text[80];
     if (!last->evaluated)
         snprintf(quality, sizeof(quality), "loss %.4f", last->loss);
     else if (d->language_model)
-        snprintf(quality, sizeof(quality), "held out %.4f bits per byte", last->best.loss / ln2);
+        snprintf(quality, sizeof(quality), "held out %.4f bits per byte%s",
+                 bits_per_byte(last, &last->best),
+                 per_token(last, &last->best, text, sizeof(text)));
     else
         snprintf(quality, sizeof(quality), "held-out accuracy %.4f", last->best.accuracy);
     snprintf(note, sizeof(note), "%.700s: the model of step %lld of %lld, %s", output,
@@ -315,10 +380,11 @@ static mgk_status claim_kept(const mgk_train_settings *s, mgk_claims *claims)
     return STATUS_OK;
 }
 
-static mgk_status claim_files(const mgk_train_options *o, const mgk_train_settings *s,
-                              mgk_claims *claims)
+static mgk_status claim_files(const mgk_train_options *o, mgk_task task,
+                              const mgk_train_settings *s, mgk_claims *claims)
 {
     TRY(check_resume(o, s->checkpoint));
+    TRY(mgk_train_claim_tokenizer(o, task, claims));
     TRY(mgk_files_list(claims, o->data, o->data_count));
     TRY(mgk_files_list(claims, o->held_out, o->held_out_count));
     if (o->resume && !mgk_is_same_file(o->resume, s->checkpoint))
@@ -412,7 +478,7 @@ static mgk_status train(const mgk_train_options *o)
     mgk_task task;
     mgk_config config;
     mgk_device *device = NULL;
-    mgk_dataset *data = NULL, *held_out = NULL;
+    inputs in = {0};
     mgk_model *model = NULL;
     char *checkpoint = NULL;
     mgk_claims claims = {0};
@@ -434,28 +500,27 @@ static mgk_status train(const mgk_train_options *o)
         CHECK(mgk_decay_from_name(o->schedule, &s.decay));
     CHECK(mgk_optimiser_set(o->adam_betas, o->adam_epsilon, &s));
     CHECK(mgk_regularisation_parse(o->regularise, &s.regularise));
-    CHECK(claim_files(o, &s, &claims));
+    CHECK(claim_files(o, task, &s, &claims));
     tell_resumed(o, checkpoint);
-    CHECK(open_data(o, task, MGK_SPLIT_TRAIN, &data));
-    mgk_dataset_shape shape = mgk_dataset_shape_of(data);
+    CHECK(open_inputs(o, task, &in));
+    mgk_dataset_shape shape = mgk_dataset_shape_of(in.data);
     CHECK(build_config(o, task, &shape, &config));
     tell_choice(o, &config);
-    if (o->held_out_count || (task == MGK_TASK_LISTOPS && !o->data_count))
-        CHECK(open_data(o, task, MGK_SPLIT_EVAL, &held_out));
     CHECK(mgk_job_open_device(&o->job, o->double_precision, &device));
     mgk_job_report_device(&o->job, device);
     CHECK(mgk_model_create(&config, o->job.seed, device, &model));
+    if (in.text)
+        CHECK(mgk_copy_string(in.text, &model->tokenizer));
     CHECK(begin_weights(o, model));
     display d = {.job = &o->job, .language_model = config.family == MGK_FAMILY_LM};
     mgk_train_watcher watcher = {report, stop, &d};
-    CHECK(mgk_train(model, data, held_out, &s, &watcher));
+    CHECK(mgk_train(model, in.data, in.held_out, &s, &watcher));
     tell_written(&d, o->output);
 out:
     mgk_free(checkpoint);
     mgk_model_free(model);
     mgk_device_close(device);
-    mgk_dataset_close(held_out);
-    mgk_dataset_close(data);
+    close_inputs(&in);
     mgk_claims_release(&claims);
     return status;
 }

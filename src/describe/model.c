@@ -7,6 +7,7 @@
 #include "describe/describe.h"
 #include "model/core/cost.h"
 #include "run/job.h"
+#include "run/own_tokenizer.h"
 
 /* Adds the parts multiplied by `factor`, and their sum. */
 static mgk_status add_parts(cJSON *object, const char *name, const double parts[MGK_COST_PARTS],
@@ -144,6 +145,25 @@ static mgk_status add_scores(const mgk_config *config, cJSON *tree)
     return STATUS_OK;
 }
 
+/* The tokenizer that the file carries, or why it cannot be read. */
+static mgk_status add_tokenizer(const mgk_model *model, const char *path, cJSON *tree)
+{
+    mgk_tokenizer *tokenizer;
+    char text[120];
+    if (!model->tokenizer)
+        return STATUS_OK;
+    mgk_status status = mgk_own_tokenizer_open(
+        model->tokenizer, model->config.family == MGK_FAMILY_LM, path, &tokenizer);
+    if (status == STATUS_MEMORY)
+        return status;
+    if (status == STATUS_OK)
+        snprintf(text, sizeof(text), "%s, %d tokens", mgk_tokenizer_kind(tokenizer),
+                 mgk_tokenizer_vocabulary(tokenizer));
+    mgk_tokenizer_close(tokenizer);
+    return mgk_describe_add(tree, "tokenizer",
+                            cJSON_CreateString(status == STATUS_OK ? text : mgk_fail_message()));
+}
+
 mgk_status mgk_describe_model(const char *path, const mgk_job *job, cJSON *tree)
 {
     mgk_status status;
@@ -154,6 +174,7 @@ mgk_status mgk_describe_model(const char *path, const mgk_job *job, cJSON *tree)
     CHECK(mgk_describe_add(tree, "kind", cJSON_CreateString("model")));
     if (model->step >= 0)
         CHECK(mgk_describe_add(tree, "training_step", cJSON_CreateNumber((double)model->step)));
+    CHECK(add_tokenizer(model, path, tree));
     CHECK(add_scores(&model->config, tree));
     if (model->remark)
         CHECK(mgk_describe_add(tree, "remark", cJSON_CreateString(model->remark)));

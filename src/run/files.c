@@ -62,7 +62,7 @@ mgk_status mgk_files_list(mgk_claims *claims, const char *const *paths, size_t c
 }
 
 /* A tokenizer may consist of several files in one folder. */
-static mgk_status read_named_tokenizer(mgk_claims *claims, const char *path)
+mgk_status mgk_files_tokenizer(mgk_claims *claims, const char *path)
 {
     char *folder;
     if (mgk_is_folder(path))
@@ -82,7 +82,7 @@ mgk_status mgk_files_input(mgk_claims *claims, const mgk_input *input)
     TRY(mgk_files_list(claims, input->data, input->data_count));
     TRY(mgk_files_list(claims, input->images, input->image_count));
     TRY(mgk_files_list(claims, input->audio, input->audio_count));
-    return input->tokenizer ? read_named_tokenizer(claims, input->tokenizer) : STATUS_OK;
+    return input->tokenizer ? mgk_files_tokenizer(claims, input->tokenizer) : STATUS_OK;
 }
 
 mgk_status mgk_files_write_beside(mgk_claims *claims, const char *path, const char *ending)

@@ -17,6 +17,7 @@ mgk_status mgk_files_model(mgk_claims *claims, const char *path);
 mgk_status mgk_files_list(mgk_claims *claims, const char *const *paths, size_t count);
 
 /* The files of an input. */
+mgk_status mgk_files_tokenizer(mgk_claims *claims, const char *path); /* a file or a folder */
 mgk_status mgk_files_input(mgk_claims *claims, const mgk_input *input);
 
 /* Adds the output path + ending. STATUS_USAGE as mgk_claims_add_output. */

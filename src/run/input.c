@@ -8,6 +8,7 @@
 #include "base/numpy.h"
 #include "run/arguments.h"
 #include "run/authors_data.h"
+#include "run/own_tokenizer.h"
 #include "run/part.h"
 #include "run/recognise.h"
 #include "store/foreign/integers.h"
@@ -113,10 +114,9 @@ mgk_status mgk_input_check_model(const mgk_input *input, const mgk_config *confi
         return mgk_fail(STATUS_USAGE, "`images`: %s reads tokens, not pictures", path);
     if (!sounds && input->audio_count > 0)
         return mgk_fail(STATUS_USAGE, "`audio`: %s reads tokens, not sounds", path);
-    if (config->dual && (input->tokenizer || input->lines || input->string_count > 0))
+    if (config->dual && (input->lines || input->string_count > 0))
         return mgk_fail(STATUS_USAGE,
-                        "a model of pairs reads bytes of files: no `tokenizer`, no `lines`, no "
-                        "texts in memory");
+                        "a model of pairs reads files: no `lines`, no texts in memory");
     if ((pictures || sounds) && input->length != 0 && input->length != config->length)
         return mgk_fail(STATUS_USAGE, "length %d: a %s has %d %s", input->length,
                         pictures ? "picture" : "recording", config->length,
@@ -256,8 +256,16 @@ static mgk_status open_tokenizer(const mgk_model *model, const char *path, mgk_t
                                     : mgk_tokenizer_open(path, out);
 }
 
+static mgk_status open_carried(const mgk_model *model, const char *path, mgk_tokenizer **out)
+{
+    return mgk_own_tokenizer_open(model->tokenizer, model->config.family == MGK_FAMILY_LM, path,
+                                  out);
+}
+
 static mgk_status open_own(const mgk_model *model, const char *path, mgk_tokenizer **out)
 {
+    if (model->tokenizer)
+        return open_carried(model, path, out);
     if (has_own(model))
         return open_tokenizer(model, model->folder, out);
     if (model->config.vocabulary == BYTES)
@@ -273,9 +281,10 @@ static mgk_status open_own(const mgk_model *model, const char *path, mgk_tokeniz
 /* Ids need no text, so a tokenizer that cannot be read or does not fit is ignored. */
 static mgk_status open_for_text(const mgk_model *model, const char *path, mgk_tokenizer **out)
 {
-    if (!has_own(model))
+    if (!model->tokenizer && !has_own(model))
         return STATUS_OK;
-    mgk_status status = open_tokenizer(model, model->folder, out);
+    mgk_status status = model->tokenizer ? open_carried(model, path, out)
+                                         : open_tokenizer(model, model->folder, out);
     if (status == STATUS_OK)
         status = check_fit(*out, model->folder, model, path);
     if (status == STATUS_OK)
@@ -290,7 +299,7 @@ mgk_status mgk_input_open_tokenizer(const mgk_input *input, const mgk_model *mod
 {
     const char *named = input->tokenizer;
     *out = NULL;
-    if (!named && (input->task || model->config.dual))
+    if (!named && !model->tokenizer && (input->task || model->config.dual))
         return STATUS_OK;
     if (!named && input->tokens)
         return open_for_text(model, path, out);

@@ -38,13 +38,13 @@ mgk_status mgk_input_open(const mgk_input *input, const mgk_model *model,
                           const mgk_tokenizer *tokenizer, uint64_t seed, mgk_dataset **out);
 
 /*
- * Opens the tokenizer that an input names; else the one in the model's folder, unless the model has
- * a vocabulary of 256 and therefore reads bytes. `path` names the model in messages. Release *out
- * with mgk_tokenizer_close. With ids as input the tokenizer only gives their text, and one in the
- * folder that cannot be read or does not fit is ignored. *out is NULL if there is no tokenizer and
- * none is needed: for ids, for tasks that make their tokens, and for models that read bytes.
- * STATUS_SHAPE: the tokenizer has more tokens than the model, or there is none and the model does
- * not read bytes. Else as mgk_tokenizer_open.
+ * Opens the tokenizer that an input names; else the one that the model carries; else the one in the
+ * model's folder, unless the model has a vocabulary of 256 and therefore reads bytes. `path` names
+ * the model in messages. Release *out with mgk_tokenizer_close. With ids as input the tokenizer
+ * only gives their text, and one in the folder that cannot be read or does not fit is ignored. *out
+ * is NULL if there is no tokenizer and none is needed: for ids, for tasks that make their tokens,
+ * and for models that read bytes. STATUS_SHAPE: the tokenizer has more tokens than the model, or
+ * there is none and the model does not read bytes. Else as mgk_tokenizer_open.
  */
 mgk_status mgk_input_open_tokenizer(const mgk_input *input, const mgk_model *model,
                                     const char *path, mgk_tokenizer **out);

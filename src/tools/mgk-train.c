@@ -22,9 +22,30 @@ static const mgk_arg_note notes[] = {
      "attention for every {D} tokens.\n"
      "Every kind with a matrix has these terms, on the CPU. The log has a column for each, without "
      "its factor."},
-    {"task", "`lm` predicts the next byte of a text; `listops` computes the value of nested lists; "
-             "`retrieval` decides whether two passages come from one article; `text` decides "
+    {"task", "`lm` predicts the next byte or token of a text; `listops` computes the value of "
+             "nested lists; "
+             "`retrieval` decides whether two passages come from one article, or two texts are a "
+             "listed pair; `text` decides "
              "whether a review is positive or negative."},
+    {"data",
+     "`retrieval` also reads a list of pairs and a folder of their texts: `--data LIST FOLDER`. A "
+     "line of the list is two ids and a tab between them; `ID.txt` in the folder is the "
+     "text of an id. The task is whether two texts are listed.\n"
+     "If `--held-out` names the same list, three tenths of the documents are held out, and a pair "
+     "counts where both of its documents are: no text of training is seen again."},
+    {"tokenizer",
+     "`bpe` merges the most frequent pairs of bytes (byte-level BPE, as of GPT-2).\n"
+     "`words` has words in lower case and runs of other signs; `words-split` splits at white "
+     "space, "
+     "with `<eos>` at the end of each line, as Transformer-XL reads WikiText. The most frequent "
+     "ones "
+     "are in the vocabulary; `<unk>` stands for all others.\n"
+     "{FILE} is `tokenizer.json`, a list of words, a model that carries a tokenizer, or another "
+     "tokenizer that `mgk-dump`(1) reads, or its folder; a file of the name `bpe` is `./bpe`.\n"
+     "The model carries what is learnt, and a `tokenizer.json` or a list of words: `mgk-dump` and "
+     "other programs find it there, and need no option.\n"
+     "Losses are those of tokens; bits per byte, which compare tokenizers, are over the bytes of "
+     "the held-out text."},
     {"attention",
      "One name is that of all layers; otherwise there are as many as layers, as in `--layers 3 "
      "--attention mgk,mgk,softmax`.\n"
@@ -118,6 +139,12 @@ int main(int argc, char **argv)
          NULL},
         {MGK_ARG_FILES, 0, "held-out", &held_out, "PATH...",
          "Files for evaluation, of the same kind.", NULL},
+        {MGK_ARG_FILE, 0, "tokenizer", &o.tokenizer, "bytes|bpe|words|words-split|FILE",
+         "Tokens of texts: bytes (if not given), learnt from the training texts, or of a "
+         "tokenizer.",
+         NULL},
+        {MGK_ARG_INT, 0, "vocabulary", &o.vocabulary, "N",
+         "Most tokens of a learnt tokenizer; 0, the default: 4096 of bpe, 16384 of words.", NULL},
         {MGK_ARG_FLAG, 0, "article-per-file", &o.article_per_file, NULL,
          "Retrieval: each file is an article; otherwise files are split at WikiText titles, lines "
          "such as \"= Title =\".",

@@ -142,7 +142,7 @@ static void cell(row *r, double value)
 }
 
 mgk_status mgk_log_row(mgk_train_log *rows, int64_t step, int64_t tokens, double rate,
-                       double train_loss, double gradient_norm, bool language_model,
+                       double train_loss, double gradient_norm, double token_bytes,
                        const mgk_evaluation *evaluation, const double terms[MGK_TERMS])
 {
     mgk_plain_locale scope;
@@ -156,8 +156,8 @@ mgk_status mgk_log_row(mgk_train_log *rows, int64_t step, int64_t tokens, double
     cell(&r, gradient_norm);
     cell(&r, evaluation ? evaluation->loss : NAN);
     cell(&r, evaluation ? evaluation->accuracy : NAN);
-    cell(&r, evaluation && language_model ? evaluation->loss / log(2) : NAN);
-    cell(&r, evaluation && language_model ? exp(evaluation->loss) : NAN);
+    cell(&r, evaluation && token_bytes > 0 ? evaluation->loss / log(2) / token_bytes : NAN);
+    cell(&r, evaluation && token_bytes > 0 ? exp(evaluation->loss) : NAN);
     for (int term = 0; term < MGK_TERMS; term++)
         if (rows->what->weight[term] != 0)
             cell(&r, terms[term]);

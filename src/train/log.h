@@ -3,8 +3,9 @@
  * The CSV log of a run, with one row every `log_every` steps and one for each evaluation:
  *   step,tokens,learning_rate,train_loss,gradient_norm,eval_loss,eval_accuracy,bits_per_byte,perplexity
  * and a column for each term of the regularisation, its value in the last step without its factor.
- * Losses are nats per target; unknown cells are empty. There are no times, so equal runs write
- * equal bytes.
+ * Losses are nats per target, the perplexity is exp of this, and bits per byte are bits per token
+ * divided by the mean bytes of a token of the held-out text; unknown cells are empty. There are no
+ * times, so equal runs write equal bytes.
  */
 #ifndef MGK_TRAIN_LOG_H
 #define MGK_TRAIN_LOG_H
@@ -44,10 +45,10 @@ void mgk_log_close(mgk_train_log *log, bool failed);
 
 /*
  * Writes a row. evaluation NULL: no evaluation at this step; gradient_norm and train_loss NaN:
- * unknown.
+ * unknown. token_bytes as in mgk_train_state.
  */
 mgk_status mgk_log_row(mgk_train_log *log, int64_t step, int64_t tokens, double rate,
-                       double train_loss, double gradient_norm, bool language_model,
+                       double train_loss, double gradient_norm, double token_bytes,
                        const mgk_evaluation *evaluation, const double terms[MGK_TERMS]);
 
 #endif

@@ -28,6 +28,15 @@ static bool has_rows(const char *name)
     return strstr(name, "embedding.position.") || strstr(name, "attention.key.");
 }
 
+/* Rows of tokens mean other tokens if both models carry different tokenizers. */
+static bool has_other_tokens(const mgk_model *model, const mgk_model *from, const char *name)
+{
+    const bool of_tokens = strncmp(name, "embedding.token.", 16) == 0 ||
+                           strcmp(name, "output.weight") == 0 || strcmp(name, "output.bias") == 0;
+    return of_tokens && from->tokenizer &&
+           (!model->tokenizer || strcmp(model->tokenizer, from->tokenizer) != 0);
+}
+
 /* Numbers at the beginning of both parameters that mean the same. */
 static size_t common(const mgk_parameter *to, const mgk_parameter *from)
 {
@@ -53,7 +62,8 @@ static mgk_status take(const mgk_model *model, const mgk_model *from, double *we
     for (size_t i = 0; i < model->parameters.count; i++) {
         const mgk_parameter *to = &model->parameters.list[i];
         const mgk_parameter *source = find(&from->parameters, to->name);
-        const size_t count = source ? common(to, source) : 0;
+        const bool fits = source && !has_other_tokens(model, from, to->name);
+        const size_t count = fits ? common(to, source) : 0;
         if (count > 0)
             TRY(mgk_model_read(from, source->offset, count, weights + to->offset));
         t->whole += count == to->count;

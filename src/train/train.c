@@ -43,6 +43,13 @@ typedef struct loop {
     int64_t tokens;         /* per step, including padding */
 } loop;
 
+/* Of language models: bytes of held-out text for each of its tokens; 0: of other models. */
+static double token_bytes(const loop *t)
+{
+    const bool lm = t->run.model->config.family == MGK_FAMILY_LM;
+    return lm && t->held_out ? mgk_dataset_token_bytes(t->held_out) : 0;
+}
+
 static bool is_language_model(const loop *t)
 {
     return t->run.model->config.family == MGK_FAMILY_LM;
@@ -206,7 +213,7 @@ static mgk_status log_step(loop *t, const mgk_evaluation *evaluation)
     if (due)
         *since = (mgk_loss){0};
     return mgk_log_row(&t->log, t->run.step, t->run.step * t->tokens, t->result.rate, loss,
-                       t->result.gradient_norm, is_language_model(t), evaluation, t->result.terms);
+                       t->result.gradient_norm, token_bytes(t), evaluation, t->result.terms);
 }
 
 /* Draws random features anew before the step that follows every so many; draw 0 is that of the new
@@ -238,7 +245,8 @@ static mgk_status one_step(loop *t)
                                  .rate = t->result.rate,
                                  .evaluated = due,
                                  .best = t->run.best,
-                                 .best_step = t->run.best_step};
+                                 .best_step = t->run.best_step,
+                                 .token_bytes = token_bytes(t)};
         if (due)
             state.evaluation = evaluation;
         t->watcher->report(t->watcher->context, &state);

@@ -60,7 +60,9 @@ typedef struct mgk_train_state {
     double rate;
     bool evaluated; /* this report follows an evaluation */
     mgk_evaluation evaluation, best;
-    int64_t best_step; /* after which `best` was made */
+    int64_t best_step;  /* after which `best` was made */
+    double token_bytes; /* of held-out text, by which bits per token are bits per byte; 0: no
+                           language model, or nothing is held out */
 } mgk_train_state;
 
 typedef struct mgk_train_watcher {

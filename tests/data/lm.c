@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory.h"
+
 enum { N = 7 };
 
 /* Bytes that include NUL, 0xFF and invalid UTF-8, each different from its neighbours. */
@@ -148,6 +150,72 @@ static void files_are_put_end_to_end(void **state)
     mgk_dataset_close(lm);
 }
 
+/* Two files, each encoded separately, as tokens of one sequence; returns their number. */
+static size_t encode_files(const mgk_tokenizer *tokenizer, const char *const text[2],
+                           mgk_buffer *ids)
+{
+    mgk_token_encoder *encoder;
+    assert_ok(mgk_token_encoder_open(tokenizer, &encoder));
+    for (int i = 0; i < 2; i++)
+        assert_ok(mgk_token_encode(encoder, text[i], strlen(text[i]), ids));
+    mgk_token_encoder_close(encoder);
+    return ids->size / sizeof(int32_t);
+}
+
+static void windows_of_tokens_are_as_those_of_bytes(void **state)
+{
+    static const char *const text[] = {"one two, two three three three; four ",
+                                       "four four\xff five"};
+    const char *paths[] = {write_text(state, "a", text[0]), write_text(state, "b", text[1])};
+    mgk_dataset_options options = options_for(MGK_TASK_LM, paths, N);
+    mgk_tokenizer *tokenizer;
+    mgk_buffer ids = {0};
+    char *learnt;
+    options.path_count = 2;
+    options.training_windows = true;
+    assert_ok(mgk_dataset_learn(&options, MGK_LEARN_BPE, 262, &learnt));
+    assert_ok(mgk_tokenizer_open_text(learnt, &tokenizer));
+    const size_t count = encode_files(tokenizer, text, &ids),
+                 bytes = strlen(text[0]) + strlen(text[1]);
+    const int32_t *id = (const int32_t *)(const void *)ids.data;
+    assert_in_range(count, 3 * N, bytes - 8);
+    options.tokenizer = tokenizer;
+    options.split = MGK_SPLIT_EVAL;
+    mgk_dataset *lm = open_ok(&options);
+    int32_t tokens[N], targets[N], length;
+    size_t next = 0;
+    assert_int_equal(mgk_dataset_shape_of(lm).vocabulary, 262);
+    assert_true(mgk_dataset_token_bytes(lm) == (double)bytes / (double)count);
+    for (uint64_t w = 0; w < mgk_dataset_size(lm); w++) {
+        assert_ok(mgk_dataset_sample(lm, w, tokens, &length, targets));
+        for (int i = 0; i < length; i++) {
+            assert_int_equal(tokens[i], id[next]);
+            assert_int_equal(targets[i], id[++next]);
+        }
+    }
+    assert_int_equal(next, count - 1);
+    mgk_dataset_close(lm);
+    options.split = MGK_SPLIT_TRAIN;
+    lm = open_ok(&options);
+    assert_true(mgk_dataset_size(lm) == 0);
+    bool first = false, last = false; /* windows are drawn */
+    for (uint64_t index = 0; index < 500; index++) {
+        size_t start = 0;
+        assert_ok(mgk_dataset_sample(lm, index, tokens, &length, targets));
+        while (start + N < count && (memcmp(tokens, id + start, sizeof(tokens)) != 0 ||
+                                     memcmp(targets, id + start + 1, sizeof(targets)) != 0))
+            start++;
+        assert_true(start + N < count);
+        first |= start == 0;
+        last |= start + N + 1 == count;
+    }
+    assert_true(first && last);
+    mgk_dataset_close(lm);
+    mgk_tokenizer_close(tokenizer);
+    mgk_buffer_free(&ids);
+    mgk_free(learnt);
+}
+
 static void bad_files_are_refused(void **state)
 {
     const char *path = path_of(state, "absent");
@@ -189,6 +257,7 @@ int main(void)
         folder_test(training_draws_windows_of_the_text),
         folder_test(samples_depend_on_seed_and_index_alone),
         folder_test(files_are_put_end_to_end),
+        folder_test(windows_of_tokens_are_as_those_of_bytes),
         folder_test(bad_files_are_refused),
         folder_test(an_unreadable_file_is_refused),
     };

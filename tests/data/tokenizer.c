@@ -147,8 +147,8 @@ static void what_is_wrong_is_named(void **state)
         const char *message;
     } cases[] = {
         {wordpiece, "\"WordPiece\"", "\"Unigram\"", STATUS_FORMAT, "not a list of pieces"},
-        {wordpiece, "\"WordPiece\"", "\"WordLevel\"", STATUS_UNSUPPORTED,
-         "\"WordLevel\": expected"},
+        {wordpiece, "\"WordPiece\"", "\"Characters\"", STATUS_UNSUPPORTED,
+         "\"Characters\": expected"},
         {wordpiece, "\"WordPiece\"", "\"BPE\"", STATUS_FORMAT, "\"merges\" is not a list"},
         {wordpiece, "BertPreTokenizer", "ByteLevel", STATUS_UNSUPPORTED, "WordPiece of bytes"},
         {wordpiece, "BertPreTokenizer", "UnicodeScripts", STATUS_UNSUPPORTED,

@@ -34,6 +34,7 @@ static const struct {
     {"roberta", "vocab.json", true},
     {"llama3", "tokenizer.json", true},
     {"qwen", "tokenizer.json", true},
+    {"word-level", "tokenizer.json", true},
     {"added", "tokenizer.json", false},
     {"steps", "tokenizer.json", false},
     {"steps-llama", "tokenizer.json", false},

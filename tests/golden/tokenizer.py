@@ -198,6 +198,12 @@ def make_kinds():
 
     kinds["qwen"] = byte_level(900, lines, ["<|endoftext|>"], pre_tokenizers.Sequence([split(QWEN), plain_bytes()]), normalizers.NFC()), None
 
+    t = Tokenizer(models.WordLevel(unk_token="<unk>"))
+    t.normalizer = normalizers.Lowercase()
+    t.pre_tokenizer = pre_tokenizers.Whitespace()
+    t.train_from_iterator(lines, trainers.WordLevelTrainer(vocab_size=150, special_tokens=["<unk>"], show_progress=False))
+    kinds["word-level"] = t, None
+
     # Added tokens with every property, some found in normalized text.
     t = wordpiece(True, 600, lines)
     t.add_tokens([AddedToken("newtoken", normalized=False), AddedToken("Wörd", normalized=True), AddedToken("lefty", lstrip=True, normalized=False),

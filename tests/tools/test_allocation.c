@@ -271,6 +271,31 @@ static mgk_result train_lm(void)
     return mgk_train_model(&o);
 }
 
+static mgk_result train_tokens(const char *tokenizer, int vocabulary)
+{
+    mgk_train_options o = training("lm", OUT "/trained.safetensors");
+    o.data = o.held_out = &text;
+    o.data_count = o.held_out_count = 1;
+    o.tokenizer = tokenizer;
+    o.vocabulary = vocabulary;
+    return mgk_train_model(&o);
+}
+
+static mgk_result train_bpe(void)
+{
+    return train_tokens("bpe", 260);
+}
+
+static mgk_result train_words(void)
+{
+    return train_tokens("words", 4);
+}
+
+static mgk_result train_split_words(void)
+{
+    return train_tokens("words-split", 4);
+}
+
 static mgk_result train_listops(void)
 {
     mgk_train_options o = training("listops", OUT "/trained.safetensors");
@@ -866,6 +891,9 @@ static void fail_each(const call *c)
 #define ROW(f, k, s) {.name = #f, .function = f, .kept = k, .spare = s}
 /* clang-format on */
 static const call calls[] = {
+    CALL(train_bpe),
+    CALL(train_words),
+    CALL(train_split_words),
     CALL(check_job),
     CALL(describe_machine),
     CALL(describe_model),

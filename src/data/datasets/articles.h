@@ -6,7 +6,7 @@
 #include "data/datasets/texts.h"
 
 typedef struct mgk_article {
-    size_t start, size; /* bytes of the text */
+    size_t start, size; /* bytes of the text, or tokens */
 } mgk_article;
 
 /*

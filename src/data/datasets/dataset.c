@@ -24,6 +24,11 @@ uint64_t mgk_dataset_size(const mgk_dataset *dataset)
     return dataset->size;
 }
 
+double mgk_dataset_token_bytes(const mgk_dataset *dataset)
+{
+    return dataset->token_bytes;
+}
+
 void mgk_dataset_add_remark(mgk_dataset *dataset, const char *format, ...)
 {
     const size_t size = sizeof(dataset->remark);
@@ -34,6 +39,13 @@ void mgk_dataset_add_remark(mgk_dataset *dataset, const char *format, ...)
     va_start(words, format);
     vsnprintf(dataset->remark + used, used < size ? size - used : 0, format, words);
     va_end(words);
+}
+
+void mgk_dataset_tell_unknown(mgk_dataset *dataset, size_t unknown, size_t all)
+{
+    if (unknown > 0)
+        mgk_dataset_add_remark(dataset, "%zu of %zu tokens (%.2f %%) are not in the vocabulary",
+                               unknown, all, 100 * (double)unknown / (double)all);
 }
 
 const char *mgk_dataset_remark(const mgk_dataset *dataset)

@@ -26,12 +26,17 @@ struct mgk_dataset {
     const mgk_dataset_functions *functions;
     mgk_dataset_shape shape;
     uint64_t size;
-    char remark[512]; /* "": none */
+    double token_bytes; /* see mgk_dataset_token_bytes */
+    char remark[512];   /* "": none */
 };
 
 /* Adds to the remark for users on how samples were made; the arguments are those of printf. */
 __attribute__((format(printf, 2, 3))) void mgk_dataset_add_remark(mgk_dataset *dataset,
                                                                   const char *format, ...);
+
+/* Tells how many of `all` tokens are not in the vocabulary, if there are any: models know less of a
+ * text than they seem to. */
+void mgk_dataset_tell_unknown(mgk_dataset *dataset, size_t unknown, size_t all);
 
 /* One function per task; mgk_dataset_open has checked N and, except for listops, that there are
  * paths. */
@@ -40,6 +45,11 @@ mgk_status mgk_listops_open(const mgk_dataset_options *options, mgk_dataset **ou
 mgk_status mgk_retrieval_open(const mgk_dataset_options *options, mgk_dataset **out);
 mgk_status mgk_text_open(const mgk_dataset_options *options, mgk_dataset **out);
 mgk_status mgk_tokens_open(const mgk_dataset_options *options, mgk_dataset **out);
+
+/* Counts the texts of a dataset for a tokenizer that is learnt from them. */
+mgk_status mgk_lm_learn(const mgk_dataset_options *options, mgk_learner *learner);
+mgk_status mgk_retrieval_learn(const mgk_dataset_options *options, mgk_learner *learner);
+mgk_status mgk_text_learn(const mgk_dataset_options *options, mgk_learner *learner);
 
 /* Random streams of src/data; each purpose has its own stream, and the tag separates them from the
  * streams of other parts. */

@@ -1,99 +1,152 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Byte-level language modelling (V = 256) on the concatenated bytes of the files.
+ * Language modelling on the concatenated bytes of the files (V = 256), or on their tokens.
  *
- *   Training:   sample `index` is a window of N + 1 bytes at an offset drawn from (seed, index);
- *               token i is its byte i, target i its byte i + 1.
- *   Evaluation: window w has the tokens wN ... wN + N - 1 and the next byte of each as targets; the
- *               last window may be shorter. So every byte but the first is predicted exactly once.
+ *   Training:   sample `index` is a window of N + 1 tokens at a place drawn from (seed, index);
+ *               token i is its token i, target i its token i + 1.
+ *   Evaluation: window w has the tokens wN ... wN + N - 1 and the next token of each as targets;
+ *               the last window may be shorter. So every token but the first is predicted exactly
+ *               once.
+ *
+ * The tokens that a tokenizer puts around a sequence are not there.
  */
+#include <string.h>
+
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/random.h"
 #include "data/datasets/implementation.h"
-#include "data/datasets/texts.h"
+#include "data/datasets/text_pieces.h"
+#include "data/datasets/token_stream.h"
 
 typedef struct lm_dataset {
     mgk_dataset base;
-    mgk_texts text;
-    size_t window; /* N when it was opened */
+    mgk_texts text;           /* bytes, unless there are tokens */
+    mgk_token_stream *tokens; /* or NULL */
+    size_t count;             /* of bytes or tokens */
+    size_t window;            /* N when it was opened */
     uint64_t seed;
 } lm_dataset;
 
-/* The bytes of window `index` that have a next one. */
+/* The tokens of window `index` that have a next one. */
 static size_t length(const mgk_dataset *dataset, uint64_t index)
 {
     const lm_dataset *lm = (const lm_dataset *)dataset;
-    const size_t left = lm->text.size - 1 - index * lm->window;
+    const size_t left = lm->count - 1 - index * lm->window;
     return dataset->size == 0 || left > lm->window ? lm->window : left;
+}
+
+static mgk_status read_tokens(const lm_dataset *lm, size_t start, size_t count, int32_t *ids)
+{
+    unsigned char *bytes;
+    if (lm->tokens)
+        return mgk_token_stream_read(lm->tokens, start, count, ids);
+    TRY(mgk_alloc(count, 1, &bytes));
+    mgk_status status = mgk_texts_read(&lm->text, start, count, bytes);
+    for (size_t i = 0; status == STATUS_OK && i < count; i++)
+        ids[i] = bytes[i];
+    mgk_free(bytes);
+    return status;
 }
 
 static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens,
                          int32_t *lengths, int32_t *targets)
 {
     const lm_dataset *lm = (const lm_dataset *)dataset;
-    size_t n = dataset->shape.length;
-    size_t predicted = lm->text.size - 1;
+    const size_t n = dataset->shape.length;
     size_t start, count = n;
     if (dataset->size == 0) {
-        uint64_t stream = mgk_data_stream(MGK_PURPOSE_WINDOW, 0);
-        start = mgk_random_below(lm->seed, stream, index, predicted - n + 1);
+        const uint64_t stream = mgk_data_stream(MGK_PURPOSE_WINDOW, 0);
+        start = mgk_random_below(lm->seed, stream, index, lm->count - n);
     } else {
         start = index * lm->window;
         count = length(dataset, index);
     }
-    int32_t target_count;
-    unsigned char *bytes;
-    TRY(mgk_alloc(count + 1, 1, &bytes));
-    mgk_status status = mgk_texts_read(&lm->text, start, count + 1, bytes);
-    if (status == STATUS_OK) {
-        mgk_fill_row(bytes, count, n, tokens, lengths);
-        mgk_fill_row(bytes + 1, count, n, targets, &target_count);
+    int32_t *ids;
+    TRY(mgk_alloc(count + 1, sizeof(*ids), &ids));
+    mgk_status status = read_tokens(lm, start, count + 1, ids);
+    for (size_t i = 0; status == STATUS_OK && i < n; i++) {
+        tokens[i] = i < count ? ids[i] : -1;
+        targets[i] = i < count ? ids[i + 1] : -1;
     }
-    mgk_free(bytes);
+    lengths[0] = (int32_t)count;
+    mgk_free(ids);
     return status;
 }
 
 static mgk_status hash_lm(const mgk_dataset *dataset, uint64_t *hash)
 {
     const lm_dataset *lm = (const lm_dataset *)dataset;
-    return mgk_texts_hash(&lm->text, hash);
+    return lm->tokens ? mgk_token_stream_hash(lm->tokens, hash) : mgk_texts_hash(&lm->text, hash);
 }
 
 static void close_lm(mgk_dataset *dataset)
 {
     lm_dataset *lm = (lm_dataset *)dataset;
     mgk_texts_free(&lm->text);
+    if (lm->tokens)
+        mgk_token_stream_close(lm->tokens);
+    mgk_free(lm->tokens);
     mgk_free(lm);
 }
 
 static const mgk_dataset_functions functions = {sample, length, hash_lm, close_lm};
 
+static mgk_status read_data(const mgk_dataset_options *options, lm_dataset *lm)
+{
+    lm->base.token_bytes = 1;
+    if (!options->tokenizer) {
+        for (size_t i = 0; i < options->path_count; i++)
+            TRY(mgk_texts_add(&lm->text, options->paths[i]));
+        lm->count = lm->text.size;
+        return STATUS_OK;
+    }
+    TRY(mgk_alloc(1, sizeof(*lm->tokens), &lm->tokens));
+    TRY(mgk_token_stream_open(options->tokenizer, options->paths, options->path_count, SIZE_MAX,
+                              lm->tokens));
+    lm->base.shape.vocabulary = (size_t)mgk_tokenizer_vocabulary(options->tokenizer);
+    lm->count = lm->tokens->count;
+    const int32_t *ids = (const int32_t *)(const void *)lm->tokens->ids.data;
+    mgk_dataset_tell_unknown(
+        &lm->base, mgk_tokenizer_count_unknown(options->tokenizer, ids, lm->count), lm->count);
+    if (lm->count > 0)
+        lm->base.token_bytes = (double)lm->tokens->text_size / (double)lm->count;
+    return STATUS_OK;
+}
+
+static mgk_status refuse(const mgk_dataset_options *options, const lm_dataset *lm, size_t needed)
+{
+    const char *noun =
+        lm->tokens ? MGK_NOUN(lm->count, "token", "tokens") : MGK_NOUN(lm->count, "byte", "bytes");
+    return mgk_fail(STATUS_SHAPE, "%s%s: %zu %s of text, expected at least %zu", options->paths[0],
+                    options->path_count > 1 ? " and others" : "", lm->count, noun, needed);
+}
+
 mgk_status mgk_lm_open(const mgk_dataset_options *options, mgk_dataset **out)
 {
-    mgk_status status = STATUS_OK;
+    const bool train = options->split == MGK_SPLIT_TRAIN;
+    const size_t needed = train ? options->length + 1 : 2;
+    mgk_status status;
     lm_dataset *lm;
     TRY(mgk_alloc(1, sizeof(*lm), &lm));
     lm->base.functions = &functions;
     lm->base.shape = (mgk_dataset_shape){1, options->length, MGK_BYTE_VALUES, 0};
     lm->window = options->length;
     lm->seed = options->seed;
-    for (size_t i = 0; i < options->path_count; i++)
-        CHECK(mgk_texts_add(&lm->text, options->paths[i]));
-    bool train = options->split == MGK_SPLIT_TRAIN;
-    size_t needed = train ? options->length + 1 : 2;
-    if (lm->text.size < needed) {
-        status = mgk_fail(STATUS_SHAPE, "%s%s: %zu %s of text, expected at least %zu",
-                          options->paths[0], options->path_count > 1 ? " and others" : "",
-                          lm->text.size, MGK_NOUN(lm->text.size, "byte", "bytes"), needed);
-        goto out;
-    }
+    CHECK(read_data(options, lm));
+    if (lm->count < needed)
+        CHECK(refuse(options, lm, needed));
     if (!train)
-        lm->base.size = (lm->text.size - 2) / options->length + 1;
+        lm->base.size = (lm->count - 2) / options->length + 1;
     *out = &lm->base;
 out:
     if (status != STATUS_OK)
         close_lm(&lm->base);
     return status;
+}
+
+mgk_status mgk_lm_learn(const mgk_dataset_options *options, mgk_learner *learner)
+{
+    return mgk_texts_learn(options->paths, options->path_count, learner);
 }

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "data/buffer.h"
+#include "data/datasets/document_rows.h"
 #include "data/datasets/lines.h"
 
 enum { COLUMNS = 5 };
@@ -74,7 +75,7 @@ static void close_tsv(mgk_dataset *dataset)
 
 static const mgk_dataset_functions functions = {sample, NULL, hash_tsv, close_tsv};
 
-static mgk_status read_row(mgk_span line, tsv_dataset *tsv)
+static mgk_status parse_row(mgk_span line, row *out)
 {
     mgk_span columns[COLUMNS], extra;
     char quoted[MGK_QUOTE_SIZE];
@@ -84,44 +85,118 @@ static mgk_status read_row(mgk_span line, tsv_dataset *tsv)
     if (count < COLUMNS || mgk_next_field(&line, '\t', &extra))
         return mgk_fail(STATUS_FORMAT, "%s than the columns label, id, id, text 1, text 2",
                         count < COLUMNS ? "fewer" : "more");
-    row pair = {.text = {columns[3], columns[4]}, .label = label_of(columns[0])};
-    if (pair.label < 0)
+    *out = (row){.text = {columns[3], columns[4]}, .label = label_of(columns[0])};
+    if (out->label < 0)
         return mgk_fail(STATUS_FORMAT, "label is \"%s\", expected 0 or 1",
                         mgk_quote(columns[0], quoted));
-    for (int s = 0; s < 2; s++) {
-        if (pair.text[s].size == 0)
+    for (int s = 0; s < 2; s++)
+        if (out->text[s].size == 0)
             return mgk_fail(STATUS_FORMAT, "text %d is empty", s + 1);
+    return STATUS_OK;
+}
+
+/* Gives each row of the file to `take`; the texts are in *file, which the caller unmaps. */
+static mgk_status read_rows(const mgk_dataset_options *options, mgk_mapping *file,
+                            mgk_status (*take)(void *context, row pair), void *context)
+{
+    const char *path = options->paths[0];
+    mgk_span line;
+    row pair;
+    if (options->path_count != 1)
+        return mgk_fail(STATUS_USAGE, "%s: a file of pairs is read alone, got %zu files", path,
+                        options->path_count);
+    TRY(mgk_map_limited(path, MOST_BYTES, file));
+    mgk_lines lines = {.rest = {(const char *)file->data, file->size}};
+    while (mgk_next_line(&lines, &line)) {
+        mgk_status status = parse_row(line, &pair);
+        if (status == STATUS_OK)
+            status = take(context, pair);
+        if (status != STATUS_OK)
+            return mgk_fail_line(status, path, lines.number);
+    }
+    return STATUS_OK;
+}
+
+static mgk_status keep_row(void *context, row pair)
+{
+    tsv_dataset *tsv = context;
+    for (int s = 0; s < 2; s++)
         if (pair.text[s].size > tsv->base.shape.length)
             pair.text[s].size = tsv->base.shape.length;
-    }
     tsv->base.size++;
     return mgk_buffer_append(&tsv->rows, &pair, sizeof(pair));
 }
 
-mgk_status mgk_pairs_tsv_open(const mgk_dataset_options *options, mgk_dataset **out)
+static mgk_status open_bytes(const mgk_dataset_options *options, mgk_dataset **out)
 {
-    mgk_status status = STATUS_OK;
-    const char *path = options->paths[0];
     tsv_dataset *tsv;
-    mgk_span line;
-    if (options->path_count != 1)
-        return mgk_fail(STATUS_USAGE, "%s: a file of pairs is read alone, got %zu files", path,
-                        options->path_count);
     TRY(mgk_alloc(1, sizeof(*tsv), &tsv));
     tsv->base.functions = &functions;
     tsv->base.shape = (mgk_dataset_shape){2, options->length, MGK_BYTE_VALUES, 2};
-    CHECK(mgk_map_limited(path, MOST_BYTES, &tsv->file));
-    mgk_lines lines = {.rest = {(const char *)tsv->file.data, tsv->file.size}};
-    while (mgk_next_line(&lines, &line)) {
-        status = read_row(line, tsv);
-        if (status != STATUS_OK) {
-            mgk_fail_line(status, path, lines.number);
-            goto out;
-        }
-    }
-    *out = &tsv->base;
-out:
-    if (status != STATUS_OK)
+    mgk_status status = read_rows(options, &tsv->file, keep_row, tsv);
+    if (status == STATUS_OK)
+        *out = &tsv->base;
+    else
         close_tsv(&tsv->base);
+    return status;
+}
+
+static mgk_status add_row(void *context, row pair)
+{
+    mgk_document_rows *rows = context;
+    size_t text[2];
+    for (int s = 0; s < 2; s++)
+        TRY(mgk_documents_find(&rows->documents, pair.text[s].data, pair.text[s].size, &text[s]));
+    return mgk_document_rows_add(rows, text[0], text[1], pair.label);
+}
+
+static mgk_status open_tokens(const mgk_dataset_options *options, mgk_dataset **out)
+{
+    mgk_document_rows *rows;
+    mgk_mapping file = {0};
+    TRY(mgk_document_rows_create(options, 2, &rows));
+    mgk_status status = read_rows(options, &file, add_row, rows);
+    mgk_unmap_file(&file);
+    mgk_document_rows_tell(rows);
+    if (status == STATUS_OK)
+        *out = &rows->base;
+    else
+        mgk_dataset_close(&rows->base);
+    return status;
+}
+
+mgk_status mgk_pairs_tsv_open(const mgk_dataset_options *options, mgk_dataset **out)
+{
+    return options->tokenizer ? open_tokens(options, out) : open_bytes(options, out);
+}
+
+/* Texts that are counted, and an index of those that were. */
+typedef struct counted_texts {
+    mgk_learner *learner;
+    mgk_documents seen; /* with one byte of each */
+} counted_texts;
+
+static mgk_status count_row(void *context, row pair)
+{
+    counted_texts *texts = context;
+    for (int s = 0; s < 2; s++) {
+        const size_t before = texts->seen.count;
+        size_t index;
+        TRY(mgk_documents_find(&texts->seen, pair.text[s].data, pair.text[s].size, &index));
+        if (texts->seen.count > before)
+            TRY(mgk_learner_add(texts->learner, pair.text[s].data, pair.text[s].size));
+    }
+    return STATUS_OK;
+}
+
+mgk_status mgk_pairs_tsv_learn(const mgk_dataset_options *options, mgk_learner *learner)
+{
+    counted_texts texts = {.learner = learner};
+    mgk_mapping file = {0};
+    mgk_status status = mgk_documents_open(NULL, 1, &texts.seen);
+    if (status == STATUS_OK)
+        status = read_rows(options, &file, count_row, &texts);
+    mgk_unmap_file(&file);
+    mgk_documents_close(&texts.seen);
     return status;
 }

@@ -10,12 +10,13 @@ static const struct {
     size_t length; /* default N */
     bool needs_paths;
     mgk_status (*open)(const mgk_dataset_options *options, mgk_dataset **out);
+    mgk_status (*learn)(const mgk_dataset_options *options, mgk_learner *learner); /* or NULL */
 } tasks[] = {
-    [MGK_TASK_LM] = {"lm", 256, true, mgk_lm_open},
-    [MGK_TASK_LISTOPS] = {"listops", 2000, false, mgk_listops_open},
-    [MGK_TASK_RETRIEVAL] = {"retrieval", 4000, true, mgk_retrieval_open},
-    [MGK_TASK_TEXT] = {"text", 4000, true, mgk_text_open},
-    [MGK_TASK_TOKENS] = {"tokens", 0, true, mgk_tokens_open},
+    [MGK_TASK_LM] = {"lm", 256, true, mgk_lm_open, mgk_lm_learn},
+    [MGK_TASK_LISTOPS] = {"listops", 2000, false, mgk_listops_open, NULL},
+    [MGK_TASK_RETRIEVAL] = {"retrieval", 4000, true, mgk_retrieval_open, mgk_retrieval_learn},
+    [MGK_TASK_TEXT] = {"text", 4000, true, mgk_text_open, mgk_text_learn},
+    [MGK_TASK_TOKENS] = {"tokens", 0, true, mgk_tokens_open, NULL},
 };
 
 enum { TASKS = sizeof(tasks) / sizeof(tasks[0]) };
@@ -43,9 +44,8 @@ mgk_dataset_options mgk_dataset_defaults(mgk_task task)
     };
 }
 
-mgk_status mgk_dataset_open(const mgk_dataset_options *options, mgk_dataset **out)
+static mgk_status check(const mgk_dataset_options *options)
 {
-    *out = NULL;
     const char *name = tasks[options->task].name;
     size_t least = options->task == MGK_TASK_TOKENS ? 0 : 1;
     if (options->length < least || options->length > INT32_MAX)
@@ -53,8 +53,32 @@ mgk_status mgk_dataset_open(const mgk_dataset_options *options, mgk_dataset **ou
                         least, INT32_MAX);
     if (tasks[options->task].needs_paths && options->path_count == 0 && options->string_count == 0)
         return mgk_fail(STATUS_USAGE, "%s: no data given (`data`)", name);
-    if (options->task == MGK_TASK_LM &&
-        (options->tokenizer || options->lines || options->string_count > 0))
+    return STATUS_OK;
+}
+
+mgk_status mgk_dataset_open(const mgk_dataset_options *options, mgk_dataset **out)
+{
+    *out = NULL;
+    TRY(check(options));
+    const bool tokens = options->tokenizer && !options->training_windows;
+    if (options->task == MGK_TASK_LM && (tokens || options->lines || options->string_count > 0))
         return mgk_tokenized_open(options, out);
     return tasks[options->task].open(options, out);
+}
+
+mgk_status mgk_dataset_learn(const mgk_dataset_options *options, mgk_learnt kind, size_t vocabulary,
+                             char **text)
+{
+    mgk_learner *learner;
+    *text = NULL;
+    TRY(check(options));
+    if (!tasks[options->task].learn)
+        return mgk_fail(STATUS_USAGE, "%s: has no texts from which a tokenizer is learnt",
+                        tasks[options->task].name);
+    TRY(mgk_learner_open(kind, &learner));
+    mgk_status status = tasks[options->task].learn(options, learner);
+    if (status == STATUS_OK)
+        status = mgk_learner_finish(learner, vocabulary, text);
+    mgk_learner_close(learner);
+    return status;
 }

@@ -2,7 +2,7 @@
 /*
  * The text task: the folder of one split of the IMDb reviews (Maas et al. 2011), with
  * FOLDER/neg/<any>.txt of class 0 and FOLDER/pos/<any>.txt of class 1, ordered by name, as bytes
- * (V = 256). Texts longer than N are cut to N.
+ * (V = 256) or tokens. Texts longer than N are cut to N.
  *
  * TRAIN, which is shuffled, has all of neg/ before all of pos/. EVAL and TEST alternate between the
  * classes, then take the rest of the larger class, so that their first samples contain both.
@@ -15,7 +15,8 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "data/datasets/labelled.h"
+#include "data/datasets/document_rows.h"
+#include "data/datasets/lines.h"
 
 enum { CLASSES = 2 };
 
@@ -29,16 +30,18 @@ static mgk_status join(const char *folder, const char *name, char **path)
     return STATUS_OK;
 }
 
-static mgk_status read_text(const char *path, int32_t label, mgk_labelled *texts)
+/* Takes a text that is not empty. */
+typedef mgk_status (*taker)(void *context, mgk_span text, int32_t label);
+
+static mgk_status read_text(const char *path, int32_t label, taker take, void *context)
 {
     mgk_mapping file;
     TRY(mgk_map_file(path, &file));
-    size_t n = texts->base.shape.length;
-    mgk_status status = file.size == 0 ? mgk_fail(STATUS_SHAPE, "%s: empty", path)
-                                       : mgk_labelled_append(texts, file.data,
-                                                             file.size < n ? file.size : n, label);
+    mgk_status status = file.size == 0
+                            ? mgk_fail(STATUS_SHAPE, "empty")
+                            : take(context, (mgk_span){(const char *)file.data, file.size}, label);
     mgk_unmap_file(&file);
-    return status;
+    return status == STATUS_OK ? status : mgk_fail_prefix(status, path);
 }
 
 static int is_text(const struct dirent *entry)
@@ -80,12 +83,12 @@ static void free_folder(class_folder *folder)
 
 /* Reads texts `first` to `end` - 1 of a class, or fewer if it has fewer. */
 static mgk_status read_texts(const class_folder *folder, int first, int end, int32_t label,
-                             mgk_labelled *texts)
+                             taker take, void *context)
 {
     for (int i = first; i < end && i < folder->count; i++) {
         char *path;
         TRY(join(folder->path, folder->entries[i]->d_name, &path));
-        mgk_status status = read_text(path, label, texts);
+        mgk_status status = read_text(path, label, take, context);
         mgk_free(path);
         TRY(status);
     }
@@ -93,8 +96,8 @@ static mgk_status read_texts(const class_folder *folder, int first, int end, int
 }
 
 /* Reads one text of each class in turn, or one class after the other. */
-static mgk_status read_classes(const class_folder folders[CLASSES], bool in_turn,
-                               mgk_labelled *texts)
+static mgk_status read_classes(const class_folder folders[CLASSES], bool in_turn, taker take,
+                               void *context)
 {
     int most = 0;
     for (int label = 0; label < CLASSES; label++)
@@ -102,27 +105,52 @@ static mgk_status read_classes(const class_folder folders[CLASSES], bool in_turn
     int turn = in_turn ? 1 : most;
     for (int first = 0; first < most; first += turn)
         for (int32_t label = 0; label < CLASSES; label++)
-            TRY(read_texts(&folders[label], first, first + turn, label, texts));
+            TRY(read_texts(&folders[label], first, first + turn, label, take, context));
     return STATUS_OK;
+}
+
+static mgk_status read_folder(const mgk_dataset_options *options, taker take, void *context)
+{
+    mgk_status status = STATUS_OK;
+    class_folder folders[CLASSES] = {0};
+    if (options->path_count != 1)
+        return mgk_fail(STATUS_USAGE, "text: expected one folder, got %zu", options->path_count);
+    for (int label = 0; label < CLASSES; label++)
+        CHECK(list_folder(options->paths[0], class_folders[label], &folders[label]));
+    CHECK(read_classes(folders, options->split != MGK_SPLIT_TRAIN, take, context));
+out:
+    for (int label = 0; label < CLASSES; label++)
+        free_folder(&folders[label]);
+    return status;
+}
+
+static mgk_status add_text(void *context, mgk_span text, int32_t label)
+{
+    mgk_document_rows *texts = context;
+    TRY(mgk_documents_add(&texts->documents, text.data, text.size));
+    return mgk_document_rows_add(texts, texts->documents.count - 1, 0, label);
 }
 
 mgk_status mgk_text_open(const mgk_dataset_options *options, mgk_dataset **out)
 {
-    mgk_status status = STATUS_OK;
-    mgk_dataset_shape shape = {1, options->length, MGK_BYTE_VALUES, CLASSES};
-    mgk_labelled *texts;
-    class_folder folders[CLASSES] = {0};
-    if (options->path_count != 1)
-        return mgk_fail(STATUS_USAGE, "text: expected one folder, got %zu", options->path_count);
-    TRY(mgk_labelled_create(shape, &texts));
-    for (int label = 0; label < CLASSES; label++)
-        CHECK(list_folder(options->paths[0], class_folders[label], &folders[label]));
-    CHECK(read_classes(folders, options->split != MGK_SPLIT_TRAIN, texts));
-    *out = &texts->base;
-out:
-    for (int label = 0; label < CLASSES; label++)
-        free_folder(&folders[label]);
-    if (status != STATUS_OK)
+    mgk_document_rows *texts;
+    TRY(mgk_document_rows_create(options, 1, &texts));
+    mgk_status status = read_folder(options, add_text, texts);
+    mgk_document_rows_tell(texts);
+    if (status == STATUS_OK)
+        *out = &texts->base;
+    else
         mgk_dataset_close(&texts->base);
     return status;
+}
+
+static mgk_status count_text(void *context, mgk_span text, int32_t label)
+{
+    (void)label;
+    return mgk_learner_add(context, text.data, text.size);
+}
+
+mgk_status mgk_text_learn(const mgk_dataset_options *options, mgk_learner *learner)
+{
+    return read_folder(options, count_text, learner);
 }

@@ -3,11 +3,13 @@
 
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/memory.h"
 #include "base/utf8.h"
+#include "data/datasets/text_pieces.h"
 
 enum {
     MOST_KEPT = 1 << 24, /* bytes of ids kept in memory */
-    PIECE = 1 << 16,     /* bytes of text between two marks, or more if it cannot be cut there */
 };
 
 /* A piece of the texts, and the number of tokens before it. */
@@ -34,22 +36,6 @@ static mgk_status encode(mgk_token_stream *stream, size_t start, size_t size)
     return mgk_token_encode(stream->encoder, (const char *)stream->bytes.data, size, &stream->ids);
 }
 
-/* Finds the largest size from `start` on, ending at `end` or before, at which the text can
- * be cut. */
-static mgk_status measure_piece(mgk_token_stream *stream, size_t start, size_t end, size_t *size)
-{
-    for (size_t wanted = PIECE; wanted < end - start; wanted *= 2) {
-        stream->bytes.size = 0;
-        TRY(mgk_buffer_reserve(&stream->bytes, wanted));
-        TRY(mgk_texts_read(&stream->texts, start, wanted, stream->bytes.data));
-        *size = mgk_tokenizer_cut(stream->tokenizer, (const char *)stream->bytes.data, wanted);
-        if (*size > 0)
-            return STATUS_OK;
-    }
-    *size = end - start;
-    return STATUS_OK;
-}
-
 static mgk_status add_piece(mgk_token_stream *stream, size_t start, size_t size)
 {
     const mark piece = {start, size, stream->count};
@@ -59,7 +45,7 @@ static mgk_status add_piece(mgk_token_stream *stream, size_t start, size_t size)
     TRY(encode(stream, start, size));
     TRY(mgk_buffer_append(&stream->marks, &piece, sizeof(piece)));
     stream->count += (stream->ids.size - before) / sizeof(int32_t);
-    if (stream->ids.size > MOST_KEPT && stream->kept) {
+    if (stream->ids.size > stream->most_kept && stream->kept) {
         stream->kept = false;
         mgk_buffer_free(&stream->ids);
     }
@@ -72,9 +58,11 @@ static mgk_status add_file(mgk_token_stream *stream, const char *path)
     size_t start = first, size;
     TRY(mgk_texts_add(&stream->texts, path));
     for (size_t end = stream->texts.size; start < end; start += size) {
-        TRY(measure_piece(stream, start, end, &size));
+        TRY(mgk_texts_cut(&stream->texts, stream->tokenizer, start, end, &stream->bytes, &size));
         mgk_status status = add_piece(stream, start, size);
-        if (status == STATUS_OK) /* of the piece, which the buffer still holds */
+        if (status == STATUS_OK &&
+            !mgk_tokenizer_keeps_bytes(
+                stream->tokenizer)) /* of the piece, which the buffer still holds */
             status = mgk_utf8_check((const char *)stream->bytes.data, size, start - first);
         if (status != STATUS_OK)
             return mgk_fail_prefix(status, path);
@@ -83,13 +71,15 @@ static mgk_status add_file(mgk_token_stream *stream, const char *path)
 }
 
 mgk_status mgk_token_stream_open(const mgk_tokenizer *tokenizer, const char *const *paths,
-                                 size_t path_count, mgk_token_stream *out)
+                                 size_t path_count, size_t most_kept, mgk_token_stream *out)
 {
-    *out = (mgk_token_stream){.kept = true, .tokenizer = tokenizer};
+    *out = (mgk_token_stream){
+        .kept = true, .most_kept = most_kept ? most_kept : MOST_KEPT, .tokenizer = tokenizer};
     pthread_mutex_init(&out->lock, NULL);
     TRY(mgk_token_encoder_open(tokenizer, &out->encoder));
     for (size_t i = 0; i < path_count; i++)
         TRY(add_file(out, paths[i]));
+    out->text_size = out->texts.size;
     if (!out->kept)
         return STATUS_OK;
     /* All tokens are kept: texts and tokenizer are not needed any more. */
@@ -157,5 +147,22 @@ mgk_status mgk_token_stream_read(mgk_token_stream *stream, size_t first, size_t 
     pthread_mutex_lock(&stream->lock);
     mgk_status status = make_again(stream, first, count, ids);
     pthread_mutex_unlock(&stream->lock);
+    return status;
+}
+
+/* Consecutive pieces give the same hash as their concatenation. */
+mgk_status mgk_token_stream_hash(mgk_token_stream *stream, uint64_t *hash)
+{
+    enum { HASHED = 1 << 16 };
+    int32_t *ids;
+    mgk_status status = STATUS_OK;
+    TRY(mgk_alloc(HASHED, sizeof(*ids), &ids));
+    for (size_t at = 0; at < stream->count; at += HASHED) {
+        const size_t left = stream->count - at, size = left < HASHED ? left : HASHED;
+        CHECK(mgk_token_stream_read(stream, at, size, ids));
+        *hash = mgk_hash(*hash, ids, size * sizeof(*ids));
+    }
+out:
+    mgk_free(ids);
     return status;
 }

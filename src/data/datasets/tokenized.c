@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "base/utf8.h"
 #include "data/datasets/lines.h"
+#include "data/datasets/sequencer.h"
 #include "data/datasets/token_stream.h"
 
 typedef struct sequence {
@@ -94,29 +95,12 @@ static size_t length(const mgk_dataset *dataset, uint64_t index)
     return count(&set->before) + sequence_at(set, index, &continued).length + count(&set->after);
 }
 
-/* Consecutive sequences of `ids` give the same hash as their concatenation. */
-static mgk_status hash_windows(const tokenized_dataset *set, uint64_t *hash)
-{
-    enum { PIECE = 1 << 16 };
-    int32_t *ids;
-    mgk_status status = STATUS_OK;
-    TRY(mgk_alloc(PIECE, sizeof(*ids), &ids));
-    for (size_t at = 0, total = set->windows->count; at < total; at += PIECE) {
-        size_t size = total - at < PIECE ? total - at : PIECE;
-        CHECK(read_ids(set, at, size, ids));
-        *hash = mgk_hash(*hash, ids, size * sizeof(*ids));
-    }
-out:
-    mgk_free(ids);
-    return status;
-}
-
 static mgk_status hash_tokenized(const mgk_dataset *dataset, uint64_t *hash)
 {
     const tokenized_dataset *set = (const tokenized_dataset *)dataset;
     *hash = mgk_hash(*hash, set->before.data, set->before.size);
     if (set->windows)
-        TRY(hash_windows(set, hash));
+        TRY(mgk_token_stream_hash(set->windows, hash));
     *hash = mgk_hash(*hash, set->ids.data, set->ids.size);
     *hash = mgk_hash(*hash, set->after.data, set->after.size);
     *hash = mgk_hash(*hash, set->sequences.data, set->sequences.size);
@@ -237,7 +221,7 @@ static mgk_status read_strings(const mgk_dataset_options *options, tokenized_dat
 static mgk_status open_windows(const mgk_dataset_options *options, tokenized_dataset *set)
 {
     TRY(mgk_alloc(1, sizeof(*set->windows), &set->windows));
-    TRY(mgk_token_stream_open(options->tokenizer, options->paths, options->path_count,
+    TRY(mgk_token_stream_open(options->tokenizer, options->paths, options->path_count, 0,
                               set->windows));
     size_t total = set->windows->count;
     set->base.size = total > 0 && total < set->room ? 1 : total / set->room;
@@ -263,12 +247,7 @@ static mgk_status prepare(const mgk_dataset_options *options, tokenized_dataset 
     if (!options->tokenizer)
         return STATUS_OK;
     mgk_token_frame frame = mgk_tokenizer_frame(options->tokenizer);
-    size_t around = frame.before_count + frame.after_count;
-    if (around >= options->length)
-        return mgk_fail(STATUS_SHAPE,
-                        "length %zu leaves no room for text: %zu special %s surround each sequence",
-                        options->length, around, MGK_NOUN(around, "token", "tokens"));
-    set->room -= around;
+    TRY(mgk_frame_room(&frame, options->length, &set->room));
     set->base.shape.vocabulary = (size_t)mgk_tokenizer_vocabulary(options->tokenizer);
     TRY(mgk_buffer_append(&set->before, frame.before, frame.before_count * sizeof(int32_t)));
     return mgk_buffer_append(&set->after, frame.after, frame.after_count * sizeof(int32_t));

@@ -323,4 +323,4 @@ static mgk_status encode(mgk_token_encoder *encoder, mgk_span word)
     return STATUS_OK;
 }
 
-const mgk_token_model mgk_bpe_model = {"BPE", false, encode};
+const mgk_token_model mgk_bpe_model = {"BPE", false, false, encode};

@@ -232,8 +232,17 @@ static bool cuts_at_spaces(const mgk_tokenizer *tokenizer)
            mgk_normalizer_keeps_cuts(&tokenizer->normalizer, sign);
 }
 
+static size_t after_last_line(const char *text, size_t size)
+{
+    while (size > 0 && text[size - 1] != '\n')
+        size--;
+    return size;
+}
+
 size_t mgk_tokenizer_cut(const mgk_tokenizer *tokenizer, const char *text, size_t size)
 {
+    if (tokenizer->model->of_lines)
+        return after_last_line(text, size);
     if (!cuts_at_spaces(tokenizer))
         return 0;
     for (size_t at = size; at-- > 1;)
@@ -270,6 +279,16 @@ mgk_status mgk_tokenizer_add_byte_level(mgk_tokenizer *tokenizer, bool prefix, b
         return STATUS_OK;
     return mgk_tokenizer_add_pattern(tokenizer, (mgk_span){words, sizeof(words) - 1}, false,
                                      (mgk_cut_stage){.spaced = true});
+}
+
+mgk_status mgk_tokenizer_add_word_runs(mgk_tokenizer *tokenizer)
+{
+#define WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}"
+    static const char pattern[] = "[" WORD "]+|[^" WORD "\\s]+";
+#undef WORD
+    return mgk_tokenizer_add_pattern(
+        tokenizer, (mgk_span){pattern, sizeof(pattern) - 1}, false,
+        (mgk_cut_stage){.behavior = MGK_CUT_REMOVED, .invert = true, .spaced = true});
 }
 
 mgk_status mgk_tokenizer_add_metaspace(mgk_tokenizer *tokenizer, mgk_span sign,

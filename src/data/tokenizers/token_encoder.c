@@ -130,6 +130,35 @@ static mgk_status encode_plain(mgk_token_encoder *encoder, mgk_span text)
     return encode_between(encoder, &tokenizer->added_normalized, text, encode_words);
 }
 
+static mgk_status encode_valid(mgk_token_encoder *encoder, mgk_span text)
+{
+    encoder->text_start = text.data;
+    return encode_between(encoder, &encoder->tokenizer->added, text, encode_plain);
+}
+
+/* Encodes each stretch of UTF-8, and the bytes between two of them as a word, by the model alone:
+ * patterns match valid text only. */
+static mgk_status encode_stretches(mgk_token_encoder *encoder, mgk_span text)
+{
+    while (text.size > 0) {
+        const size_t good = mgk_utf8_valid(text.data, text.size);
+        if (good > 0)
+            TRY(encode_valid(encoder, (mgk_span){text.data, good}));
+        text = (mgk_span){text.data + good, text.size - good};
+        size_t bad = 0;
+        for (uint32_t code = MGK_UTF8_INVALID; bad < text.size;) {
+            const size_t size = mgk_utf8_read(text.data + bad, text.size - bad, &code);
+            if (code != MGK_UTF8_INVALID)
+                break;
+            bad += size;
+        }
+        if (bad > 0)
+            TRY(encoder->tokenizer->model->encode(encoder, (mgk_span){text.data, bad}));
+        text = (mgk_span){text.data + bad, text.size - bad};
+    }
+    return STATUS_OK;
+}
+
 mgk_status mgk_token_encode(mgk_token_encoder *encoder, const char *text, size_t size,
                             mgk_buffer *ids)
 {
@@ -137,7 +166,8 @@ mgk_status mgk_token_encode(mgk_token_encoder *encoder, const char *text, size_t
     if (size == 0)
         return STATUS_OK;
     encoder->ids = ids;
+    if (encoder->tokenizer->keeps_bytes)
+        return encode_stretches(encoder, whole);
     TRY(make_valid(&encoder->valid, &whole));
-    encoder->text_start = whole.data;
-    return encode_between(encoder, &encoder->tokenizer->added, whole, encode_plain);
+    return encode_valid(encoder, whole);
 }

@@ -238,9 +238,32 @@ out:
     return status;
 }
 
+void mgk_tokenizer_drop_frame(mgk_tokenizer *tokenizer)
+{
+    tokenizer->before.size = tokenizer->after.size = 0;
+}
+
+bool mgk_tokenizer_keeps_bytes(const mgk_tokenizer *tokenizer)
+{
+    return tokenizer->keeps_bytes;
+}
+
 int32_t mgk_tokenizer_vocabulary(const mgk_tokenizer *tokenizer)
 {
     return tokenizer->size;
+}
+
+const char *mgk_tokenizer_kind(const mgk_tokenizer *tokenizer)
+{
+    return tokenizer->model->name;
+}
+
+size_t mgk_tokenizer_count_unknown(const mgk_tokenizer *tokenizer, const int32_t *ids, size_t count)
+{
+    size_t unknown = 0;
+    for (size_t i = 0; tokenizer->unknown >= 0 && i < count; i++)
+        unknown += ids[i] == tokenizer->unknown;
+    return unknown;
 }
 
 mgk_token_frame mgk_tokenizer_frame(const mgk_tokenizer *tokenizer)

@@ -4,7 +4,7 @@
  * are the files that Hugging Face's tokenizers store with a model, models of SentencePiece, and
  * plain lists of words:
  *
- *   tokenizer.json            WordPiece, BPE or Unigram, with all steps
+ *   tokenizer.json            WordPiece, BPE, Unigram or WordLevel, with all steps
  *   vocab.txt                 WordPiece, one token per line; tokenizer_config.json next to it
  *                             configures normalization (do_lower_case, strip_accents,
  *                             tokenize_chinese_chars)
@@ -47,6 +47,20 @@ mgk_status mgk_tokenizer_open(const char *path, mgk_tokenizer **out);
 /* The same for the texts that an encoder-decoder model writes, where their tokenizer is another. */
 mgk_status mgk_tokenizer_open_target(const char *path, mgk_tokenizer **out);
 
+/*
+ * Opens the text of a tokenizer.json, or of a list of words: what models of mgk-train carry. Bytes
+ * that are not UTF-8 stay what they are in byte-level BPE. *text_of reads such a text from a file
+ * or folder that mgk_tokenizer_open accepts; NULL: it has another form. Release it with mgk_free.
+ */
+mgk_status mgk_tokenizer_open_text(const char *text, mgk_tokenizer **out);
+mgk_status mgk_tokenizer_text_of(const char *path, char **text);
+
+/* Leaves out the tokens around each sequence, for language models that were trained without. */
+void mgk_tokenizer_drop_frame(mgk_tokenizer *tokenizer);
+
+/* Whether texts may have any bytes: then each byte stays, whether the text is UTF-8 or not. */
+bool mgk_tokenizer_keeps_bytes(const mgk_tokenizer *tokenizer);
+
 /* Whether the folder contains a file whose name mgk_tokenizer_open accepts. */
 bool mgk_tokenizer_in_folder(const char *folder);
 
@@ -55,8 +69,15 @@ const char *mgk_tokenizer_file(size_t index);
 
 void mgk_tokenizer_close(mgk_tokenizer *tokenizer); /* NULL is accepted */
 
+/* What makes tokens of words, "BPE"; static. */
+const char *mgk_tokenizer_kind(const mgk_tokenizer *tokenizer);
+
 /* V: ids are in [0, V). */
 int32_t mgk_tokenizer_vocabulary(const mgk_tokenizer *tokenizer);
+
+/* How many of these ids, [count], stand for what is not in the vocabulary. */
+size_t mgk_tokenizer_count_unknown(const mgk_tokenizer *tokenizer, const int32_t *ids,
+                                   size_t count);
 
 /* The tokens that a model expects around each sequence, such as [CLS] and [SEP]; often empty. */
 typedef struct mgk_token_frame {

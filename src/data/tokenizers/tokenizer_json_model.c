@@ -99,6 +99,13 @@ static mgk_status read_wordpiece(const cJSON *model, mgk_tokenizer *tokenizer)
     return STATUS_OK;
 }
 
+static mgk_status read_word_level(const cJSON *model, mgk_tokenizer *tokenizer)
+{
+    TRY(mgk_json_vocabulary(cJSON_GetObjectItemCaseSensitive(model, "vocab"),
+                            &tokenizer->vocabulary));
+    return read_unknown(model, &tokenizer->vocabulary, &tokenizer->unknown);
+}
+
 /* "vocab": [["<unk>", 0.0], ["a", -3.5], ...] */
 static mgk_status read_unigram(const cJSON *model, mgk_tokenizer *tokenizer)
 {
@@ -136,6 +143,7 @@ static const struct kind {
     {"BPE", &mgk_bpe_model, read_bpe},
     {"WordPiece", &mgk_wordpiece, read_wordpiece},
     {"Unigram", &mgk_unigram_model, read_unigram},
+    {"WordLevel", &mgk_word_level, read_word_level},
 };
 
 /* Files of old releases do not name the kind. */
@@ -164,7 +172,8 @@ mgk_status mgk_tokenizer_read_model(const cJSON *model, mgk_tokenizer *tokenizer
         return kinds[i].read(model, tokenizer);
     }
     return mgk_fail(STATUS_UNSUPPORTED,
-                    "a tokenizer of the kind \"%s\": expected BPE, WordPiece or Unigram; give ids "
+                    "a tokenizer of the kind \"%s\": expected BPE, WordPiece, Unigram or "
+                    "WordLevel; give ids "
                     "with `tokens`",
                     mgk_quote((mgk_span){type, strlen(type)}, quoted));
 }

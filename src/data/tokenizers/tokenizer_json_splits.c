@@ -88,13 +88,8 @@ static mgk_status read_white_space(const cJSON *step, mgk_tokenizer *tokenizer)
 /* Words, and runs of other characters. */
 static mgk_status read_words(const cJSON *step, mgk_tokenizer *tokenizer)
 {
-#define WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}"
-    static const char pattern[] = "[" WORD "]+|[^" WORD "\\s]+";
-#undef WORD
     (void)step;
-    return mgk_tokenizer_add_pattern(
-        tokenizer, (mgk_span){pattern, sizeof(pattern) - 1}, false,
-        (mgk_cut_stage){.behavior = MGK_CUT_REMOVED, .invert = true, .spaced = true});
+    return mgk_tokenizer_add_word_runs(tokenizer);
 }
 
 static mgk_status read_digits(const cJSON *step, mgk_tokenizer *tokenizer)

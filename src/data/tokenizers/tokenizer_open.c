@@ -8,6 +8,7 @@
 #include "base/download.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "data/tokenizers/piece_model.h"
 #include "data/tokenizers/tokenizer_json.h"
 
@@ -285,6 +286,70 @@ mgk_status mgk_tokenizer_open(const char *path, mgk_tokenizer **out)
             "SentencePiece in it",
             path);
     return open_in(path, name, out);
+}
+
+/* What a file's own text says, without the files that accompany it. */
+static mgk_status read_text(mgk_span text, mgk_tokenizer *tokenizer)
+{
+    size_t start = 0;
+    while (start < text.size && strchr(" \t\r\n", text.data[start]))
+        start++;
+    if (start < text.size && text.data[start] == '{')
+        return mgk_tokenizer_read_json(text.data, text.size, tokenizer);
+    TRY(mgk_tokenizer_read_words(text, tokenizer));
+    return mgk_tokenizer_finish(tokenizer);
+}
+
+mgk_status mgk_tokenizer_open_text(const char *text, mgk_tokenizer **out)
+{
+    mgk_tokenizer *tokenizer;
+    *out = NULL;
+    TRY(mgk_tokenizer_create(&tokenizer));
+    mgk_status status = read_text((mgk_span){text, strlen(text)}, tokenizer);
+    if (status != STATUS_OK) {
+        mgk_tokenizer_close(tokenizer);
+        return status;
+    }
+    tokenizer->keeps_bytes = tokenizer->model == &mgk_bpe_model && tokenizer->bpe.of_bytes &&
+                             tokenizer->normalizer.count == 0;
+    *out = tokenizer;
+    return STATUS_OK;
+}
+
+/* Copies a file's text if it alone makes the tokenizer. */
+static mgk_status copy_text(const char *path, char **text)
+{
+    mgk_mapping file;
+    mgk_tokenizer *tokenizer = NULL;
+    TRY(map_bounded(path, &file));
+    mgk_status status = mgk_alloc(file.size + 1, 1, text);
+    if (status == STATUS_OK && !memchr(file.data, '\0', file.size) &&
+        mgk_utf8_valid((const char *)file.data, file.size) == file.size) {
+        memcpy(*text, file.data, file.size);
+        status = mgk_tokenizer_open_text(*text, &tokenizer);
+    }
+    mgk_unmap_file(&file);
+    if (!tokenizer) {
+        mgk_free(*text);
+        *text = NULL;
+    }
+    mgk_tokenizer_close(tokenizer);
+    return status == STATUS_MEMORY ? status : STATUS_OK;
+}
+
+mgk_status mgk_tokenizer_text_of(const char *path, char **text)
+{
+    char *file;
+    *text = NULL;
+    if (!mgk_is_folder(path))
+        return copy_text(path, text);
+    const char *name = best_of(path);
+    if (!name || strcmp(name, candidates[0]) != 0)
+        return STATUS_OK;
+    TRY(mgk_join_path(path, name, &file));
+    mgk_status status = copy_text(file, text);
+    mgk_free(file);
+    return status;
 }
 
 mgk_status mgk_tokenizer_open_target(const char *path, mgk_tokenizer **out)

@@ -20,12 +20,14 @@
 typedef struct mgk_token_model {
     const char *name;   /* for messages */
     bool needs_unknown; /* some words have no tokens but the unknown one */
+    bool of_lines;      /* it reads whole texts, and each line separately */
     /* Appends the ids of a word, at least one byte of valid UTF-8, to encoder->ids. They depend on
      * the word only. */
     mgk_status (*encode)(mgk_token_encoder *encoder, mgk_span word);
 } mgk_token_model;
 
-extern const mgk_token_model mgk_wordpiece, mgk_bpe_model, mgk_unigram_model, mgk_words;
+extern const mgk_token_model mgk_wordpiece, mgk_bpe_model, mgk_unigram_model, mgk_word_level,
+    mgk_words;
 
 enum { MGK_CUT_STAGES = 16, MGK_AFFIX_MOST = 64 /* bytes */ };
 
@@ -66,12 +68,14 @@ struct mgk_tokenizer {
     size_t stage_count;
     mgk_buffer before, after; /* int32_t, the frame */
 
-    bool byte_alphabet;  /* tokens are written in the byte alphabet */
-    bool spaced;         /* tokens have spaces as they are */
-    int32_t unknown;     /* id of unknown words or characters, -1: none */
-    int32_t end_of_line; /* word lists: id of the end of a line, -1: none */
-    size_t longest_word; /* WordPiece: in characters; longer words are unknown */
-    bool language_codes; /* Marian: a stretch of text may begin with a code, ">>fr<<" */
+    bool byte_alphabet; /* tokens are written in the byte alphabet */
+    bool keeps_bytes;   /* BPE of bytes: those that are not UTF-8 stay, as words of their own */
+    struct mgk_pieces *pieces; /* counted words, see learn_private.h; NULL: it gives ids */
+    bool spaced;               /* tokens have spaces as they are */
+    int32_t unknown;           /* id of unknown words or characters, -1: none */
+    int32_t end_of_line;       /* word lists: id of the end of a line, -1: none */
+    size_t longest_word;       /* WordPiece: in characters; longer words are unknown */
+    bool language_codes;       /* Marian: a stretch of text may begin with a code, ">>fr<<" */
     mgk_bpe bpe;
     mgk_unigram unigram;
     int32_t fallback[256]; /* ids of <0x00> to <0xFF>, -1: none */
@@ -113,6 +117,15 @@ mgk_status mgk_tokenizer_add_pattern(mgk_tokenizer *tokenizer, mgk_span text, bo
 /* Adds the two stages of byte-level models: the space prefix, if asked for, and GPT-2's word
  * pattern. */
 mgk_status mgk_tokenizer_add_byte_level(mgk_tokenizer *tokenizer, bool prefix, bool split);
+
+/* Adds the stage "Whitespace": words, and runs of other signs; white space is dropped. */
+mgk_status mgk_tokenizer_add_word_runs(mgk_tokenizer *tokenizer);
+
+/* Splits lines at white space, as word lists do, and calls `word` for each word and `line` at the
+ * end of each line. */
+mgk_status mgk_split_words(mgk_token_encoder *encoder, mgk_span text,
+                           mgk_status (*word)(mgk_token_encoder *encoder, mgk_span word),
+                           mgk_status (*line)(mgk_token_encoder *encoder));
 
 /* Adds the stages of SentencePiece models: a sign, one character, for each space, and a split
  * before each sign. */

@@ -170,4 +170,4 @@ static mgk_status encode(mgk_token_encoder *encoder, mgk_span word)
     return STATUS_OK;
 }
 
-const mgk_token_model mgk_unigram_model = {"Unigram", true, encode};
+const mgk_token_model mgk_unigram_model = {"Unigram", true, false, encode};

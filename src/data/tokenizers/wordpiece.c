@@ -59,4 +59,4 @@ static mgk_status encode(mgk_token_encoder *encoder, mgk_span word)
     return STATUS_OK;
 }
 
-const mgk_token_model mgk_wordpiece = {"WordPiece", true, encode};
+const mgk_token_model mgk_wordpiece = {"WordPiece", true, false, encode};

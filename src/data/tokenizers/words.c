@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Word lists, as Transformer-XL (Dai et al. 2019) reads WikiText: lines are split at white space,
- * and an end-of-line token follows each line. */
+/* Words that are tokens: WordLevel of tokenizer.json, and word lists, as Transformer-XL (Dai et al.
+ * 2019) reads WikiText: lines are split at white space, and an end-of-line token follows each. */
 #include "base/utf8.h"
 #include "data/tokenizers/tokenizer_private.h"
 #include "data/tokenizers/unicode.h"
@@ -17,15 +17,15 @@ static mgk_status end_line(mgk_token_encoder *encoder)
     return id < 0 ? STATUS_OK : mgk_emit(encoder, id);
 }
 
-static mgk_status end_word(mgk_token_encoder *encoder, mgk_span word)
+static mgk_status encode_word(mgk_token_encoder *encoder, mgk_span word)
 {
-    if (word.size == 0)
-        return STATUS_OK;
     int32_t id = mgk_vocabulary_find(&encoder->tokenizer->vocabulary, word);
     return mgk_emit(encoder, id < 0 ? encoder->tokenizer->unknown : id);
 }
 
-static mgk_status encode(mgk_token_encoder *encoder, mgk_span text)
+mgk_status mgk_split_words(mgk_token_encoder *encoder, mgk_span text,
+                           mgk_status (*word)(mgk_token_encoder *encoder, mgk_span word),
+                           mgk_status (*line)(mgk_token_encoder *encoder))
 {
     size_t start = 0;
     uint32_t code = 0;
@@ -33,18 +33,26 @@ static mgk_status encode(mgk_token_encoder *encoder, mgk_span text)
         size = mgk_utf8_read(text.data + at, text.size - at, &code);
         if (!is_space(code))
             continue;
-        TRY(end_word(encoder, (mgk_span){text.data + start, at - start}));
+        if (at > start)
+            TRY(word(encoder, (mgk_span){text.data + start, at - start}));
         start = at + size;
         if (code == '\r' && start < text.size && text.data[start] == '\n')
             continue; /* CR LF is one line end */
         if (code == '\n' || code == '\r')
-            TRY(end_line(encoder));
+            TRY(line(encoder));
     }
-    TRY(end_word(encoder, (mgk_span){text.data + start, text.size - start}));
-    return code == '\n' || code == '\r' ? STATUS_OK : end_line(encoder);
+    if (text.size > start)
+        TRY(word(encoder, (mgk_span){text.data + start, text.size - start}));
+    return code == '\n' || code == '\r' ? STATUS_OK : line(encoder);
 }
 
-const mgk_token_model mgk_words = {"words", true, encode};
+static mgk_status encode(mgk_token_encoder *encoder, mgk_span text)
+{
+    return mgk_split_words(encoder, text, encode_word, end_line);
+}
+
+const mgk_token_model mgk_words = {"words", true, true, encode};
+const mgk_token_model mgk_word_level = {"WordLevel", true, false, encode_word};
 
 mgk_status mgk_tokenizer_read_words(mgk_span list, mgk_tokenizer *tokenizer)
 {

@@ -52,6 +52,7 @@ void mgk_model_free(mgk_model *model)
     if (model->weights)
         model->device->op->release(model->device, model->weights);
     mgk_parameters_free(&model->parameters);
+    mgk_free(model->tokenizer);
     mgk_free(model->folder);
     mgk_free(model->remark);
     mgk_free(model);

@@ -17,6 +17,7 @@ typedef struct mgk_model {
                                          */
     bool encodes;                       /* it is the encoder of an encoder-decoder model */
     char *folder;                       /* the folder of its files; NULL: created, not loaded */
+    char *tokenizer;                    /* the text of the tokenizer that it carries; NULL: none */
     char *remark; /* one line about unused tensors and assumptions while loading; NULL: none */
     bool news; /* the remark tells more than that an encoder's pooler is not used, as most have one
                 */

@@ -42,6 +42,8 @@ typedef struct mgk_model_format {
     mgk_status (*configure)(const mgk_checkpoint *, const mgk_model_options *, mgk_config *);
     /* The step of training of the weights, -1 if the file does not say; NULL: no file says. */
     mgk_status (*step)(const mgk_checkpoint *, int64_t *);
+    /* The text of the tokenizer that the file carries, NULL: none; NULL: no file does. */
+    const char *(*tokenizer)(const mgk_checkpoint *);
     /* The source of a parameter of that configuration. */
     mgk_status (*recipe)(const mgk_checkpoint *, const mgk_config *, const mgk_parameter *,
                          mgk_recipe *);
@@ -77,9 +79,9 @@ typedef struct mgk_model_extra {
 } mgk_model_extra;
 
 /*
- * Writes the toolkit's own format: safetensors in the model's precision, with the configuration and
- * the step, if it is known, as metadata. The file is written completely or not at all; see
- * base/file.h for `force`.
+ * Writes the toolkit's own format: safetensors in the model's precision, with the configuration
+ * and, if they are known, the step and the tokenizer as metadata. The file is written completely or
+ * not at all; see base/file.h for `force`.
  */
 mgk_status mgk_model_save(const mgk_model *model, const char *path, bool force,
                           const mgk_model_note *notes, size_t note_count,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The toolkit's own format: safetensors whose metadata holds format = "mgk", config = the
- * configuration as JSON and, if it is known, training_step; tensors are named as in parameters.c.
+ * configuration as JSON and, if they are known, training_step and tokenizer, the text of a
+ * tokenizer.json or of a list of words; tensors are named as in parameters.c.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "model/containers/safetensors.h"
 #include "model/formats/format.h"
 
-static const char step_key[] = "training_step";
+static const char step_key[] = "training_step", tokenizer_key[] = "tokenizer";
 
 static bool matches(const mgk_checkpoint *checkpoint)
 {
@@ -39,6 +40,11 @@ static mgk_status read_step(const mgk_checkpoint *checkpoint, int64_t *step)
                     checkpoint->path, step_key, text);
 }
 
+static const char *tokenizer(const mgk_checkpoint *checkpoint)
+{
+    return mgk_tensors_text(checkpoint->tensors, tokenizer_key);
+}
+
 static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *config,
                          const mgk_parameter *parameter, mgk_recipe *out)
 {
@@ -55,6 +61,7 @@ const mgk_model_format mgk_format_native = {.name = "models of mgk-train",
                                             .matches = matches,
                                             .configure = configure,
                                             .step = read_step,
+                                            .tokenizer = tokenizer,
                                             .recipe = recipe};
 
 mgk_status mgk_format_read_tensors(const mgk_checkpoint *checkpoint, const char *prefix,
@@ -102,13 +109,15 @@ mgk_status mgk_model_save(const mgk_model *model, const char *path, bool force,
     CHECK(mgk_model_download(model, model->weights, weights));
     CHECK(mgk_alloc(count, sizeof(*views), &views));
     CHECK(mgk_alloc(count, sizeof(*names), &names));
-    CHECK(mgk_alloc(note_count + 3, sizeof(*metadata), &metadata));
+    CHECK(mgk_alloc(note_count + 4, sizeof(*metadata), &metadata));
     CHECK(mgk_config_to_json(&model->config, &config));
     metadata[facts++] = (mgk_metadata){"format", "mgk"};
     metadata[facts++] = (mgk_metadata){"config", config};
     snprintf(step, sizeof(step), "%lld", (long long)model->step);
     if (model->step >= 0)
         metadata[facts++] = (mgk_metadata){step_key, step};
+    if (model->tokenizer)
+        metadata[facts++] = (mgk_metadata){tokenizer_key, model->tokenizer};
     for (size_t i = 0; i < note_count; i++)
         metadata[facts++] = (mgk_metadata){notes[i].key, notes[i].value};
     for (size_t i = 0; i < parameters->count; i++, k++)

@@ -1,0 +1,168 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# mgk-train --tokenizer: models that carry what was learnt, programs that find it there, interrupted runs, and texts and
+# files that are no good. Usage: tokenizer.sh PROGRAMS FOLDER
+set -eu
+. "$(dirname "$0")/begin.sh"
+train=$programs/mgk-train
+model="--attention softmax --layers 1 --heads 2 --dim 8 --head-dim 4 --hidden 8 --length 12"
+few="--task lm $model --batch 2 --steps 6 --warmup 1 --threads 1"
+
+# refuses TEXT COMMAND...
+refuses() {
+    said=$1
+    shift
+    if "$@" >/dev/null 2>stderr; then
+        complain "not refused: $*"
+    fi
+    grep -qF -- "$said" stderr || complain "no '$said' in: $(cat stderr)"
+}
+
+# tells MODEL TEXT: what mgk-info says of its tokenizer.
+tells() {
+    "$programs/mgk-info" "$1" | grep -q "^tokenizer  *$2\$" || complain "$1: $("$programs/mgk-info" "$1" | grep tokenizer)"
+}
+
+# texts STORE: the texts of the tokens of the first sample.
+same_tokens() {
+    "$programs/mgk-dump" "$1" --text text.txt --samples 3 --seed 1 -o a.h5 --force --quiet || complain "$1: no dump"
+    "$programs/mgk-dump" "$2" --text text.txt --samples 3 --seed 1 -o b.h5 --force --quiet || complain "$2: no dump"
+    "$programs/mgk-info" --json a.h5 | grep -v '"file"\|created\|command\|model' >a
+    "$programs/mgk-info" --json b.h5 | grep -v '"file"\|created\|command\|model' >b
+    cmp -s a b || complain "$1 and $2 read text differently"
+}
+
+write_text 200 >text.txt
+write_text 30 | sed 's/enough/Enough said: strange/' >held_out.txt
+
+# Each kind, and what finds it in the model.
+for kind in bpe words words-split; do
+    case $kind in bpe) size=280 name='BPE, 280 tokens' ;; words) size=50 name='WordLevel, 50 tokens' ;;
+    *) size=60 name='words, 60 tokens' ;; esac
+    "$train" $few --tokenizer $kind --vocabulary $size --data text.txt --held-out held_out.txt -o $kind.safetensors \
+        --log $kind.csv 2>stderr || complain "$kind: $(cat stderr)"
+    grep -q "^mgk-train: $kind: $size tokens learnt\$" stderr || complain "$kind: $(cat stderr)"
+    tells $kind.safetensors "$name"
+    "$programs/mgk-dump" $kind.safetensors --text held_out.txt --samples 2 -o dump.h5 --force --quiet ||
+        complain "$kind: no dump"
+    "$programs/mgk-rank" --model $kind.safetensors --text held_out.txt --samples 2 -o rank.csv --force --quiet ||
+        complain "$kind: no ranks"
+    "$programs/mgk-diversity" --model $kind.safetensors --text held_out.txt --samples 2 --measures js -o js.csv --force \
+        --quiet || complain "$kind: no measures"
+    "$programs/mgk-convert" $kind.safetensors -o converted.safetensors --force --quiet || complain "$kind: not converted"
+    tells converted.safetensors "$name"
+    same_tokens $kind.safetensors converted.safetensors
+done
+grep -q '^mgk-train: held_out.txt: [0-9]* of [0-9]* tokens ([0-9.]* %) are not in the vocabulary$' stderr ||
+    complain "nothing told of unknown words: $(cat stderr)"
+
+# The perplexity is that of tokens; bits per byte are over the bytes of the text.
+awk -F, -v bytes="$(wc -c <held_out.txt)" 'NR > 1 && $6 != "" { loss = $6; bits = $8; perplexity = $9 }
+    END { ratio = loss / log(2) / bits
+          if (!(ratio > 1.2 && ratio < 6) || !((perplexity / exp(loss) - 1) ^ 2 < 1e-6)) exit 1 }' bpe.csv ||
+    complain "wrong numbers: $(tail -n 1 bpe.csv)"
+# All words of a file of known size: 30 lines have as many ends of lines.
+words=$(awk '{ n += NF + 1 } END { print n }' held_out.txt)
+awk -F, -v bytes="$(wc -c <held_out.txt)" -v words="$words" 'NR > 1 && $6 != "" { loss = $6; bits = $8 }
+    END { if (!((bits * bytes / words * log(2) / loss - 1) ^ 2 < 1e-6)) exit 1 }' words-split.csv ||
+    complain "bits are not over bytes: $(tail -n 1 words-split.csv)"
+
+# A list of words and a tokenizer.json are carried, too; others are named again.
+printf '<eos>\n<unk>\nline\nof\na\ntext\n' >list.txt
+"$train" $few --tokenizer list.txt --data text.txt -o list.safetensors --quiet || complain "no list"
+tells list.safetensors 'words, 6 tokens'
+printf '[UNK]\n[CLS]\n[SEP]\n[PAD]\n[MASK]\nline\ntext\n' >vocab.txt
+"$train" $few --tokenizer vocab.txt --data text.txt -o other.safetensors 2>stderr || complain "no vocab.txt"
+grep -q 'vocab.txt: .*does not carry it' stderr || complain "not told: $(cat stderr)"
+rm vocab.txt
+refuses 'other.safetensors has a vocabulary of 7' "$programs/mgk-dump" other.safetensors --text text.txt -o x.h5
+
+# A model gives its tokenizer to another one, and with --from its weights; those of tokens mean other tokens elsewhere.
+"$train" $few --tokenizer bpe.safetensors --from bpe.safetensors --data held_out.txt -o again.safetensors 2>stderr ||
+    complain "no tokenizer of a model: $(cat stderr)"
+grep -q 'bpe.safetensors: gives all [0-9]* tensors' stderr || complain "not all taken: $(cat stderr)"
+tells again.safetensors 'BPE, 280 tokens'
+"$train" $few --tokenizer bpe --vocabulary 280 --from bpe.safetensors --data held_out.txt -o again.safetensors --force \
+    2>stderr || complain "not begun from another model: $(cat stderr)"
+grep -q 'the rest begins as usual: embedding.token.weight' stderr || complain "tokens are mixed up: $(cat stderr)"
+
+# Reviews, passages and pairs.
+mkdir -p reviews/pos reviews/neg
+for i in 1 2 3; do
+    echo "A good text of line $i, which is fine and long enough" >reviews/pos/$i.txt
+    echo "A bad text of line $i, which is poor and far too long" >reviews/neg/$i.txt
+done
+classes="$model --batch 2 --steps 3 --warmup 1 --threads 1 --quiet"
+"$train" --task text $classes --tokenizer words --data reviews --held-out reviews -o reviews.safetensors ||
+    complain "no words of reviews"
+"$programs/mgk-dump" reviews.safetensors --task text --data reviews --samples 2 -o reviews.h5 --quiet ||
+    complain "no dump of reviews"
+"$train" --task retrieval $classes --tokenizer bpe --vocabulary 300 --article-per-file --data text.txt held_out.txt \
+    --held-out text.txt held_out.txt --eval-samples 4 -o passages.safetensors || complain "no tokens of passages"
+"$programs/mgk-dump" passages.safetensors --text text.txt held_out.txt --article-per-file --samples 2 -o passages.h5 \
+    --quiet || complain "no dump of passages"
+printf '1\ta\tb\tone text of a pair\tand another one\n0\tc\td\tsome other text\tone text of a pair\n' >pairs.tsv
+"$train" --task retrieval $classes --tokenizer words-split --data pairs.tsv --held-out pairs.tsv -o pairs.safetensors ||
+    complain "no tokens of pairs"
+"$programs/mgk-dump" pairs.safetensors --task retrieval --data pairs.tsv --samples 2 -o pairs.h5 --quiet ||
+    complain "no dump of pairs"
+
+# Pairs from a list of ids.
+mkdir -p documents
+i=0
+while [ $i -lt 40 ]; do
+    echo "text number $i of many, which is about $((i % 7))" >documents/$i.txt
+    printf "$i\t$(((i + 3) % 40))\n$i\t$(((i + 7) % 40))\n$i\t$(((i + 11) % 40))\n"
+    i=$((i + 1))
+done >list.tsv
+"$train" --task retrieval ${classes% --quiet} --tokenizer bpe --vocabulary 300 --data list.tsv documents \
+    --held-out list.tsv documents -o listed.safetensors 2>stderr || complain "no pairs of a list: $(cat stderr)"
+[ "$(grep -c 'list.tsv: [0-9]* pairs of [0-9]* texts, and as many that are not listed; ' stderr)" -eq 2 ] ||
+    complain "not told of pairs: $(cat stderr)"
+"$programs/mgk-dump" listed.safetensors --task retrieval --data list.tsv documents --samples 2 -o listed.h5 --quiet ||
+    complain "no dump of listed pairs"
+refuses 'no pairs: ' "$train" --task retrieval $classes --data list.tsv reviews -o x.safetensors
+
+# An interrupted run goes on as if nothing had happened.
+run="--task lm $model --tokenizer bpe --data text.txt --held-out held_out.txt --batch 2 --steps 2000 \
+    --eval-every 200 --eval-samples 5 --threads 1 --quiet -o run.safetensors"
+size='--vocabulary 300'
+"$train" $run $size || complain "a right command fails"
+mv run.safetensors whole.safetensors
+"$train" $run $size 2>stderr &
+job=$!
+tries=0
+until [ -e run.safetensors ] || [ $tries -ge 600 ]; do
+    sleep 0.02
+    tries=$((tries + 1))
+done
+kill -INT $job
+wait $job || true
+[ -e run.safetensors.checkpoint ] || complain "no state: $(cat stderr)"
+tells run.safetensors.checkpoint 'BPE, 300 tokens'
+refuses 'with "data' "$train" $run --vocabulary 299 --resume run.safetensors.checkpoint
+"$train" $run $size --resume run.safetensors.checkpoint || complain "not resumed"
+cmp -s run.safetensors whole.safetensors || complain "a resumed run ends differently"
+
+# Bytes that are no text, and texts that are too small.
+printf 'caf\351 \377\376 na\357ve \000 text %.0s' 1 2 3 4 5 6 7 8 9 >latin.txt
+"$train" $few --tokenizer bpe --vocabulary 270 --data latin.txt -o latin.safetensors --quiet || complain "no Latin-1"
+"$programs/mgk-dump" latin.safetensors --text latin.txt --samples 1 -o latin.h5 --quiet || complain "no dump of Latin-1"
+refuses 'latin.txt: ' "$train" $few --tokenizer words --data latin.txt -o x.safetensors
+: >empty.txt
+printf word >word.txt
+refuses 'empty.txt: empty' "$train" $few --tokenizer bpe --data empty.txt -o x.safetensors
+refuses 'word.txt: 1 token of text, expected at least 13' "$train" $few --tokenizer words --data word.txt -o x.safetensors
+
+# Wrong options.
+refuses '--vocabulary 255: expected 256' "$train" $few --tokenizer bpe --vocabulary 255 --data text.txt -o x.safetensors
+refuses '--vocabulary 300 is for a --tokenizer' "$train" $few --vocabulary 300 --data text.txt -o x.safetensors
+refuses 'absent: No such file' "$train" $few --tokenizer absent --data text.txt -o x.safetensors
+refuses '--tokenizer is for texts' "$train" --task listops --tokenizer bpe $model -o x.safetensors
+
+# A damaged tokenizer is refused, but not by programs that need none.
+sed 's/ByteLevel/BiteLevel/g' bpe.safetensors >damaged.safetensors
+refuses 'damaged.safetensors: the tokenizer that it carries: ' \
+    "$programs/mgk-dump" damaged.safetensors --text text.txt -o x.h5
+"$programs/mgk-info" damaged.safetensors | grep -q '^tokenizer .*that it carries: ' || complain "mgk-info hides damage"
+[ $failures -eq 0 ]
