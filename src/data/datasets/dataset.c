@@ -24,6 +24,11 @@ uint64_t mgk_dataset_size(const mgk_dataset *dataset)
     return dataset->size;
 }
 
+uint64_t mgk_dataset_bytes(const mgk_dataset *dataset)
+{
+    return dataset->bytes;
+}
+
 void mgk_dataset_add_remark(mgk_dataset *dataset, const char *format, ...)
 {
     const size_t size = sizeof(dataset->remark);

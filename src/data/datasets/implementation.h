@@ -26,6 +26,7 @@ struct mgk_dataset {
     const mgk_dataset_functions *functions;
     mgk_dataset_shape shape;
     uint64_t size;
+    uint64_t bytes;   /* as mgk_dataset_bytes */
     char remark[512]; /* "": none */
 };
 

@@ -5,7 +5,8 @@
  *   Training:   sample `index` is a window of N + 1 bytes at an offset drawn from (seed, index);
  *               token i is its byte i, target i its byte i + 1.
  *   Evaluation: window w has the tokens wN ... wN + N - 1 and the next byte of each as targets; the
- *               last window may be shorter. So every byte but the first is predicted exactly once.
+ *               last window may be shorter. So every byte but the first is predicted exactly once,
+ *               also by windows that slide, see windows.h.
  */
 #include "base/hash.h"
 #include "base/memory.h"
@@ -13,11 +14,12 @@
 #include "base/random.h"
 #include "data/datasets/implementation.h"
 #include "data/datasets/texts.h"
+#include "data/datasets/windows.h"
 
 typedef struct lm_dataset {
     mgk_dataset base;
     mgk_texts text;
-    size_t window; /* N when it was opened */
+    mgk_windows windows; /* of evaluation, of N when it was opened */
     uint64_t seed;
 } lm_dataset;
 
@@ -25,8 +27,7 @@ typedef struct lm_dataset {
 static size_t length(const mgk_dataset *dataset, uint64_t index)
 {
     const lm_dataset *lm = (const lm_dataset *)dataset;
-    const size_t left = lm->text.size - 1 - index * lm->window;
-    return dataset->size == 0 || left > lm->window ? lm->window : left;
+    return dataset->size == 0 ? lm->windows.room : mgk_windows_length(&lm->windows, index);
 }
 
 static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens,
@@ -34,14 +35,15 @@ static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *to
 {
     const lm_dataset *lm = (const lm_dataset *)dataset;
     size_t n = dataset->shape.length;
-    size_t predicted = lm->text.size - 1;
-    size_t start, count = n;
+    size_t predicted = lm->windows.total;
+    size_t start, count = n, known = 0;
     if (dataset->size == 0) {
         uint64_t stream = mgk_data_stream(MGK_PURPOSE_WINDOW, 0);
         start = mgk_random_below(lm->seed, stream, index, predicted - n + 1);
     } else {
-        start = index * lm->window;
+        start = index * lm->windows.stride;
         count = length(dataset, index);
+        known = mgk_windows_known(&lm->windows, index);
     }
     int32_t target_count;
     unsigned char *bytes;
@@ -50,6 +52,8 @@ static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *to
     if (status == STATUS_OK) {
         mgk_fill_row(bytes, count, n, tokens, lengths);
         mgk_fill_row(bytes + 1, count, n, targets, &target_count);
+        for (size_t i = 0; i < known; i++)
+            targets[i] = -1;
     }
     mgk_free(bytes);
     return status;
@@ -77,7 +81,6 @@ mgk_status mgk_lm_open(const mgk_dataset_options *options, mgk_dataset **out)
     TRY(mgk_alloc(1, sizeof(*lm), &lm));
     lm->base.functions = &functions;
     lm->base.shape = (mgk_dataset_shape){1, options->length, MGK_BYTE_VALUES, 0};
-    lm->window = options->length;
     lm->seed = options->seed;
     for (size_t i = 0; i < options->path_count; i++)
         CHECK(mgk_texts_add(&lm->text, options->paths[i]));
@@ -89,8 +92,12 @@ mgk_status mgk_lm_open(const mgk_dataset_options *options, mgk_dataset **out)
                           lm->text.size, MGK_NOUN(lm->text.size, "byte", "bytes"), needed);
         goto out;
     }
-    if (!train)
-        lm->base.size = (lm->text.size - 2) / options->length + 1;
+    lm->windows = (mgk_windows){lm->text.size - 1, options->length,
+                                mgk_windows_stride(options->stride, options->length)};
+    if (!train) {
+        lm->base.size = mgk_windows_count(&lm->windows);
+        lm->base.bytes = lm->windows.total;
+    }
     *out = &lm->base;
 out:
     if (status != STATUS_OK)

@@ -90,6 +90,7 @@ mgk_status mgk_token_stream_open(const mgk_tokenizer *tokenizer, const char *con
     TRY(mgk_token_encoder_open(tokenizer, &out->encoder));
     for (size_t i = 0; i < path_count; i++)
         TRY(add_file(out, paths[i]));
+    out->size = out->texts.size;
     if (!out->kept)
         return STATUS_OK;
     /* All tokens are kept: texts and tokenizer are not needed any more. */

@@ -14,6 +14,7 @@
 
 typedef struct mgk_token_stream {
     size_t count;     /* total number of tokens */
+    size_t size;      /* bytes of the texts */
     mgk_texts texts;  /* closed if all tokens are kept */
     mgk_buffer marks; /* private to token_stream.c */
     mgk_buffer ids;   /* int32_t: all tokens if they are kept, else the tokens between two marks */
