@@ -302,6 +302,11 @@ typedef struct mgk_train_options {
     const char *norms;     /* "pre" or "post"; NULL: that of the task */
     double dropout_hidden; /* of the feed-forward's hidden layer, in [0, 1) */
     double dropout_output; /* of the final hidden states */
+    /* Evaluate and write the mean of the weights of the last so many evaluations; 0 (default), 1:
+     * the weights of one. Evaluations are those of evaluate_every, also where nothing is held out.
+     */
+    int average;
+    int patience; /* end after so many evaluations without a better one; 0 (default): never */
 } mgk_train_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

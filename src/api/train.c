@@ -264,6 +264,11 @@ static void report(void *context, const mgk_train_state *state)
                     .note = note,
                     .milestone = state->evaluated};
     mgk_job_report(d->job, &r);
+    if (state->gave_up) {
+        snprintf(note, sizeof(note), "ends after step %lld: no better evaluation since step %lld",
+                 (long long)state->step, (long long)state->best_step);
+        mgk_job_report(d->job, &(mgk_report){.note = note, .milestone = true});
+    }
 }
 
 /* Says which model was written: the last one if nothing is held out. */
@@ -381,6 +386,8 @@ static mgk_train_settings settings_of(const mgk_train_options *o, const char *ch
     s.checkpoint_every = o->checkpoint_every;
     s.keep_every = o->keep_every;
     s.redraw_every = o->redraw;
+    s.average = o->average;
+    s.patience = o->patience;
     s.output = o->output;
     s.force = o->job.force;
     s.log = o->log;

@@ -71,6 +71,18 @@ static const mgk_arg_note notes[] = {
      "The metadata `training_step` of each model says its step; `mgk-diversity`(1) notes it, and "
      "`mgk-plot curves` draws measures against it.\n"
      "A run keeps at most 256 models."},
+    {"average",
+     "Evaluations are every {K} steps of `--eval-every`, and after the last step, also where "
+     "nothing is held out.\n"
+     "Their losses, and the best model, are those of the mean; as long as there are fewer than "
+     "{K}, "
+     "it is the mean of all.\n"
+     "Random features that are drawn are those of the last step. `--keep` keeps weights of one "
+     "step, not means."},
+    {"patience",
+     "Better is a lower loss of a language model, and a higher accuracy of a classifier, or the "
+     "same accuracy and a lower loss.\n"
+     "The schedule of the rate is still that of all `--steps`."},
     {"resume",
      "The run continues its own model and log; other files in their place are refused without "
      "--force.\n"
@@ -201,6 +213,12 @@ int main(int argc, char **argv)
          "Steps between evaluations; 0: only at the end.", NULL},
         {MGK_ARG_INT64, 0, "eval-samples", &o.evaluate_samples, "N",
          "Held-out samples of an evaluation; 0, the default: all.", NULL},
+        {MGK_ARG_INT, 0, "average", &o.average, "K",
+         "Evaluate and write the mean of the weights of the last K evaluations; 0, the default: "
+         "those of one.",
+         NULL},
+        {MGK_ARG_INT, 0, "patience", &o.patience, "K",
+         "End after K evaluations without a better one; 0, the default: never.", NULL},
         {MGK_ARG_TEXT, 0, "regularise", &o.regularise, "TERM[=FACTOR],...",
          "Add to the loss that heads are alike in their values (subspace), attention (position) or "
          "outputs (output), or that they do not follow fixed patterns (pattern).",

@@ -27,6 +27,9 @@ typedef struct mgk_train_settings {
     int64_t log_every;             /* steps */
     int64_t checkpoint_every;      /* steps; 0: only when interrupted */
     int64_t keep_every;            /* steps between kept models, see train/kept.h; 0: none */
+    int average;                   /* evaluations of whose weights the mean is evaluated and
+                                      written, see train/average.h; 0 or 1: of one */
+    int64_t patience;              /* evaluations without a better one that end the run; 0: none */
     int64_t redraw_every;          /* steps between new random features; 0: never */
     mgk_regularisation regularise; /* terms that are added to the loss */
     const char *output;            /* best model */
@@ -61,6 +64,7 @@ typedef struct mgk_train_state {
     bool evaluated; /* this report follows an evaluation */
     mgk_evaluation evaluation, best;
     int64_t best_step; /* after which `best` was made */
+    bool gave_up;      /* the run ends with this step, for lack of a better evaluation */
 } mgk_train_state;
 
 typedef struct mgk_train_watcher {
