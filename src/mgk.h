@@ -307,6 +307,9 @@ typedef struct mgk_train_options {
      */
     int average;
     int patience; /* end after so many evaluations without a better one; 0 (default): never */
+    /* Targets of the training are 1 - smoothing, and smoothing / V for each of V classes or tokens;
+     * losses that are logged are those of the targets as they are. In [0, 1) */
+    double smoothing;
 } mgk_train_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

@@ -386,6 +386,7 @@ static mgk_train_settings settings_of(const mgk_train_options *o, const char *ch
     s.checkpoint_every = o->checkpoint_every;
     s.keep_every = o->keep_every;
     s.redraw_every = o->redraw;
+    s.smoothing = o->smoothing;
     s.average = o->average;
     s.patience = o->patience;
     s.output = o->output;

@@ -71,6 +71,10 @@ static const mgk_arg_note notes[] = {
      "The metadata `training_step` of each model says its step; `mgk-diversity`(1) notes it, and "
      "`mgk-plot curves` draws measures against it.\n"
      "A run keeps at most 256 models."},
+    {"smoothing",
+     "Losses that are printed and logged, of training and held-out data, are those of the "
+     "targets as they are.\n"
+     "The CPU alone smooths."},
     {"average",
      "Evaluations are every {K} steps of `--eval-every`, and after the last step, also where "
      "nothing is held out.\n"
@@ -213,6 +217,10 @@ int main(int argc, char **argv)
          "Steps between evaluations; 0: only at the end.", NULL},
         {MGK_ARG_INT64, 0, "eval-samples", &o.evaluate_samples, "N",
          "Held-out samples of an evaluation; 0, the default: all.", NULL},
+        {MGK_ARG_REAL, 0, "smoothing", &o.smoothing, "X",
+         "Smooth the targets of the training: 1 - X, and X spread evenly over all classes or "
+         "tokens.",
+         NULL},
         {MGK_ARG_INT, 0, "average", &o.average, "K",
          "Evaluate and write the mean of the weights of the last K evaluations; 0, the default: "
          "those of one.",

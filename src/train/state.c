@@ -63,6 +63,8 @@ static void describe_later(const mgk_train_settings *s, char *text, size_t size)
     text[0] = '\0';
     if (s->redraw_every > 0)
         used += (size_t)snprintf(text, size, " redraw %lld", (long long)s->redraw_every);
+    if (s->smoothing > 0)
+        used += (size_t)snprintf(text + used, size - used, " smoothing %.17g", s->smoothing);
     if (mgk_averages(s))
         used += (size_t)snprintf(text + used, size - used, " average %d", s->average);
     if (s->patience > 0)

@@ -105,6 +105,8 @@ static mgk_status check_reals(const mgk_train_settings *s)
         {"beta 1", "0 or more, and less than 1", s->beta1, s->beta1 >= 0 && s->beta1 < 1},
         {"beta 2", "0 or more, and less than 1", s->beta2, s->beta2 >= 0 && s->beta2 < 1},
         {"epsilon", "a positive number", s->epsilon, s->epsilon > 0},
+        {"smoothing", "0 or more, and less than 1", s->smoothing,
+         s->smoothing >= 0 && s->smoothing < 1},
     };
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
         if (!numbers[i].good)

@@ -27,6 +27,7 @@ typedef struct mgk_train_settings {
     int64_t log_every;             /* steps */
     int64_t checkpoint_every;      /* steps; 0: only when interrupted */
     int64_t keep_every;            /* steps between kept models, see train/kept.h; 0: none */
+    double smoothing;              /* of the targets of training, in [0, 1) */
     int average;                   /* evaluations of whose weights the mean is evaluated and
                                       written, see train/average.h; 0 or 1: of one */
     int64_t patience;              /* evaluations without a better one that end the run; 0: none */

@@ -104,6 +104,7 @@ struct mgk_pass {
     int pattern_tokens;    /* N of the patterns; 0: there are none yet */
 
     const bool *removed; /* [L, H], heads without output; NULL: none */
+    double smoothing;    /* of targets, in gradients */
     bool frozen;         /* a training pass leaves dropout and soft-E priors out */
 
     mgk_regulariser *regulariser; /* NULL: no term is added to the loss */
