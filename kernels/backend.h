@@ -209,6 +209,11 @@ typedef struct mgk_score_terms {
     size_t place_globals;       /* 0: there are no such pairs */
 } mgk_score_terms;
 
+/* Seed and stream of an operation's random numbers (base/random.h); in device memory. */
+typedef struct mgk_draw {
+    uint64_t seed, stream;
+} mgk_draw;
+
 /*
  * Attention by a softmax over M N biased keys (design: "MGK is softmax in
  * disguise"). The logit of query i for component r of key j is
@@ -230,6 +235,12 @@ typedef struct mgk_mixture {
     /* Of responsibilities: > 0: γ_ijr = s_ijr / (Σ_r s_ijr + this), and the last γ_ij is what the
      * others leave of 1. Devices without `all_parts` ignore it. */
     double share_epsilon;
+    /* Outputs and their gradients: entries A_ij become 0 with this probability, and the others
+     * A_ij / (1 − dropout), by random words of (seed, stream + site) of *draw, in device memory.
+     * Devices without `all_parts` ignore it. */
+    double dropout;
+    const mgk_draw *draw;
+    uint64_t site;
 } mgk_mixture;
 
 /* The feature maps φ of linear attention; mgk_features has their numbers. x' = input_scale x. */
@@ -378,11 +389,6 @@ typedef enum mgk_matrix_content {
     MGK_MATRIX_ATTENTION, /* rows normalised as above */
     MGK_MATRIX_SCORES     /* s_ij, before normalisation */
 } mgk_matrix_content;
-
-/* Seed and stream of an operation's random numbers (base/random.h); in device memory. */
-typedef struct mgk_draw {
-    uint64_t seed, stream;
-} mgk_draw;
 
 typedef struct mgk_adamw {
     double beta1, beta2, epsilon, decay;

@@ -310,6 +310,9 @@ typedef struct mgk_train_options {
     /* Targets of the training are 1 - smoothing, and smoothing / V for each of V classes or tokens;
      * losses that are logged are those of the targets as they are. In [0, 1) */
     double smoothing;
+    /* Of the entries of attention matrices, in [0, 1), for softmax, mgk, smgk and others that weigh
+     * values entry by entry; -1 (default): the recipe's, else 0. MGK_INPUT: a kind has none */
+    double dropout_attention;
 } mgk_train_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

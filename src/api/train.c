@@ -25,6 +25,7 @@ void mgk_train_options_init(mgk_train_options *options, size_t size)
     const mgk_train_options defaults = {.architecture = {.dropout = 0},
                                         .steps = settings.steps,
                                         .warmup = -1,
+                                        .dropout_attention = -1,
                                         .batch = settings.batch,
                                         .accumulation = settings.accumulation,
                                         .rate = settings.rate,
@@ -157,6 +158,8 @@ static mgk_status set_recipe(const mgk_train_options *o, mgk_config *config)
         TRY(mgk_recipe_from_name(o->recipe, &recipe));
     TRY(mgk_recipe_configure(recipe, config));
     set_size(o->classifier, &config->classifier);
+    if (o->dropout_attention != -1)
+        config->dropout_attention = o->dropout_attention;
     if (config->family == MGK_FAMILY_LM && (o->classifier != 0 || o->pooling))
         return mgk_fail(STATUS_USAGE, "`%s` is for classifiers, not for language models",
                         o->pooling ? "pooling" : "classifier");

@@ -71,6 +71,10 @@ static const mgk_arg_note notes[] = {
      "The metadata `training_step` of each model says its step; `mgk-diversity`(1) notes it, and "
      "`mgk-plot curves` draws measures against it.\n"
      "A run keeps at most 256 models."},
+    {"dropout-attention",
+     "`softmax`, `mgk`, `smgk` and all kinds that weigh values entry by entry have it, on the CPU; "
+     "others are refused.\n"
+     "What `--regularise` reads are the matrices without it."},
     {"smoothing",
      "Losses that are printed and logged, of training and held-out data, are those of the "
      "targets as they are.\n"
@@ -189,6 +193,10 @@ int main(int argc, char **argv)
          "Dropout probability of the feed-forward block's hidden layer.", NULL},
         {MGK_ARG_REAL, 0, "dropout-output", &o.dropout_output, "P",
          "Dropout probability of the final hidden states.", NULL},
+        {MGK_ARG_REAL, 0, "dropout-attention", &o.dropout_attention, "P",
+         "Dropout probability of the entries of attention matrices; -1, the default: the recipe's, "
+         "or 0.",
+         NULL},
         MGK_TOOL_SETTINGS_ARGS(&o.settings),
         {MGK_ARG_HEADING, 0, "Training", NULL, NULL, NULL, NULL},
         {MGK_ARG_WORD, 0, "recipe", &o.recipe, "ours|lra|lm",

@@ -283,6 +283,28 @@ static void test_dropout(void **state)
     }
 }
 
+/* The mask is that of the seed and the batch, which all differences have. */
+static void test_dropout_of_attention(void **state)
+{
+    (void)state;
+    static const char *const dropping[] = {"softmax", "mgk", "smgk", "mgk,softmax", "band"};
+    for (size_t i = 0; i < sizeof(dropping) / sizeof(dropping[0]); i++)
+        for (int family = MGK_FAMILY_ENCODER; family <= MGK_FAMILY_LM; family++) {
+            const bool mixture = strstr(dropping[i], "mgk") != NULL;
+            mgk_config config = case_config((mgk_family)family, dropping[i], mixture ? 2 : 1);
+            config.activation = MGK_ACTIVATION_GELU;
+            config.dropout_attention = 0.4;
+            check_gradient(&config);
+            if (i == 1) {
+                config.prior = MGK_PRIOR_HARD;
+                check_gradient(&config);
+                config.normalizer_epsilon = 1e-2;
+                config.dropout = config.dropout_hidden = 0.2;
+                check_regularised(&config, &all_terms);
+            }
+        }
+}
+
 static void test_smoothing(void **state)
 {
     (void)state;
@@ -494,6 +516,7 @@ int main(void)
         cmocka_unit_test(test_hard_expectation),
         cmocka_unit_test(test_dropout),
         cmocka_unit_test(test_smoothing),
+        cmocka_unit_test(test_dropout_of_attention),
         cmocka_unit_test(test_soft_expectation),
         cmocka_unit_test(test_capsules),
         cmocka_unit_test(test_variants),

@@ -211,6 +211,8 @@ static inline uint64_t mgk_pass_sites(const mgk_config *config)
 {
     const uint64_t layers = (uint64_t)config->layers;
     const bool more = config->dropout_hidden > 0 || config->dropout_output > 0;
+    if (config->dropout_attention > 0)
+        return 4 * layers + 2;
     return more ? 3 * layers + 2 : 2 * layers + 1;
 }
 
