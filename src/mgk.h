@@ -1000,6 +1000,10 @@ typedef struct mgk_plot_options {
     bool separate;    /* a range and a colour bar for each matrix; not in the published figures */
     int columns;      /* attention: a contact sheet of all matrices in so many columns, of any
                          number of inputs, each matrix with its own range; 0: none */
+    /* curves of logs: those whose paths differ in the number of a seed alone, "run-seed0.csv" and
+     * "run-seed1.csv", are one curve, their mean at the steps that all have, in a band of their
+     * standard deviation; `names` are of these */
+    bool bands;
 } mgk_plot_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

@@ -137,7 +137,7 @@ static void structures_have_their_sizes(void **state)
         ROW(mgk_matrix_rank, 96, reserved, 64),
         ROW(mgk_measure_description, 88, reserved, 56),
         ROW(mgk_diversity_options, 464, array_count, 456),
-        ROW(mgk_plot_options, 336, columns, 332),
+        ROW(mgk_plot_options, 344, bands, 336),
         ROW(mgk_report_options, 144, tokens, 140),
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
