@@ -105,6 +105,9 @@ typedef struct mgk_attention_layer {
     bool prior_of_all;    /* soft-E as in the paper's code: see mgk_config.prior_queries */
     mgk_prior_view prior; /* values NULL: none (M = 1 kinds, hard-E) */
     bool unit_features;   /* linear kinds; see mgk_linear. Such layers have no gradients */
+    double dropout;       /* kinds that drop; see mgk_mixture */
+    const mgk_draw *draw;
+    uint64_t site;
 } mgk_attention_layer;
 
 /* Where the gradients of a layer's attention go. */
@@ -227,6 +230,9 @@ mgk_status mgk_attention_check_matrix(const mgk_attention_kind *kind);
 
 /* Whether the device has the operations of a kind. */
 bool mgk_attention_runs_on(const mgk_attention_kind *kind, const mgk_device *device);
+
+/* Whether outputs and gradients of a kind heed the layer's dropout. */
+bool mgk_attention_drops(const mgk_attention_kind *kind);
 
 /* Row number `index` of the registry, NULL past its end. */
 const mgk_attention_kind *mgk_attention_row(size_t index);

@@ -209,6 +209,11 @@ typedef struct mgk_score_terms {
     size_t place_globals;       /* 0: there are no such pairs */
 } mgk_score_terms;
 
+/* Seed and stream of an operation's random numbers (base/random.h); in device memory. */
+typedef struct mgk_draw {
+    uint64_t seed, stream;
+} mgk_draw;
+
 /*
  * Attention by a softmax over M N biased keys (design: "MGK is softmax in
  * disguise"). The logit of query i for component r of key j is
@@ -230,6 +235,12 @@ typedef struct mgk_mixture {
     /* Of responsibilities: > 0: γ_ijr = s_ijr / (Σ_r s_ijr + this), and the last γ_ij is what the
      * others leave of 1. Devices without `all_parts` ignore it. */
     double share_epsilon;
+    /* Outputs and their gradients: entries A_ij become 0 with this probability, and the others
+     * A_ij / (1 − dropout), by random words of (seed, stream + site) of *draw, in device memory.
+     * Devices without `all_parts` ignore it. */
+    double dropout;
+    const mgk_draw *draw;
+    uint64_t site;
 } mgk_mixture;
 
 /* The feature maps φ of linear attention; mgk_features has their numbers. x' = input_scale x. */
@@ -340,8 +351,8 @@ typedef struct mgk_linear {
     double normalizer_epsilon;
     double fixed_normalizer; /* > 0: A_ij = s_ij / fixed_normalizer; 0: as above */
     bool mix_keys;           /* f_j = φ(Σ_r π_jr k_jr) */
-    bool unit_features;      /* elu + 1: each φ is divided by the sum of its elements (Schlag et al.
-                                2021); not with mix_keys. The CPU alone, without gradients */
+    bool unit_features; /* elu + 1: each φ is divided by the sum of its elements (Schlag et al.
+                           2021); not with mix_keys. The CPU alone, without gradients */
     mgk_prior_view prior;
     mgk_features features;
     double least_sum; /* > 0: smaller sums, negative ones too, are replaced by it; 0: no */
@@ -378,11 +389,6 @@ typedef enum mgk_matrix_content {
     MGK_MATRIX_ATTENTION, /* rows normalised as above */
     MGK_MATRIX_SCORES     /* s_ij, before normalisation */
 } mgk_matrix_content;
-
-/* Seed and stream of an operation's random numbers (base/random.h); in device memory. */
-typedef struct mgk_draw {
-    uint64_t seed, stream;
-} mgk_draw;
 
 typedef struct mgk_adamw {
     double beta1, beta2, epsilon, decay;
@@ -571,6 +577,14 @@ typedef mgk_status mgk_pair_features_backward_fn(mgk_device *, size_t pairs, siz
 typedef mgk_status mgk_cross_entropy_fn(mgk_device *, size_t rows, size_t classes,
                                         const void *logits, const int32_t *targets, double scale,
                                         void *dlogits, mgk_loss *loss);
+
+/*
+ * The gradient of a smoothed target (Szegedy et al. 2016), which is 1 − ε for the target and ε / V
+ * for all classes: dlogits [rows, V] of cross_entropy += amount (one-hot − 1/V) in rows with a
+ * target, amount = scale ε. NULL for a device without all_parts.
+ */
+typedef mgk_status mgk_smooth_targets_fn(mgk_device *, size_t rows, size_t classes,
+                                         const int32_t *targets, double amount, void *dlogits);
 
 /* keys [rows, M, width] = base [rows, width] + shift [M, width]: "smgk", k_jr = W_K x_j + b_r. */
 typedef mgk_status mgk_shift_keys_fn(mgk_device *, size_t rows, size_t mixtures, size_t width,
@@ -802,6 +816,7 @@ struct mgk_operations {
     mgk_pair_features_fn *pair_features;
     mgk_pair_features_backward_fn *pair_features_backward;
     mgk_cross_entropy_fn *cross_entropy;
+    mgk_smooth_targets_fn *smooth_targets;
     mgk_shift_keys_fn *shift_keys;
     mgk_shift_keys_backward_fn *shift_keys_backward;
     mgk_mixture_attention_fn *mixture_attention;

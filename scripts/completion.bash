@@ -67,4 +67,4 @@ _mgk() {
     fi
 }
 
-complete -F _mgk mgk mgk-train mgk-dump mgk-rank mgk-diversity mgk-plot mgk-report mgk-info mgk-convert
+complete -F _mgk mgk mgk-train mgk-eval mgk-dump mgk-rank mgk-diversity mgk-plot mgk-report mgk-info mgk-convert

@@ -4,8 +4,9 @@
  *
  * The library trains and runs transformers with softmax, mixture-of-Gaussian-keys (arXiv
  * 2110.08678) and linear attention, exports every attention matrix, counts numerical ranks and
- * draws the pictures a paper prints. The programs mgk-train, mgk-dump, mgk-rank, mgk-diversity,
- * mgk-plot, mgk-report, mgk-convert and mgk-info are thin covers of the functions below.
+ * draws the pictures a paper prints. The programs mgk-train, mgk-eval, mgk-dump, mgk-rank,
+ * mgk-diversity, mgk-plot, mgk-report, mgk-convert and mgk-info are thin covers of the functions
+ * below.
  *
  *  - Every fallible function returns an mgk_result; mgk_error() describes the failure in one line.
  *    The library never prints and never exits.
@@ -304,11 +305,22 @@ typedef struct mgk_train_options {
     /*
      * Of texts: "bytes" (default); "bpe", "words" and "words-split" are learnt from the training
      * texts, see docs/mgk-train.md; or a file or folder of a tokenizer that mgk_input may
-     * name, or a model that carries one. The model carries what is learnt, and tokenizer.json or a list of words: programs find
-     * it there.
+     * name, or a model that carries one. The model carries what is learnt, and tokenizer.json or a
+     * list of words: programs find it there.
      */
     const char *tokenizer;
     int vocabulary; /* most tokens of a learnt tokenizer; 0: 4096 of "bpe", 16384 of words */
+    /* Evaluate and write the mean of the weights of the last so many evaluations; 0 (default), 1:
+     * the weights of one. Evaluations are those of evaluate_every, also where nothing is held out.
+     */
+    int average;
+    int patience; /* end after so many evaluations without a better one; 0 (default): never */
+    /* Targets of the training are 1 - smoothing, and smoothing / V for each of V classes or tokens;
+     * losses that are logged are those of the targets as they are. In [0, 1) */
+    double smoothing;
+    /* Of the entries of attention matrices, in [0, 1), for softmax, mgk, smgk and others that weigh
+     * values entry by entry; -1 (default): the recipe's, else 0. MGK_INPUT: a kind has none */
+    double dropout_attention;
 } mgk_train_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */
@@ -539,6 +551,54 @@ static inline mgk_dump_options mgk_dump_options_default(void)
 
 /* Exports attention into an HDF5 store; summary may be NULL. Memory does not grow with S. */
 MGK_API mgk_result mgk_dump_attention(const mgk_dump_options *options, mgk_dump_summary *summary);
+
+/* ---- evaluation --------------------------------------------------------------------------- */
+
+typedef struct mgk_evaluate_options {
+    size_t size; /* of this structure, written by mgk_evaluate_options_init */
+    mgk_job job;
+    const char *model; /* a language model, or a classifier of the input's task */
+    mgk_input input;   /* samples: default all of them, of generated ones 2000 */
+    /*
+     * Text that is cut into windows, of `text`, of ids that are one text, and of the task "lm":
+     * they begin so many tokens apart, and each window but the first predicts its last `stride`
+     * tokens alone, which have most tokens before them. Every token but the first is predicted
+     * once. 0 (default): windows do not overlap. MGK_USAGE: there are no windows, or they are
+     * shorter.
+     */
+    int stride;
+    bool double_precision; /* compute in float64 */
+} mgk_evaluate_options;
+
+/* How well a model predicts. */
+typedef struct mgk_evaluation_summary {
+    int samples, length;  /* S, N */
+    int64_t targets;      /* predicted tokens, or samples with a class */
+    double loss;          /* mean of -ln p over the targets */
+    double accuracy;      /* share of targets to which the model gives the largest p */
+    double perplexity;    /* exp(loss) of a language model; else NaN */
+    double bits_per_byte; /* of a language model: -log2 p of all targets, for each byte of the
+                             text that they are; NaN: its bytes are not known, or not all of it
+                             was read */
+    double seconds;       /* total */
+    bool language_model;
+    double reserved[4];
+} mgk_evaluation_summary;
+
+/* Writes the defaults; `size` is the size of the structure in the caller's header. */
+MGK_API void mgk_evaluate_options_init(mgk_evaluate_options *options, size_t size);
+
+static inline mgk_evaluate_options mgk_evaluate_options_default(void)
+{
+    mgk_evaluate_options options;
+    mgk_evaluate_options_init(&options, sizeof(options));
+    return options;
+}
+
+/* Runs a model on an input and compares its predictions with what follows. MGK_USAGE: the input has
+ * no targets for the model. Memory does not grow with S. */
+MGK_API mgk_result mgk_evaluate_model(const mgk_evaluate_options *options,
+                                      mgk_evaluation_summary *summary);
 
 /* ---- tables of results -------------------------------------------------------------------- */
 
@@ -948,6 +1008,10 @@ typedef struct mgk_plot_options {
     bool separate;    /* a range and a colour bar for each matrix; not in the published figures */
     int columns;      /* attention: a contact sheet of all matrices in so many columns, of any
                          number of inputs, each matrix with its own range; 0: none */
+    /* curves of logs: those whose paths differ in the number of a seed alone, "run-seed0.csv" and
+     * "run-seed1.csv", are one curve, their mean at the steps that all have, in a band of their
+     * standard deviation; `names` are of these */
+    bool bands;
 } mgk_plot_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

@@ -22,6 +22,9 @@ static mgk_mixture scores(const mgk_attention_view *view, const mgk_attention_la
 {
     mgk_mixture mixture = layer->kind->tile(view, layer);
     mixture.normalizer_epsilon = layer->normalizer_epsilon;
+    mixture.dropout = layer->dropout;
+    mixture.draw = layer->draw;
+    mixture.site = layer->site;
     if (layer->kind->distance) {
         mixture.terms.bias = layer->kept;
         mixture.terms.bias_tokens = (size_t)layer->size.tokens;
@@ -84,6 +87,12 @@ mgk_status mgk_tile_forward(mgk_device *device, const mgk_attention_view *view,
     const mgk_attention_view own = seen(device, view, layer);
     return device->op->mixture_attention(device, &own, &mixture, output, output_stride,
                                          statistics(device, view, layer));
+}
+
+bool mgk_attention_drops(const mgk_attention_kind *kind)
+{
+    return kind->methods->forward == mgk_tile_forward &&
+           kind->methods->backward == mgk_tile_backward;
 }
 
 /* Positional kinds: the gradients that the operation does not write. */

@@ -25,6 +25,7 @@ mgk_pool_backward_fn MGK_CPU(pool_backward);
 mgk_pair_features_fn MGK_CPU(pair_features);
 mgk_pair_features_backward_fn MGK_CPU(pair_features_backward);
 mgk_cross_entropy_fn MGK_CPU(cross_entropy);
+mgk_smooth_targets_fn MGK_CPU(smooth_targets);
 mgk_shift_keys_fn MGK_CPU(shift_keys);
 mgk_shift_keys_backward_fn MGK_CPU(shift_keys_backward);
 mgk_mixture_attention_fn MGK_CPU(mixture_attention);

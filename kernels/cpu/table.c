@@ -44,6 +44,7 @@ const mgk_operations MGK_CPU(table) = {
     .pair_features = MGK_CPU(pair_features),
     .pair_features_backward = MGK_CPU(pair_features_backward),
     .cross_entropy = MGK_CPU(cross_entropy),
+    .smooth_targets = MGK_CPU(smooth_targets),
     .shift_keys = MGK_CPU(shift_keys),
     .shift_keys_backward = MGK_CPU(shift_keys_backward),
     .mixture_attention = MGK_CPU(mixture_attention),

@@ -8,11 +8,13 @@
 True
 
 `attention` runs a model on texts; `ranks`, `diversity` and `singular_values` measure arrays of any
-library, files, or a model that runs; `plot` draws, `dump` writes files and `open` opens them. The programs of the
+library, files, or a model that runs; `evaluate` says how well it predicts; `plot` draws, `dump`
+writes files and `open` opens them. The programs of the
 toolkit, such as mgk-dump, are installed with this package.
 """
 
 from ._dump import dump
+from ._evaluate import Evaluation, evaluate
 from ._library import Error, Status, __version__
 from ._measure import diversity, kinds, measures, ranks, singular_values
 from ._model import Model, Sample, attention
@@ -23,6 +25,7 @@ from ._table import Table
 
 __all__ = [
     "Error",
+    "Evaluation",
     "Model",
     "Picture",
     "Sample",
@@ -33,6 +36,7 @@ __all__ = [
     "describe",
     "diversity",
     "dump",
+    "evaluate",
     "kinds",
     "measures",
     "open",

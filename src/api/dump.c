@@ -223,6 +223,8 @@ static mgk_status dump_attention(const mgk_dump_options *o, mgk_dump_summary *su
     dump.mixtures = most_keys(&dump);
     dump.objects = chosen_objects(o->save, &dump);
     CHECK(mgk_dump_plan(&dump, omp_get_num_procs()));
+    if (o->perplexity && run.model->config.family != MGK_FAMILY_LM)
+        CHECK(mgk_fail(STATUS_USAGE, "only a language model has a perplexity"));
     if (o->perplexity)
         CHECK(mgk_model_run_measure_loss(&run));
     CHECK(create_store(o, &dump));

@@ -27,6 +27,7 @@ void mgk_train_options_init(mgk_train_options *options, size_t size)
     const mgk_train_options defaults = {.architecture = {.dropout = 0},
                                         .steps = settings.steps,
                                         .warmup = -1,
+                                        .dropout_attention = -1,
                                         .batch = settings.batch,
                                         .accumulation = settings.accumulation,
                                         .rate = settings.rate,
@@ -159,6 +160,8 @@ static mgk_status set_recipe(const mgk_train_options *o, mgk_config *config)
         TRY(mgk_recipe_from_name(o->recipe, &recipe));
     TRY(mgk_recipe_configure(recipe, config));
     set_size(o->classifier, &config->classifier);
+    if (o->dropout_attention != -1)
+        config->dropout_attention = o->dropout_attention;
     if (config->family == MGK_FAMILY_LM && (o->classifier != 0 || o->pooling))
         return mgk_fail(STATUS_USAGE, "`%s` is for classifiers, not for language models",
                         o->pooling ? "pooling" : "classifier");
@@ -327,6 +330,11 @@ static void report(void *context, const mgk_train_state *state)
                     .note = note,
                     .milestone = state->evaluated};
     mgk_job_report(d->job, &r);
+    if (state->gave_up) {
+        snprintf(note, sizeof(note), "ends after step %lld: no better evaluation since step %lld",
+                 (long long)state->step, (long long)state->best_step);
+        mgk_job_report(d->job, &(mgk_report){.note = note, .milestone = true});
+    }
 }
 
 /* Says which model was written: the last one if nothing is held out. */
@@ -447,6 +455,9 @@ static mgk_train_settings settings_of(const mgk_train_options *o, const char *ch
     s.checkpoint_every = o->checkpoint_every;
     s.keep_every = o->keep_every;
     s.redraw_every = o->redraw;
+    s.smoothing = o->smoothing;
+    s.average = o->average;
+    s.patience = o->patience;
     s.output = o->output;
     s.force = o->job.force;
     s.log = o->log;

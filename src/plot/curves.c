@@ -5,95 +5,148 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "plot/logs.h"
 #include "plot/plot.h"
+#include "plot/seeds.h"
 #include "plots/charts/curves.h"
 #include "run/recognise.h"
-#include "train/read_log.h"
 
-/* Points (step, loss). */
-typedef struct points {
-    double *x, *y; /* [count] */
-    size_t count, x_capacity, y_capacity;
-} points;
+/* Logs, and what is drawn of them: each by itself, or the mean of those that differ in their seed.
+ */
+typedef struct picture {
+    const mgk_plot_options *options;
+    size_t count;         /* of logs */
+    mgk_log_losses *logs; /* [count] */
+    size_t *group;        /* [count], the number of each log's group */
+    char **names;         /* [count], those of groups are paths without seeds; NULL: their logs' */
+    size_t groups;
+    mgk_log_losses means[MGK_GROUPS_MAX];
+    char titles[MGK_GROUPS_MAX][MGK_PLOT_TITLE + 24];
+    bool bits;
+} picture;
 
-typedef struct training_log {
-    points train, held_out;
-    bool language_model; /* the log has bits per byte */
-    char title[MGK_PLOT_TITLE];
-} training_log;
-
-static void log_free(training_log *log)
+static void free_picture(picture *p)
 {
-    mgk_free(log->train.x);
-    mgk_free(log->train.y);
-    mgk_free(log->held_out.x);
-    mgk_free(log->held_out.y);
+    for (size_t i = 0; p->logs && i < p->count; i++)
+        mgk_log_losses_free(&p->logs[i]);
+    for (size_t i = 0; p->names && i < p->count; i++)
+        mgk_free(p->names[i]);
+    for (size_t g = 0; g < MGK_GROUPS_MAX; g++)
+        mgk_log_losses_free(&p->means[g]);
+    mgk_free(p->logs);
+    mgk_free(p->group);
+    mgk_free(p->names);
 }
 
-/* Adds a point, unless y is not known. */
-static mgk_status add_point(points *out, double x, double y)
+/* Bands join the logs of seeds; without them each log is a group. */
+static mgk_status group_logs(picture *p)
 {
-    if (isnan(y))
-        return STATUS_OK;
-    TRY(mgk_grow(out->count, sizeof(double), &out->x_capacity, &out->x));
-    TRY(mgk_grow(out->count, sizeof(double), &out->y_capacity, &out->y));
-    out->x[out->count] = x;
-    out->y[out->count++] = y;
+    const mgk_plot_options *o = p->options;
+    TRY(mgk_alloc(p->count, sizeof(*p->group), &p->group));
+    p->groups = p->count;
+    for (size_t i = 0; i < p->count; i++)
+        p->group[i] = i;
+    if (!o->bands)
+        return mgk_plot_check_names(o, p->groups);
+    TRY(mgk_alloc(p->count, sizeof(*p->names), &p->names));
+    TRY(mgk_seeds_group(o->inputs, p->count, p->group, p->names, &p->groups));
+    if (p->groups == p->count)
+        return mgk_fail(STATUS_USAGE,
+                        "`bands`: no two logs have names that differ in a seed alone, as "
+                        "run-seed0.csv and run-seed1.csv do");
+    return mgk_plot_check_names(o, p->groups);
+}
+
+static mgk_status read_logs(picture *p)
+{
+    TRY(mgk_alloc(p->count, sizeof(*p->logs), &p->logs));
+    for (size_t i = 0; i < p->count; i++)
+        TRY(mgk_log_losses_read(p->options->inputs[i], &p->logs[i]));
+    p->bits = true;
+    for (size_t g = 0; g < p->groups; g++) {
+        const char *name = p->names ? p->names[g] : p->options->inputs[g];
+        mgk_status status = mgk_log_losses_mean(p->logs, p->group, p->count, g, &p->means[g]);
+        if (status != STATUS_OK)
+            return mgk_fail_prefix(status, name);
+        p->bits = p->bits && p->means[g].language_model;
+    }
     return STATUS_OK;
 }
 
-static mgk_status take(void *context, const double cells[MGK_LOG_COLUMNS])
+/* The title of a group, with the number of its seeds. */
+static const char *title_of(picture *p, size_t g)
 {
-    training_log *log = context;
-    log->language_model |= !isnan(cells[MGK_LOG_BITS_PER_BYTE]);
-    TRY(add_point(&log->train, cells[MGK_LOG_STEP], cells[MGK_LOG_TRAIN_LOSS]));
-    return add_point(&log->held_out, cells[MGK_LOG_STEP], cells[MGK_LOG_EVAL_LOSS]);
+    char title[MGK_PLOT_TITLE];
+    size_t seeds = 0;
+    for (size_t i = 0; i < p->count; i++)
+        seeds += p->group[i] == g;
+    mgk_plot_file_title(p->names ? p->names[g] : p->options->inputs[g], title);
+    const char *name = mgk_plot_name(p->options, g, title);
+    if (seeds == 1)
+        return name == title ? strcpy(p->titles[g], title) : name;
+    snprintf(p->titles[g], sizeof(p->titles[g]), "%.60s, %zu seeds", name, seeds);
+    return p->titles[g];
 }
 
-/* The curve of a run, in bits or nats. */
-static mgk_curve curve_of(points *loss, bool bits, size_t series)
+/* The curve of a group, in bits or nats. */
+static mgk_curve curve_of(const picture *p, mgk_log_points *loss, size_t series)
 {
-    for (size_t i = 0; bits && i < loss->count; i++)
-        loss->y[i] /= log(2);
+    double *const arrays[] = {loss->y, loss->lower, loss->upper};
+    for (int a = 0; a < 3; a++)
+        for (size_t i = 0; p->bits && i < loss->count; i++)
+            arrays[a][i] /= log(2);
     return (mgk_curve){.x = loss->x, .y = loss->y, .count = loss->count, .series = series};
+}
+
+/* The standard deviation around the curve of a group of several. */
+static void add_band(const picture *p, const mgk_log_points *loss, mgk_curve *curve)
+{
+    if (!p->names || loss->count == 0)
+        return;
+    curve->lower = loss->lower;
+    curve->upper = loss->upper;
+}
+
+static mgk_status draw_picture(picture *p, mgk_plot *plot)
+{
+    mgk_curve curves[2 * MGK_GROUPS_MAX];
+    const size_t count = p->groups;
+    for (size_t g = 0; g < count; g++) {
+        mgk_log_losses *of = &p->means[g];
+        /* Training is noisy, so it is drawn first, below the other curves. */
+        curves[g] = curve_of(p, &of->train, g);
+        curves[g].faint = true;
+        curves[count + g] = curve_of(p, &of->held_out, g);
+        curves[count + g].label = title_of(p, g);
+        curves[count + g].markers = true;
+        if (of->held_out.count > 0)
+            add_band(p, &of->held_out, &curves[count + g]);
+        else
+            add_band(p, &of->train, &curves[g]);
+    }
+    const mgk_legend_entry keys[] = {
+        {p->names ? "held out, with the standard deviation of seeds" : "held out", mgk_key_color,
+         KEY_LINE},
+        {"training", mgk_key_color, KEY_FAINT}};
+    const mgk_curves drawing = {.curves = curves,
+                                .count = 2 * count,
+                                .keys = keys,
+                                .key_count = 2,
+                                .x_label = "training step",
+                                .y_label = p->bits ? "loss (bits per byte)" : "loss (nats)"};
+    mgk_status status = mgk_draw_curves(&drawing, &plot->picture, p->options->output);
+    return status == STATUS_NUMERIC ? mgk_fail_prefix(status, p->options->inputs[0]) : status;
 }
 
 static mgk_status draw_logs(mgk_plot *plot)
 {
     mgk_status status;
-    const mgk_plot_options *o = plot->options;
-    training_log logs[MGK_GROUPS_MAX] = {{.language_model = false}};
-    mgk_curve curves[2 * MGK_GROUPS_MAX];
-    size_t count = o->input_count;
-    bool bits = true;
-    CHECK(mgk_plot_check_names(o, count));
-    for (size_t i = 0; i < count; i++) {
-        CHECK(mgk_log_read(o->inputs[i], take, &logs[i]));
-        mgk_plot_file_title(o->inputs[i], logs[i].title);
-        bits = bits && logs[i].language_model;
-    }
-    for (size_t i = 0; i < count; i++) {
-        /* Training is noisy, so it is drawn first, below the other curves. */
-        curves[i] = curve_of(&logs[i].train, bits, i);
-        curves[i].faint = true;
-        curves[count + i] = curve_of(&logs[i].held_out, bits, i);
-        curves[count + i].label = mgk_plot_name(o, i, logs[i].title);
-        curves[count + i].markers = true;
-    }
-    const mgk_legend_entry keys[] = {{"held out", mgk_key_color, KEY_LINE},
-                                     {"training", mgk_key_color, KEY_FAINT}};
-    const mgk_curves picture = {.curves = curves,
-                                .count = 2 * count,
-                                .keys = keys,
-                                .key_count = 2,
-                                .x_label = "training step",
-                                .y_label = bits ? "loss (bits per byte)" : "loss (nats)"};
-    status = mgk_draw_curves(&picture, &plot->picture, o->output);
-    if (status == STATUS_NUMERIC)
-        mgk_fail_prefix(status, o->inputs[0]);
+    picture p = {.options = plot->options, .count = plot->options->input_count};
+    CHECK(group_logs(&p));
+    CHECK(read_logs(&p));
+    CHECK(draw_picture(&p, plot));
 out:
-    for (size_t i = 0; i < MGK_GROUPS_MAX; i++)
-        log_free(&logs[i]);
+    free_picture(&p);
     return status;
 }
 
@@ -132,6 +185,9 @@ mgk_status mgk_plot_curves(mgk_plot *plot)
 {
     bool measures;
     TRY(find_content(plot->options, &measures));
+    if (measures && plot->options->bands)
+        return mgk_fail(STATUS_USAGE, "`bands`: not an option of curves of measures, but of "
+                                      "training logs");
     if (measures)
         return mgk_plot_steps(plot);
     TRY(check_logs(plot->options));

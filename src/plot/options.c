@@ -114,6 +114,7 @@ static const option_row rows[] = {
     {"`measure`", FIELD(measure), RANKS | HEADS | DEPTH | PAIRS | COMPARE | PRUNE | MAP | CURVES},
     {"`from_zero`", FIELD(from_zero), ALL | ALONE},
     {"`from_one`", FIELD(from_one), ALL & ~(COST | PRUNE | PERFORMER2 | PERFORMER4 | PERFORMER13)},
+    {"`bands`", FIELD(bands), CURVES},
     {"`skip_missing`", FIELD(skip_missing), HEADS | DEPTH | PAIRS},
     {"`names`", FIELD(name_count), NAMED},
     {"`title`", FIELD(title), ALL | ALONE},

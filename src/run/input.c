@@ -188,7 +188,8 @@ static size_t default_length(const mgk_input *input, const mgk_config *config)
 }
 
 mgk_status mgk_input_open(const mgk_input *input, const mgk_model *model,
-                          const mgk_tokenizer *tokenizer, uint64_t seed, mgk_dataset **out)
+                          const mgk_tokenizer *tokenizer, uint64_t seed, size_t stride,
+                          mgk_dataset **out)
 {
     const mgk_config *config = &model->config;
     mgk_task task;
@@ -213,6 +214,7 @@ mgk_status mgk_input_open(const mgk_input *input, const mgk_model *model,
     options.strings = input->strings;
     options.string_sizes = input->string_sizes;
     options.string_count = input->string_count;
+    options.stride = stride;
     fit_listops(&options);
     TRY(input->tokens ? open_tokens(input->tokens, &options, out)
                       : mgk_dataset_open(&options, out));

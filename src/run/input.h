@@ -32,10 +32,11 @@ mgk_status mgk_input_check_model(const mgk_input *input, const mgk_config *confi
  * Opens the tokens of an accepted input, as evaluation samples in a fixed order. It reads text
  * through the tokenizer, which may be closed afterwards. STATUS_USAGE: the task is not known.
  * STATUS_SHAPE: the vocabulary differs from the model's, for example text for a model trained on
- * lists.
+ * lists. `stride` is that of mgk_dataset_options.
  */
 mgk_status mgk_input_open(const mgk_input *input, const mgk_model *model,
-                          const mgk_tokenizer *tokenizer, uint64_t seed, mgk_dataset **out);
+                          const mgk_tokenizer *tokenizer, uint64_t seed, size_t stride,
+                          mgk_dataset **out);
 
 /*
  * Opens the tokenizer that an input names; else the one that the model carries; else the one in the

@@ -174,7 +174,7 @@ static mgk_status open_dataset(mgk_model_run *run, const mgk_job *job, const cha
                                const mgk_input *input)
 {
     TRY(mgk_input_open_tokenizer(input, run->model, model, &run->tokenizer));
-    TRY(mgk_input_open(input, run->model, run->tokenizer, job->seed, &run->data));
+    TRY(mgk_input_open(input, run->model, run->tokenizer, job->seed, run->stride, &run->data));
     const char *file = input->tokens           ? input->tokens
                        : input->text_count > 0 ? input->text[0]
                                                : "texts";
@@ -257,8 +257,14 @@ static mgk_status open_decoder(mgk_model_run *run, const mgk_job *job, const cha
 mgk_status mgk_model_run_open(const mgk_job *job, const char *model, const mgk_input *input,
                               bool double_precision, mgk_model_run *out)
 {
+    return mgk_model_run_open_windows(job, model, input, double_precision, 0, out);
+}
+
+mgk_status mgk_model_run_open_windows(const mgk_job *job, const char *model, const mgk_input *input,
+                                      bool double_precision, size_t stride, mgk_model_run *out)
+{
     mgk_status status;
-    *out = (mgk_model_run){0};
+    *out = (mgk_model_run){.stride = stride};
     CHECK(mgk_job_open_device(job, double_precision, &out->device));
     CHECK(mgk_model_hash_begin(model, &out->hash));
     CHECK(mgk_part_decodes(job->part) ? open_decoder(out, job, model, input)
@@ -344,8 +350,11 @@ static size_t count_batches(const mgk_model_run *run)
 
 mgk_status mgk_model_run_measure_loss(mgk_model_run *run)
 {
-    if (run->model->config.family != MGK_FAMILY_LM)
-        return mgk_fail(STATUS_USAGE, "only a language model has a perplexity");
+    if (!mgk_model_run_has_targets(run))
+        return mgk_fail(STATUS_USAGE,
+                        "the input has no targets for this model: a language model predicts next "
+                        "tokens, of text or ids, and a classifier the classes of its task");
+    run->loads_targets = true;
     return run->device->op->allocate(run->device, count_batches(run) * sizeof(*run->losses),
                                      &run->losses);
 }

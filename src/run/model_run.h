@@ -37,6 +37,7 @@ typedef struct mgk_model_run {
 
     int capacity;       /* sequences of a full batch */
     int documents;      /* sequences per sample of `data` */
+    size_t stride;      /* of `data`, see mgk_dataset_options */
     bool loads_targets; /* batches are loaded with their targets */
     int32_t *targets;   /* [capacity, N] next tokens of language models; else a class for each
                            sequence, or for each pair of a dual model, without gaps; < 0: none */
@@ -68,6 +69,10 @@ static inline bool mgk_model_run_is_causal(const mgk_model_run *run)
 mgk_status mgk_model_run_open(const mgk_job *job, const char *model, const mgk_input *input,
                               bool double_precision, mgk_model_run *out);
 void mgk_model_run_close(mgk_model_run *run); /* a zeroed one is accepted */
+
+/* The same with the `stride` of mgk_dataset_options: windows that cover the whole text. */
+mgk_status mgk_model_run_open_windows(const mgk_job *job, const char *model, const mgk_input *input,
+                                      bool double_precision, size_t stride, mgk_model_run *out);
 
 /* Chooses S samples by seed, the longest of which decides N; called once, before the other
  * functions. STATUS_USAGE: S < 1; STATUS_SHAPE: the input has fewer. */
@@ -103,7 +108,8 @@ mgk_status mgk_model_run_share(const mgk_model_run *run, int threads, mgk_model_
  * classes of a classifier. */
 bool mgk_model_run_has_targets(const mgk_model_run *run);
 
-/* Measures the loss of a language model from now on. STATUS_USAGE: not a language model. */
+/* Measures the loss from now on, in place of what layers observe. STATUS_USAGE: the input has no
+ * targets for the model. */
 mgk_status mgk_model_run_measure_loss(mgk_model_run *run);
 
 /* The loss over all samples that were run; count 0 if it is not measured. The result does not

@@ -168,6 +168,13 @@ static const mgk_arg_note notes[] = {
      "The usual measures of compare are mean_js, effective_heads, normalized_entropy, "
      "effective_rank, cka_output_debiased and token_cosine, as far as the files have them; if they "
      "have none of these, the first six of the file."},
+    {"bands",
+     "A seed is the word `seed` and a number, in the name of the file or of a folder: "
+     "{seed0/mgk.csv}, {mgk_seed=12.csv}.\n"
+     "The mean is that of the steps that all logs of a run have; the standard deviation is that of "
+     "n - 1.\n"
+     "Where nothing is held out, the band is that of the training.\n"
+     "--name then has a title for each curve."},
     {"name", "Where matrices of several models are drawn, it is the name of the file."},
     {"title",
      "The model is named by its file, the sample by its number in the input, as in tables."},
@@ -230,6 +237,10 @@ int main(int argc, char **argv)
          "column of numbers, such as effective_rank; rank if not given, as a share of N if "
          "matrices differ in N.",
          NULL},
+        {MGK_ARG_FLAG, 0, "bands", &o.bands, NULL,
+         "Curves of logs: draw the mean and the standard deviation of runs whose names differ in "
+         "their seed alone, such as mgk-seed0.csv and mgk-seed1.csv.",
+         NULL},
         {MGK_ARG_FLAG, 0, "skip-missing", &o.skip_missing, NULL,
          "Heads, depth, pairs: leave out inputs that lack the measure.", NULL},
         {MGK_ARG_FLAG, 0, "from-one", &o.from_one, NULL,
@@ -287,6 +298,7 @@ int main(int argc, char **argv)
             "  mgk-plot map mgk4-map.h5 -o map.pdf\n"
             "  mgk-plot mixture mgk4-diversity.h5 -o mixture.pdf\n"
             "  mgk-plot curves softmax8.csv mgk4.csv --name softmax MGK -o curves.svg\n"
+            "  mgk-plot curves --bands softmax-seed*.csv mgk-seed*.csv -o seeds.pdf\n"
             "  mgk-plot curves mgk4-steps.h5 --measure js,effective_rank -o steps.pdf\n"
             "  mgk-plot figure 2 a.h5 b.h5 c.h5 a.csv b.csv c.csv -o figure2.png\n"
             "  mgk-plot performer 4 -o features.pdf\n"

@@ -92,6 +92,26 @@ static const mgk_arg_note notes[] = {
      "The metadata `training_step` of each model says its step; `mgk-diversity`(1) notes it, and "
      "`mgk-plot curves` draws measures against it.\n"
      "A run keeps at most 256 models."},
+    {"dropout-attention",
+     "`softmax`, `mgk`, `smgk` and all kinds that weigh values entry by entry have it, on the CPU; "
+     "others are refused.\n"
+     "What `--regularise` reads are the matrices without it."},
+    {"smoothing",
+     "Losses that are printed and logged, of training and held-out data, are those of the "
+     "targets as they are.\n"
+     "The CPU alone smooths."},
+    {"average",
+     "Evaluations are every {K} steps of `--eval-every`, and after the last step, also where "
+     "nothing is held out.\n"
+     "Their losses, and the best model, are those of the mean; as long as there are fewer than "
+     "{K}, "
+     "it is the mean of all.\n"
+     "Random features that are drawn are those of the last step. `--keep` keeps weights of one "
+     "step, not means."},
+    {"patience",
+     "Better is a lower loss of a language model, and a higher accuracy of a classifier, or the "
+     "same accuracy and a lower loss.\n"
+     "The schedule of the rate is still that of all `--steps`."},
     {"resume",
      "The run continues its own model and log; other files in their place are refused without "
      "--force.\n"
@@ -200,6 +220,10 @@ int main(int argc, char **argv)
          "Dropout probability of the feed-forward block's hidden layer.", NULL},
         {MGK_ARG_REAL, 0, "dropout-output", &o.dropout_output, "P",
          "Dropout probability of the final hidden states.", NULL},
+        {MGK_ARG_REAL, 0, "dropout-attention", &o.dropout_attention, "P",
+         "Dropout probability of the entries of attention matrices; -1, the default: the recipe's, "
+         "or 0.",
+         NULL},
         MGK_TOOL_SETTINGS_ARGS(&o.settings),
         {MGK_ARG_HEADING, 0, "Training", NULL, NULL, NULL, NULL},
         {MGK_ARG_WORD, 0, "recipe", &o.recipe, "ours|lra|lm",
@@ -228,6 +252,16 @@ int main(int argc, char **argv)
          "Steps between evaluations; 0: only at the end.", NULL},
         {MGK_ARG_INT64, 0, "eval-samples", &o.evaluate_samples, "N",
          "Held-out samples of an evaluation; 0, the default: all.", NULL},
+        {MGK_ARG_REAL, 0, "smoothing", &o.smoothing, "X",
+         "Smooth the targets of the training: 1 - X, and X spread evenly over all classes or "
+         "tokens.",
+         NULL},
+        {MGK_ARG_INT, 0, "average", &o.average, "K",
+         "Evaluate and write the mean of the weights of the last K evaluations; 0, the default: "
+         "those of one.",
+         NULL},
+        {MGK_ARG_INT, 0, "patience", &o.patience, "K",
+         "End after K evaluations without a better one; 0, the default: never.", NULL},
         {MGK_ARG_TEXT, 0, "regularise", &o.regularise, "TERM[=FACTOR],...",
          "Add to the loss that heads are alike in their values (subspace), attention (position) or "
          "outputs (output), or that they do not follow fixed patterns (pattern).",

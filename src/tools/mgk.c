@@ -12,10 +12,11 @@
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 /* The commands as the completion offers them, and what each does. */
-static const char *const commands[] = {"train",  "dump", "rank",    "diversity", "plot",
-                                       "report", "info", "convert", "help",      NULL};
+static const char *const commands[] = {"train",  "eval", "dump",    "rank", "diversity", "plot",
+                                       "report", "info", "convert", "help", NULL};
 static const char *const purposes[] = {
     "train a model",
+    "measure how well models predict",
     "run a model and write its attention matrices to HDF5",
     "count ranks, of matrices in files or of a running model",
     "measure how diverse or redundant heads are",

@@ -67,8 +67,18 @@ static bool is_gaussian(const mgk_config *config)
     return all;
 }
 
+/* The code drops entries of the matrices of softmax and mixtures, and has none for other kinds. */
+static bool drops(const mgk_config *config)
+{
+    bool all = true;
+    for (int layer = 0; layer < config->layers; layer++)
+        all &= mgk_attention_drops(mgk_config_kind(config, layer));
+    return all;
+}
+
 static void configure_encoder(mgk_config *config)
 {
+    config->dropout_attention = drops(config) ? 0.1 : 0;
     config->classifier = 2 * config->dim;
     config->pooling = MGK_POOLING_LENGTH;
     config->row_normalized = !is_linear(config);

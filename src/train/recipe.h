@@ -28,10 +28,10 @@ const mgk_recipe_values *mgk_recipe_values_of(mgk_train_recipe recipe);
 
 /*
  * Sets what a recipe wants of a configuration with kinds and sizes: "lra" a classifier of width
- * 2 C, pooling over all N, soft-E of all queries, and linear kinds that mix keys and divide by √N;
- * "lm" positions that count backward, and of mixtures the variances √D and √D/3 and 1e-6 in the
- * sum of a row, unless hard-E, and soft-E of all queries. STATUS_USAGE: the recipe is for another
- * family.
+ * 2 C, pooling over all N, dropout of attention where all kinds have it, soft-E of all queries, and
+ * linear kinds that mix keys and divide by √N; "lm" positions that count backward, and of mixtures
+ * the variances √D and √D/3 and 1e-6 in the sum of a row, unless hard-E, and soft-E of all queries.
+ * STATUS_USAGE: the recipe is for another family.
  */
 mgk_status mgk_recipe_configure(mgk_train_recipe recipe, mgk_config *config);
 

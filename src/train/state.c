@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "data/datasets/lines.h"
 #include "model/formats/format.h"
+#include "train/average.h"
 
 mgk_status mgk_train_run_create(mgk_model *model, const mgk_dataset *data,
                                 const mgk_dataset *held_out, const char *command,
@@ -41,6 +42,9 @@ void mgk_train_run_free(mgk_train_run *run)
     device->op->release(device, run->m);
     device->op->release(device, run->v);
     device->op->release(device, run->best_weights);
+    device->op->release(device, run->recent);
+    device->op->release(device, run->mean);
+    device->op->release(device, run->ones);
     mgk_free(run->command);
     *run = (mgk_train_run){0};
 }
@@ -50,6 +54,21 @@ static const char *precision_of(const mgk_device *device)
     if (device->precision == MGK_DOUBLE)
         return "double";
     return device->tf32 ? "tf32" : "single";
+}
+
+/* States of runs without them are older than these settings. */
+static void describe_later(const mgk_train_settings *s, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    if (s->redraw_every > 0)
+        used += (size_t)snprintf(text, size, " redraw %lld", (long long)s->redraw_every);
+    if (s->smoothing > 0)
+        used += (size_t)snprintf(text + used, size - used, " smoothing %.17g", s->smoothing);
+    if (mgk_averages(s))
+        used += (size_t)snprintf(text + used, size - used, " average %d", s->average);
+    if (s->patience > 0)
+        snprintf(text + used, size - used, " patience %lld", (long long)s->patience);
 }
 
 /* States of runs without terms are older than these. */
@@ -70,10 +89,8 @@ static void describe_settings(const mgk_train_run *run, const mgk_train_settings
                               size_t size)
 {
     const mgk_device *device = run->model->device;
-    char redraw[40] = "",
-         terms[160] = ""; /* states of runs without it are older than the setting */
-    if (s->redraw_every > 0)
-        snprintf(redraw, sizeof(redraw), " redraw %lld", (long long)s->redraw_every);
+    char later[160], terms[160] = "";
+    describe_later(s, later, sizeof(later));
     describe_terms(&s->regularise, terms, sizeof(terms));
     snprintf(text, size,
              "precision %s threads %d steps %lld batch %d accumulation %d rate %.17g warmup %lld "
@@ -83,7 +100,7 @@ static void describe_settings(const mgk_train_run *run, const mgk_train_settings
              precision_of(device), device->threads, (long long)s->steps, s->batch, s->accumulation,
              s->rate, (long long)s->warmup, (int)s->decay, s->weight_decay, s->clip, s->beta1,
              s->beta2, s->epsilon, (unsigned long long)s->seed, (long long)s->log_every,
-             (long long)s->evaluate_every, (unsigned long long)s->evaluate_samples, redraw, terms,
+             (long long)s->evaluate_every, (unsigned long long)s->evaluate_samples, later, terms,
              (unsigned long long)run->data_hash, (unsigned long long)run->held_out_hash);
 }
 
@@ -123,11 +140,50 @@ enum { TEXT_SIZE = 1024 };
 
 static const char checksum[] = "training_sha256";
 
+/* The arrays of a state besides the model's weights, on the host. */
+typedef struct arrays {
+    mgk_model_extra list[3 + MGK_AVERAGE_MOST];
+    char names[MGK_AVERAGE_MOST][24];
+    size_t count;
+} arrays;
+
+static mgk_status add_array(const mgk_train_run *run, const char *prefix, const void *array,
+                            arrays *out)
+{
+    double *values;
+    TRY(mgk_alloc(run->model->parameters.total, sizeof(*values), &values));
+    out->list[out->count++] = (mgk_model_extra){prefix, values};
+    return mgk_model_download(run->model, array, values);
+}
+
+/* The prefix of weights that are averaged. */
+static const char *name_recent(int place, char name[24])
+{
+    snprintf(name, 24, "recent.%d.", place);
+    return name;
+}
+
+/* Weights number `place` of those that are averaged, on the device. */
+static void *recent_at(const mgk_train_run *run, int place)
+{
+    return mgk_at(run->model->device, run->recent, (size_t)place * run->model->parameters.total);
+}
+
+static mgk_status take_arrays(const mgk_train_run *run, const mgk_train_settings *s, arrays *out)
+{
+    TRY(add_array(run, "m.", run->m, out));
+    TRY(add_array(run, "v.", run->v, out));
+    if (run->has_best)
+        TRY(add_array(run, "best.", run->best_weights, out));
+    for (int i = 0; i < mgk_average_kept(s, run->step); i++)
+        TRY(add_array(run, name_recent(i, out->names[i]), recent_at(run, i), out));
+    return STATUS_OK;
+}
+
 static mgk_status save(const mgk_train_run *run, const mgk_train_settings *settings)
 {
     mgk_status status;
-    size_t total = run->model->parameters.total;
-    double *m = NULL, *v = NULL, *best = NULL;
+    arrays all = {.count = 0};
     char settings_text[TEXT_SIZE], progress_text[TEXT_SIZE];
     describe_settings(run, settings, settings_text, sizeof(settings_text));
     describe_progress(run, progress_text, sizeof(progress_text));
@@ -135,19 +191,12 @@ static mgk_status save(const mgk_train_run *run, const mgk_train_settings *setti
                                     {"training_settings", settings_text},
                                     {"training_progress", progress_text},
                                     {"command", run->command}};
-    CHECK(mgk_alloc(total, sizeof(*m), &m));
-    CHECK(mgk_alloc(total, sizeof(*v), &v));
-    CHECK(mgk_alloc(total, sizeof(*best), &best));
-    CHECK(mgk_model_download(run->model, run->m, m));
-    CHECK(mgk_model_download(run->model, run->v, v));
-    CHECK(mgk_model_download(run->model, run->best_weights, best));
-    const mgk_model_extra extras[] = {{"m.", m}, {"v.", v}, {"best.", best}};
+    CHECK(take_arrays(run, settings, &all));
     CHECK(mgk_model_save(run->model, settings->checkpoint, true, notes, run->command ? 4 : 3,
-                         extras, run->has_best ? 3 : 2));
+                         all.list, all.count));
 out:
-    mgk_free(m);
-    mgk_free(v);
-    mgk_free(best);
+    for (size_t i = 0; i < all.count; i++)
+        mgk_free((double *)(uintptr_t)all.list[i].values);
     return status;
 }
 
@@ -291,6 +340,10 @@ static mgk_status load(mgk_train_run *run, const mgk_train_settings *settings)
     CHECK(read_array(&file, run, "v.", run->v));
     if (run->has_best)
         CHECK(read_array(&file, run, "best.", run->best_weights));
+    for (int i = 0; i < mgk_average_kept(settings, run->step); i++) {
+        char name[24];
+        CHECK(read_array(&file, run, name_recent(i, name), recent_at(run, i)));
+    }
 out:
     mgk_checkpoint_close(&file);
     return status;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The state of a training run, and its file: a model file with additional tensors, the optimizer's
- * moments ("m.…", "v.…") and the best weights so far ("best.…"), and additional metadata:
+ * moments ("m.…", "v.…"), the best weights so far ("best.…") and those that are averaged
+ * ("recent.0.…", …), and additional metadata:
  * "training_settings", all settings that affect the resulting bits; "training_progress", the
  * counters; "command", which started the run; and "training_sha256", the checksum of the rest of
  * the file, without which a state is not resumed. A resumed run continues bit for bit, with the
@@ -23,6 +24,8 @@ typedef struct mgk_train_run {
     mgk_evaluation best;
     int64_t best_step;  /* the step after which `best` was measured */
     void *best_weights; /* device, [total]; weights of `best` */
+    void *recent;       /* device, [average, total]; see train/average.h; NULL: none */
+    void *mean, *ones;  /* device, [total], [average] */
     mgk_loss since_log; /* sum of losses since the last row of the log */
     mgk_log_mark log;   /* at the time of saving */
 } mgk_train_run;

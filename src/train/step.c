@@ -73,6 +73,8 @@ mgk_status mgk_step_create(mgk_train_run *run, const mgk_dataset *data,
     const mgk_dataset_shape *shape = &step->feed.shape;
     CHECK(mgk_pass_create(model, settings->batch * (int)shape->sequences, (int)shape->length, 0,
                           true, &step->pass));
+    CHECK(mgk_pass_check_dropout(model));
+    CHECK(mgk_pass_smooth(step->pass, settings->smoothing));
     if (mgk_regularises(&settings->regularise))
         CHECK(mgk_pass_regularise(step->pass, &settings->regularise, 1.0 / settings->accumulation));
     bool lm = model->config.family == MGK_FAMILY_LM;

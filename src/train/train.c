@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "model/formats/format.h"
+#include "train/average.h"
 #include "train/kept.h"
 #include "train/log.h"
 #include "train/outputs.h"
@@ -85,6 +86,7 @@ static mgk_status check_numbers(const mgk_train_settings *s)
                    {"evaluation interval", s->evaluate_every, 0},
                    {"interval of states", s->checkpoint_every, 0},
                    {"interval of kept models", s->keep_every, 0},
+                   {"patience", s->patience, 0},
                    {"interval of new random features", s->redraw_every, 0}};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         if (numbers[i].value < numbers[i].least)
@@ -110,6 +112,8 @@ static mgk_status check_reals(const mgk_train_settings *s)
         {"beta 1", "0 or more, and less than 1", s->beta1, s->beta1 >= 0 && s->beta1 < 1},
         {"beta 2", "0 or more, and less than 1", s->beta2, s->beta2 >= 0 && s->beta2 < 1},
         {"epsilon", "a positive number", s->epsilon, s->epsilon > 0},
+        {"smoothing", "0 or more, and less than 1", s->smoothing,
+         s->smoothing >= 0 && s->smoothing < 1},
     };
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
         if (!numbers[i].good)
@@ -126,13 +130,17 @@ static bool has_drawn(const mgk_model *model)
     return found;
 }
 
-static mgk_status check_settings(const mgk_train_settings *s, const mgk_model *model)
+static mgk_status check_settings(const mgk_train_settings *s, const mgk_model *model, bool held_out)
 {
     if (!s->output || !s->checkpoint)
         return mgk_fail(STATUS_USAGE, "training needs a name for its model and for its state");
     TRY(check_numbers(s));
     TRY(mgk_kept_check(s));
+    TRY(mgk_average_check(s));
     TRY(check_reals(s));
+    if (s->patience > 0 && (!held_out || s->evaluate_every == 0))
+        return mgk_fail(STATUS_USAGE, "`patience` needs held-out data, and a number of steps "
+                                      "between evaluations");
     if (s->accumulation > 1 && replaces_priors(model))
         return mgk_fail(STATUS_USAGE,
                         "soft-E priors (em) cannot be accumulated over %d batches of a step; "
@@ -172,33 +180,58 @@ static mgk_status keep_model(const loop *t)
     return status;
 }
 
-/* Saves the best model of the run before its interruption: no later one may be better. */
-static mgk_status save_best(const loop *t)
+/* Saves the model of a step with these weights as the output. */
+static mgk_status save_weights(const loop *t, void *weights, int64_t step)
 {
     mgk_model *model = t->run.model;
     void *current = model->weights;
-    model->weights = t->run.best_weights;
-    model->step = t->run.best_step;
+    model->weights = weights;
+    model->step = step;
     mgk_status status = save_model(t, t->settings->output);
     model->weights = current;
     model->step = t->run.step;
     return status;
 }
 
-static mgk_status evaluate(loop *t, mgk_evaluation *evaluation)
+/* The weights that are evaluated and written. */
+static void *best_guess(const loop *t)
+{
+    return mgk_averages(t->settings) ? t->run.mean : t->run.model->weights;
+}
+
+static mgk_status evaluate_weights(const loop *t, void *weights, mgk_evaluation *evaluation)
 {
     const mgk_train_settings *s = t->settings;
+    mgk_model *model = t->run.model;
+    void *current = model->weights;
+    model->weights = weights;
+    mgk_status status = mgk_evaluate(model, t->held_out, s->batch, s->evaluate_samples, evaluation);
+    model->weights = current;
+    return status;
+}
+
+static mgk_status evaluate(loop *t, mgk_evaluation *evaluation)
+{
     mgk_device *device = t->run.model->device;
+    void *weights = best_guess(t);
     size_t bytes = t->run.model->parameters.total * device->real_size;
-    TRY(mgk_evaluate(t->run.model, t->held_out, s->batch, s->evaluate_samples, evaluation));
+    TRY(evaluate_weights(t, weights, evaluation));
     if (t->run.has_best &&
         !mgk_evaluation_is_better(is_language_model(t), evaluation, &t->run.best))
         return STATUS_OK;
     t->run.best = *evaluation;
     t->run.best_step = t->run.step;
     t->run.has_best = true;
-    TRY(device->op->copy(device, t->run.best_weights, t->run.model->weights, bytes));
-    return save_model(t, t->settings->output);
+    TRY(device->op->copy(device, t->run.best_weights, weights, bytes));
+    return save_weights(t, weights, t->run.step);
+}
+
+/* Whether the run has no patience left; it follows from the step and that of the best model. */
+static bool gives_up(const loop *t)
+{
+    const mgk_train_settings *s = t->settings;
+    return s->patience > 0 && t->run.has_best && t->run.step < s->steps &&
+           t->run.step / s->evaluate_every - t->run.best_step / s->evaluate_every >= s->patience;
 }
 
 static mgk_status log_step(loop *t, const mgk_evaluation *evaluation)
@@ -233,7 +266,10 @@ static mgk_status one_step(loop *t)
     TRY(redraw(t));
     TRY(mgk_step_take(t->step, &t->result));
     bool last = t->run.step == s->steps;
-    bool due = t->held_out && (last || (s->evaluate_every && t->run.step % s->evaluate_every == 0));
+    bool due = last || (s->evaluate_every && t->run.step % s->evaluate_every == 0);
+    if (due)
+        TRY(mgk_average_take(&t->run, s));
+    due = due && t->held_out;
     if (due)
         TRY(evaluate(t, &evaluation));
     TRY(log_step(t, due ? &evaluation : NULL));
@@ -246,6 +282,7 @@ static mgk_status one_step(loop *t)
                                  .evaluated = due,
                                  .best = t->run.best,
                                  .best_step = t->run.best_step,
+                                 .gave_up = due && gives_up(t),
                                  .token_bytes = token_bytes(t)};
         if (due)
             state.evaluation = evaluation;
@@ -265,10 +302,10 @@ static mgk_status run_loop(loop *t)
     const mgk_train_settings *s = t->settings;
     if (t->run.step == 0)
         TRY(keep_model(t));
-    while (t->run.step < s->steps) {
+    while (t->run.step < s->steps && !gives_up(t)) {
         TRY(one_step(t));
         TRY(keep_model(t)); /* before the state, which says that it is there */
-        bool more = t->run.step < s->steps;
+        bool more = t->run.step < s->steps && !gives_up(t);
         bool stopped =
             more && t->watcher && t->watcher->stop && t->watcher->stop(t->watcher->context);
         if (stopped || (more && s->checkpoint_every && t->run.step % s->checkpoint_every == 0))
@@ -279,7 +316,7 @@ static mgk_status run_loop(loop *t)
                             (long long)t->run.step, (long long)s->steps, s->checkpoint);
     }
     if (!t->held_out)
-        TRY(save_model(t, s->output));
+        TRY(save_weights(t, best_guess(t), t->run.step));
     return mgk_outputs_finish(s);
 }
 
@@ -289,9 +326,10 @@ mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_datase
     mgk_status status;
     loop t = {.settings = settings, .watcher = watcher, .held_out = held_out};
     mgk_room room = {0};
-    CHECK(check_settings(settings, model));
+    CHECK(check_settings(settings, model, held_out != NULL));
     CHECK(mgk_feed_check(data, &model->config, settings->batch));
     CHECK(mgk_train_run_create(model, data, held_out, settings->command, &t.run));
+    CHECK(mgk_average_open(&t.run, settings));
     room = (mgk_room){model, mgk_dataset_shape_of(data), settings->batch, held_out != NULL,
                       &settings->regularise};
     CHECK(mgk_room_check(&room));
@@ -303,7 +341,7 @@ mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_datase
     CHECK(mgk_log_open(settings->log, settings->force, settings->resume ? &t.run.log : NULL,
                        &settings->regularise, &t.log));
     if (t.run.has_best)
-        CHECK(save_best(&t));
+        CHECK(save_weights(&t, t.run.best_weights, t.run.best_step));
     CHECK(run_loop(&t));
 out:
     mgk_log_close(&t.log, status != STATUS_OK && status != STATUS_INTERRUPTED);

@@ -27,6 +27,10 @@ typedef struct mgk_train_settings {
     int64_t log_every;             /* steps */
     int64_t checkpoint_every;      /* steps; 0: only when interrupted */
     int64_t keep_every;            /* steps between kept models, see train/kept.h; 0: none */
+    double smoothing;              /* of the targets of training, in [0, 1) */
+    int average;                   /* evaluations of whose weights the mean is evaluated and
+                                      written, see train/average.h; 0 or 1: of one */
+    int64_t patience;              /* evaluations without a better one that end the run; 0: none */
     int64_t redraw_every;          /* steps between new random features; 0: never */
     mgk_regularisation regularise; /* terms that are added to the loss */
     const char *output;            /* best model */
@@ -63,6 +67,7 @@ typedef struct mgk_train_state {
     int64_t best_step;  /* after which `best` was made */
     double token_bytes; /* of held-out text, by which bits per token are bits per byte; 0: no
                            language model, or nothing is held out */
+    bool gave_up;       /* the run ends with this step, for lack of a better evaluation */
 } mgk_train_state;
 
 typedef struct mgk_train_watcher {

@@ -16,6 +16,7 @@ typedef struct pass_case {
     int32_t lengths[CASE_SEQUENCES];
     int32_t targets[CASE_SEQUENCES * CASE_TOKENS]; /* the family's number of targets */
     mgk_regularisation what;                       /* terms of the loss of test_gradient.c; none */
+    double smoothing;                              /* of targets there */
 } pass_case;
 
 /* A configuration of two small layers: dim 6, 2 heads of 3, hidden 7, 9 positions. */

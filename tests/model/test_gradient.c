@@ -16,10 +16,30 @@ enum { ENTRIES = 2 };
 enum { ENTRIES = 12 };
 #endif
 
-/* The loss with the terms that the pass adds. */
+/* The cross-entropy of targets that are the same for all classes, of the last forward pass. */
+static double even_loss(const pass_case *c, mgk_pass *pass)
+{
+    const mgk_logits logits = mgk_pass_logits(pass);
+    double loss = 0;
+    assert_ok(mgk_pass_compute_logits(pass, mgk_pass_hidden(pass), 0, logits.rows));
+    for (size_t row = 0; row < logits.rows; row++) {
+        const double *of = (const double *)logits.values + row * logits.classes;
+        double sum = 0, mean = 0;
+        for (size_t k = 0; k < logits.classes; k++) {
+            sum += exp(of[k]);
+            mean += of[k] / (double)logits.classes;
+        }
+        loss += c->targets[row] >= 0 ? log(sum) - mean : 0;
+    }
+    return loss;
+}
+
+/* The loss with the terms that the pass adds, of smoothed targets. */
 static double total_loss(const pass_case *c, mgk_pass *pass)
 {
     double terms[MGK_TERMS], loss = case_loss(c, pass);
+    if (c->smoothing > 0)
+        loss = (1 - c->smoothing) * loss + c->smoothing * even_loss(c, pass);
     assert_ok(mgk_pass_terms(pass, terms));
     for (int term = 0; term < MGK_TERMS; term++)
         loss += c->what.weight[term] * terms[term];
@@ -96,7 +116,8 @@ static void check_parameter(const pass_case *c, mgk_pass *pass, const mgk_parame
         fail_msg("%s: the gradient is too small (%g) to be checked", p->name, sampled);
 }
 
-static void check_regularised(const mgk_config *config, const mgk_regularisation *what)
+static void check_smoothed(const mgk_config *config, const mgk_regularisation *what,
+                           double smoothing)
 {
     pass_case c;
     mgk_pass *pass;
@@ -109,6 +130,8 @@ static void check_regularised(const mgk_config *config, const mgk_regularisation
     assert_ok(mgk_pass_create(c.model, CASE_SEQUENCES, CASE_TOKENS, 0, true, &pass));
     if (what)
         assert_ok(mgk_pass_regularise(pass, what, 1));
+    c.smoothing = smoothing;
+    assert_ok(mgk_pass_smooth(pass, smoothing));
     assert_ok(c.device->op->allocate(c.device, total * sizeof(double), &device_gradient));
     assert_ok(mgk_alloc(total, sizeof(*weights), &weights));
     assert_ok(mgk_alloc(total, sizeof(*gradient), &gradient));
@@ -123,6 +146,11 @@ static void check_regularised(const mgk_config *config, const mgk_regularisation
     c.device->op->release(c.device, device_gradient);
     mgk_pass_free(pass);
     case_close(&c);
+}
+
+static void check_regularised(const mgk_config *config, const mgk_regularisation *what)
+{
+    check_smoothed(config, what, 0);
 }
 
 static void check_gradient(const mgk_config *config)
@@ -253,6 +281,39 @@ static void test_dropout(void **state)
         config.dropout_output = 0.2;
         check_gradient(&config);
     }
+}
+
+/* The mask is that of the seed and the batch, which all differences have. */
+static void test_dropout_of_attention(void **state)
+{
+    (void)state;
+    static const char *const dropping[] = {"softmax", "mgk", "smgk", "mgk,softmax", "band"};
+    for (size_t i = 0; i < sizeof(dropping) / sizeof(dropping[0]); i++)
+        for (int family = MGK_FAMILY_ENCODER; family <= MGK_FAMILY_LM; family++) {
+            const bool mixture = strstr(dropping[i], "mgk") != NULL;
+            mgk_config config = case_config((mgk_family)family, dropping[i], mixture ? 2 : 1);
+            config.activation = MGK_ACTIVATION_GELU;
+            config.dropout_attention = 0.4;
+            check_gradient(&config);
+            if (i == 1) {
+                config.prior = MGK_PRIOR_HARD;
+                check_gradient(&config);
+                config.normalizer_epsilon = 1e-2;
+                config.dropout = config.dropout_hidden = 0.2;
+                check_regularised(&config, &all_terms);
+            }
+        }
+}
+
+static void test_smoothing(void **state)
+{
+    (void)state;
+    mgk_config config = config_of(MGK_FAMILY_ENCODER, "softmax");
+    check_smoothed(&config, NULL, 0.4);
+    config.dual = true;
+    check_smoothed(&config, NULL, 0.4);
+    config = config_of(MGK_FAMILY_LM, "mgk");
+    check_smoothed(&config, &all_terms, 0.3);
 }
 
 /* Heads that vote for capsules, three of another width than the model's, also with terms of the
@@ -454,6 +515,8 @@ int main(void)
         cmocka_unit_test(test_prior_shapes),
         cmocka_unit_test(test_hard_expectation),
         cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_smoothing),
+        cmocka_unit_test(test_dropout_of_attention),
         cmocka_unit_test(test_soft_expectation),
         cmocka_unit_test(test_capsules),
         cmocka_unit_test(test_variants),

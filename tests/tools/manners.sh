@@ -106,7 +106,7 @@ cmp file.csv mgk.csv && cmp table mgk.table || complain "mgk rank is not mgk-ran
 "$programs/mgk" help rank | grep -q '^Usage: mgk-rank ' || complain "mgk help rank"
 [ "$("$programs/mgk" help rank all)" = "$("$programs/mgk-rank" --help all)" ] || complain "mgk help rank all"
 "$programs/mgk" --version | grep -q '^mgk [0-9]' || complain "mgk --version"
-for command in train dump rank diversity plot report info convert; do
+for command in train eval dump rank diversity plot report info convert; do
     "$programs/mgk" --help | grep -q "^  $command " || complain "mgk --help: no $command"
     "$programs/mgk" $command --version | grep -q "^mgk-$command [0-9]" || complain "mgk $command --version"
 done

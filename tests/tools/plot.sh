@@ -80,6 +80,9 @@ draws p.png ranks --sweep r1.h5 r3.h5
 draws p.svg ranks --sweep r1.h5 r3.json --layers 1 --name one three
 draws p.pdf ranks --sweep r3.json
 draws p.png curves m1.csv m3.csv
+cp m1.csv a-seed1.csv
+cp m1.csv a-seed2.csv
+draws p.svg curves --bands a-seed1.csv a-seed2.csv m3.csv
 draws p.pdf cost m1.safetensors m3.safetensors
 draws p.png figure 2 s1.h5 s3.h5 r1.csv r3.csv
 draws p.png figure 2 r1.csv s1.h5 --layers 1

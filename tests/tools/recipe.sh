@@ -38,10 +38,16 @@ has lra.safetensors classifier 5
 has lra.safetensors pooling '"length"'
 has lra.safetensors dropout 0.1
 has lra.safetensors dropout_hidden 0.1
+has lra.safetensors dropout_attention 0.1
 "$train" $lists --recipe=lra --attention mlk --steps 2 --warmup 1 -o mlk.safetensors
 has mlk.safetensors mix_keys true
 has mlk.safetensors row_normalized false
 has mlk.safetensors classifier 16
+! "$programs/mgk-info" --json mlk.safetensors | grep -q dropout_attention || complain "mlk drops attention"
+"$train" $lists --recipe lra --dropout-attention 0 --steps 2 --warmup 1 -o whole.safetensors
+! "$programs/mgk-info" --json whole.safetensors | grep -q dropout_attention || complain "--dropout-attention 0"
+refuses 'attention "mlk" has none' $lists --recipe lra --attention mlk --dropout-attention 0.1 --steps 2 --warmup 1
+refuses 'dropout_attention is 1, expected' $lists --dropout-attention 1 --steps 2 --warmup 1
 
 # The recipe of language models.
 "$train" $text --recipe lm --prior em --steps 4 --warmup 2 -o lm.safetensors --log log.csv --log-every 1

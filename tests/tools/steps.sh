@@ -69,6 +69,7 @@ refuses 2 '2 names for 1 model' mgk.h5 --name one two
 refuses 2 '--measure: expected 1 to 8 names with commas between them, got "js,"' mgk.h5 --measure js,
 refuses 2 '--layers: not an option of curves of training logs' log.csv --layers 0
 refuses 2 '--from-one: not an option of curves of training logs' log.csv --from-one
+refuses 2 '--bands: not an option of curves of measures' mgk.h5 --bands
 refuses 1 'mgk.h5: no layer 7' mgk.h5 --layers 7
 refuses 1 'absent.h5: No such file' absent.h5
 

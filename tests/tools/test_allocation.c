@@ -333,6 +333,16 @@ static mgk_result dump(const char *model, const mgk_input *input, unsigned save)
     return mgk_dump_attention(&o, &summary);
 }
 
+static mgk_result evaluate(void)
+{
+    mgk_evaluate_options o = mgk_evaluate_options_default();
+    o.job = job_of();
+    o.model = mixture;
+    o.input = (mgk_input){.text = &text, .text_count = 1, .samples = 3};
+    o.stride = 3;
+    return mgk_evaluate_model(&o, NULL);
+}
+
 static mgk_result dump_text(void)
 {
     const mgk_input input = {.text = &text, .text_count = 1, .samples = 2};
@@ -921,6 +931,7 @@ static const call calls[] = {
     KEEPING(train_lm, OUT "/trained."), /* log, best model and latest state */
     CALL(train_listops),
     CALL(train_retrieval),
+    ROW(evaluate, NULL, 1), /* the hash of the model, which is not asked for */
     ROW(dump_text, NULL, 1),
     ROW(dump_lines, NULL, 1),
     ROW(dump_words, NULL, 1),

@@ -405,6 +405,26 @@ static mgk_result null_dump_attention(pointers none)
     return mgk_dump_attention(unless(none, 0, &o), none & 2 ? NULL : &summary);
 }
 
+static mgk_result null_evaluate_options_init(pointers none)
+{
+    mgk_evaluate_options o;
+    mgk_evaluate_options_init(none ? NULL : &o, sizeof(o));
+    return MGK_OK;
+}
+
+static mgk_result null_evaluate_model(pointers none)
+{
+    mgk_evaluate_options o = mgk_evaluate_options_default();
+    mgk_evaluation_summary summary;
+    o.job = job_of();
+    o.job.device = unless(none, 2, o.job.device);
+    o.job.command = unless(none, 3, o.job.command);
+    o.model = unless(none, 4, model);
+    o.input.text = unless(none, 5, &text);
+    o.input.text_count = 1;
+    return mgk_evaluate_model(unless(none, 0, &o), none & 2 ? NULL : &summary);
+}
+
 /* The matrix `entries`, without the pointers whose bits from `bit` on are set. */
 static mgk_array array_of(pointers none, int bit)
 {
@@ -626,6 +646,8 @@ static const struct {
     {"mgk_table_find_column", null_table_find_column, 3, 0},
     {"mgk_dump_options_init", null_dump_options_init, 1, 0},
     {"mgk_dump_attention", null_dump_attention, 2, 11},
+    {"mgk_evaluate_options_init", null_evaluate_options_init, 1, 0},
+    {"mgk_evaluate_model", null_evaluate_model, 2, 3},
     {"mgk_rank_options_init", null_rank_options_init, 1, 0},
     {"mgk_rank_attention", null_rank_attention, 2, 9},
     {"mgk_rank_to_table", null_rank_to_table, 3, 6},

@@ -120,7 +120,7 @@ static void structures_have_their_sizes(void **state)
         ROW(mgk_job, 104, trained_with, 96),
         ROW(mgk_input, 192, reserved, 160),
         ROW(mgk_architecture, 120, reserved, 96),
-        ROW(mgk_train_options, 656, vocabulary, 648),
+        ROW(mgk_train_options, 680, dropout_attention, 672),
         ROW(mgk_kind_settings, 112, reserved, 64),
         ROW(mgk_kind_description, 104, reserved, 72),
         ROW(mgk_setting_description, 48, reserved, 24),
@@ -128,6 +128,8 @@ static void structures_have_their_sizes(void **state)
         ROW(mgk_network_shape, 72, reserved, 48),
         ROW(mgk_dump_options, 384, output, 376),
         ROW(mgk_dump_summary, 88, reserved, 56),
+        ROW(mgk_evaluate_options, 320, double_precision, 316),
+        ROW(mgk_evaluation_summary, 96, reserved, 64),
         ROW(mgk_table_column, 96, reserved, 64),
         ROW(mgk_rank_options, 464, array_count, 456),
         ROW(mgk_rank_layer, 120, reserved, 104),
@@ -135,7 +137,7 @@ static void structures_have_their_sizes(void **state)
         ROW(mgk_matrix_rank, 96, reserved, 64),
         ROW(mgk_measure_description, 88, reserved, 56),
         ROW(mgk_diversity_options, 464, array_count, 456),
-        ROW(mgk_plot_options, 336, columns, 332),
+        ROW(mgk_plot_options, 344, bands, 336),
         ROW(mgk_report_options, 144, tokens, 140),
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

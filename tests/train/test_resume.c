@@ -109,6 +109,8 @@ static void test_dropout_of_hidden_numbers(void **state)
     f->config.dropout_hidden = 0.3;
     f->config.dropout_output = 0.2;
     check_equals_whole(f, 5, 0);
+    f->config.dropout_attention = 0.3;
+    check_equals_whole(f, 5, 0);
 }
 
 /* β₁ follows from the step alone. */

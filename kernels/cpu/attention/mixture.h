@@ -195,6 +195,10 @@ double MGK_CPU(mixture_normalize)(const mgk_mixture_head *head, size_t i, double
 void MGK_CPU(mixture_output)(const mgk_mixture_head *head, const double *divisor, real *output,
                              size_t stride);
 
+/* Sets entries of row i of the block, [width], to 0 with the mixture's dropout, and divides the
+ * others by what is kept: A_ij for the output, and G_ij and A_ij for gradients. */
+void MGK_CPU(mixture_drop)(const mgk_mixture_head *head, size_t i, real *row);
+
 static inline size_t mgk_mixture_output_scratch(const mgk_attention_view *view, size_t rows)
 {
     return rows * mgk_cpu_padded((size_t)mgk_view_value_dim(view));

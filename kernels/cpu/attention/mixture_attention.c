@@ -13,8 +13,11 @@ static void attend(mgk_mixture_head *head, real *output, size_t output_stride, r
     for (size_t first = 0; first < head->n; first += head->room.rows) {
         double divisor[MGK_MIXTURE_MOST_ROWS];
         MGK_CPU(mixture_logits)(head, first);
-        for (size_t i = 0; i < head->rows; i++)
+        for (size_t i = 0; i < head->rows; i++) {
             statistic[first + i] = (real)MGK_CPU(mixture_normalize)(head, i, &divisor[i]);
+            if (head->mixture->dropout > 0)
+                MGK_CPU(mixture_drop)(head, i, mgk_mixture_row(head, 0, i));
+        }
         MGK_CPU(mixture_output)(head, divisor, output, output_stride);
     }
     for (size_t i = head->n; i < (size_t)head->view->tokens; i++)

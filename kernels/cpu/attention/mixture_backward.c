@@ -3,7 +3,8 @@
  * Gradients of softmax attention over biased keys. With A the matrix and G = dO Vᵀ,
  *     dl_ijr = A_ijr (G_ij − dO_i·O_i),   A_ijr = exp(l_ijr − statistic_i),
  * also with a normalizer_epsilon; for unnormalized rows without the difference. A maximum (hard)
- * passes its gradient to the component that attains it. From l = scale q·k + bias follow the
+ * passes its gradient to the component that attains it. With dropout, m_ij A_ij stands for A_ij in
+ * O and dV, and m_ij G_ij for G_ij. From l = scale q·k + bias follow the
  * products dV = Aᵀ dO,  dQ = Σ_r dl_r scale_r K_r,  dK_r = scale_r dl_rᵀ Q; the squares in Gaussian
  * l add −scale_r (Σ_j dl_ijr) q_i and −scale_r (Σ_i dl_ijr) k_jr.
  */
@@ -251,10 +252,14 @@ static void block_gradient(mgk_mixture_head *head, const gradient_head *g, size_
     double squares[MGK_MIXTURE_MOST_ROWS];
     await_turn(&g->turns, first / head->room.rows);
     for (size_t i = 0; i < head->rows; i++) {
-        const real *dscore = g->dscore + i * head->room.pitch;
+        real *dscore = g->dscore + i * head->room.pitch;
         real dot = output_dot(head, rows->output + (first + i) * rows->output_stride,
                               g->doutput + i * head->value_depth);
         row_probability(head, i, rows->statistic[first + i], g->probability + i * head->room.pitch);
+        if (head->mixture->dropout > 0) {
+            MGK_CPU(mixture_drop)(head, i, dscore);
+            MGK_CPU(mixture_drop)(head, i, g->probability + i * head->room.pitch);
+        }
         if (g->terms.bias || g->terms.full || g->terms.side || head->slope)
             MGK_CPU(mixture_term_gradient)(head, i, dscore, dot, &g->terms);
         squares[i] = row_gradient(head, i, dot, dscore, g->dbias);

@@ -95,3 +95,22 @@ mgk_status MGK_CPU(cross_entropy)(mgk_device *device, size_t rows, size_t classe
     loss->correct += total.correct;
     return STATUS_OK;
 }
+
+mgk_status MGK_CPU(smooth_targets)(mgk_device *device, size_t rows, size_t classes,
+                                   const int32_t *targets, double amount, void *dlogits)
+{
+    real *all = dlogits;
+    const real each = (real)(amount / (double)classes);
+#pragma omp parallel for schedule(static) \
+    num_threads(device->threads) if (rows * classes >= MGK_CPU_PARALLEL_ELEMENTS)
+    for (size_t i = 0; i < rows; i++) {
+        real *row = all + i * classes;
+        if (targets[i] < 0)
+            continue;
+#pragma omp simd
+        for (size_t j = 0; j < classes; j++)
+            row[j] -= each;
+        row[targets[i]] += (real)amount;
+    }
+    return STATUS_OK;
+}

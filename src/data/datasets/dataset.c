@@ -26,7 +26,12 @@ uint64_t mgk_dataset_size(const mgk_dataset *dataset)
 
 double mgk_dataset_token_bytes(const mgk_dataset *dataset)
 {
-    return dataset->token_bytes;
+    return dataset->tokens > 0 ? (double)dataset->bytes / (double)dataset->tokens : 0;
+}
+
+uint64_t mgk_dataset_bytes(const mgk_dataset *dataset)
+{
+    return dataset->bytes;
 }
 
 void mgk_dataset_add_remark(mgk_dataset *dataset, const char *format, ...)

@@ -77,6 +77,10 @@ typedef struct mgk_dataset_options {
     size_t other_count;
     bool lines;      /* lm: each line is one sample; blank lines are none, or with */
     bool every_line; /* an error */
+    /* lm, and tokens of an array of one text, but for training: windows of all the text that begin
+     * so many tokens apart, see windows.h; N or more: they do not overlap. 0: those of the task.
+     * STATUS_USAGE: below N, and the samples are no windows. */
+    size_t stride;
     /* lm, in place of paths: texts in memory, [string_count], used during mgk_dataset_open only;
      * string_sizes NULL: each ends with a 0 */
     const char *const *strings;
@@ -142,6 +146,9 @@ mgk_status mgk_dataset_sample(const mgk_dataset *dataset, uint64_t index, int32_
  * N.
  */
 void mgk_dataset_fit(mgk_dataset *dataset, const uint64_t *samples, size_t count);
+
+/* Bytes of the texts that all samples together predict; 0: they have none, or it is not known. */
+uint64_t mgk_dataset_bytes(const mgk_dataset *dataset);
 
 /* Hashes what the samples are made from: contents, labels and shape, but neither file names nor the
  * seed. Equal data give equal hashes. It reads all data once, and fails as mgk_dataset_sample. */

@@ -26,8 +26,9 @@ struct mgk_dataset {
     const mgk_dataset_functions *functions;
     mgk_dataset_shape shape;
     uint64_t size;
-    double token_bytes; /* see mgk_dataset_token_bytes */
-    char remark[512];   /* "": none */
+    uint64_t bytes;   /* as mgk_dataset_bytes */
+    uint64_t tokens;  /* of these bytes; 0: not known */
+    char remark[512]; /* "": none */
 };
 
 /* Adds to the remark for users on how samples were made; the arguments are those of printf. */

@@ -6,7 +6,7 @@
  *               token i is its token i, target i its token i + 1.
  *   Evaluation: window w has the tokens wN ... wN + N - 1 and the next token of each as targets;
  *               the last window may be shorter. So every token but the first is predicted exactly
- *               once.
+ *               once, also by windows that slide, see windows.h.
  *
  * The tokens that a tokenizer puts around a sequence are not there.
  */
@@ -19,13 +19,14 @@
 #include "data/datasets/implementation.h"
 #include "data/datasets/text_pieces.h"
 #include "data/datasets/token_stream.h"
+#include "data/datasets/windows.h"
 
 typedef struct lm_dataset {
     mgk_dataset base;
     mgk_texts text;           /* bytes, unless there are tokens */
     mgk_token_stream *tokens; /* or NULL */
     size_t count;             /* of bytes or tokens */
-    size_t window;            /* N when it was opened */
+    mgk_windows windows;      /* of evaluation, of N when it was opened */
     uint64_t seed;
 } lm_dataset;
 
@@ -33,8 +34,7 @@ typedef struct lm_dataset {
 static size_t length(const mgk_dataset *dataset, uint64_t index)
 {
     const lm_dataset *lm = (const lm_dataset *)dataset;
-    const size_t left = lm->count - 1 - index * lm->window;
-    return dataset->size == 0 || left > lm->window ? lm->window : left;
+    return dataset->size == 0 ? lm->windows.room : mgk_windows_length(&lm->windows, index);
 }
 
 static mgk_status read_tokens(const lm_dataset *lm, size_t start, size_t count, int32_t *ids)
@@ -55,20 +55,21 @@ static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *to
 {
     const lm_dataset *lm = (const lm_dataset *)dataset;
     const size_t n = dataset->shape.length;
-    size_t start, count = n;
+    size_t start, count = n, known = 0;
     if (dataset->size == 0) {
         const uint64_t stream = mgk_data_stream(MGK_PURPOSE_WINDOW, 0);
         start = mgk_random_below(lm->seed, stream, index, lm->count - n);
     } else {
-        start = index * lm->window;
+        start = index * lm->windows.stride;
         count = length(dataset, index);
+        known = mgk_windows_known(&lm->windows, index);
     }
     int32_t *ids;
     TRY(mgk_alloc(count + 1, sizeof(*ids), &ids));
     mgk_status status = read_tokens(lm, start, count + 1, ids);
     for (size_t i = 0; status == STATUS_OK && i < n; i++) {
         tokens[i] = i < count ? ids[i] : -1;
-        targets[i] = i < count ? ids[i + 1] : -1;
+        targets[i] = i < count && i >= known ? ids[i + 1] : -1;
     }
     lengths[0] = (int32_t)count;
     mgk_free(ids);
@@ -95,7 +96,6 @@ static const mgk_dataset_functions functions = {sample, length, hash_lm, close_l
 
 static mgk_status read_data(const mgk_dataset_options *options, lm_dataset *lm)
 {
-    lm->base.token_bytes = 1;
     if (!options->tokenizer) {
         for (size_t i = 0; i < options->path_count; i++)
             TRY(mgk_texts_add(&lm->text, options->paths[i]));
@@ -110,8 +110,6 @@ static mgk_status read_data(const mgk_dataset_options *options, lm_dataset *lm)
     const int32_t *ids = (const int32_t *)(const void *)lm->tokens->ids.data;
     mgk_dataset_tell_unknown(
         &lm->base, mgk_tokenizer_count_unknown(options->tokenizer, ids, lm->count), lm->count);
-    if (lm->count > 0)
-        lm->base.token_bytes = (double)lm->tokens->text_size / (double)lm->count;
     return STATUS_OK;
 }
 
@@ -132,13 +130,17 @@ mgk_status mgk_lm_open(const mgk_dataset_options *options, mgk_dataset **out)
     TRY(mgk_alloc(1, sizeof(*lm), &lm));
     lm->base.functions = &functions;
     lm->base.shape = (mgk_dataset_shape){1, options->length, MGK_BYTE_VALUES, 0};
-    lm->window = options->length;
     lm->seed = options->seed;
     CHECK(read_data(options, lm));
     if (lm->count < needed)
         CHECK(refuse(options, lm, needed));
-    if (!train)
-        lm->base.size = (lm->count - 2) / options->length + 1;
+    lm->windows = (mgk_windows){lm->count - 1, options->length,
+                                mgk_windows_stride(options->stride, options->length)};
+    if (!train) {
+        lm->base.size = mgk_windows_count(&lm->windows);
+        lm->base.bytes = lm->tokens ? lm->tokens->text_size : lm->windows.total;
+        lm->base.tokens = lm->tokens ? lm->count : lm->windows.total;
+    }
     *out = &lm->base;
 out:
     if (status != STATUS_OK)

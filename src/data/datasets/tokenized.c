@@ -12,6 +12,7 @@
 #include "data/datasets/lines.h"
 #include "data/datasets/sequencer.h"
 #include "data/datasets/token_stream.h"
+#include "data/datasets/windows.h"
 
 typedef struct sequence {
     size_t start, length; /* in ids, without the frame */
@@ -25,6 +26,7 @@ typedef struct tokenized_dataset {
     mgk_buffer before, after;   /* int32_t, the frame */
     mgk_token_encoder *encoder; /* for lines; NULL: bytes are their own ids */
     size_t room;                /* ids of a full sample, excluding the frame */
+    mgk_windows slide;          /* over all ids; stride 0: they do not */
     size_t cut;                 /* number of lines longer than N */
     bool every_line;            /* blank lines are an error */
 } tokenized_dataset;
@@ -47,15 +49,39 @@ static const int32_t *ids_of(const mgk_buffer *buffer)
     return (const int32_t *)(const void *)buffer->data;
 }
 
+static bool has_frame(const tokenized_dataset *set)
+{
+    return count(&set->before) + count(&set->after) > 0;
+}
+
 /* Returns sequence `index`, and whether the text continues after it. */
 static sequence sequence_at(const tokenized_dataset *set, uint64_t index, bool *continued)
 {
     *continued = false;
     if (!set->windows)
         return *((const sequence *)(const void *)set->sequences.data + index);
-    size_t start = index * set->room, left = set->windows->count - start;
-    *continued = count(&set->before) + count(&set->after) == 0 && left > set->room;
-    return (sequence){start, left < set->room ? left : set->room};
+    const size_t stride = set->slide.stride ? set->slide.stride : set->room;
+    const size_t start = index * stride, left = set->windows->count - start;
+    sequence row = {start, left < set->room ? left : set->room};
+    if (set->slide.stride)
+        row.length = mgk_windows_length(&set->slide, index);
+    *continued = !has_frame(set) && left > row.length;
+    return row;
+}
+
+/* Of windows that slide: leaves the tokens that a window before has predicted, and the frame,
+ * without predictions. */
+static void leave_known(const tokenized_dataset *set, uint64_t index, size_t used, int32_t *targets)
+{
+    const size_t after = count(&set->after);
+    /* With a frame, the tokens themselves are predicted, each at the place before it. */
+    size_t known = mgk_windows_known(&set->slide, index) + count(&set->before);
+    if (has_frame(set) && known > 0)
+        known--;
+    for (size_t i = 0; i < known && i < used; i++)
+        targets[i] = -1;
+    for (size_t i = 0; i < after && i + 1 < used; i++)
+        targets[used - 2 - i] = -1;
 }
 
 static mgk_status read_ids(const tokenized_dataset *set, size_t first, size_t size, int32_t *ids)
@@ -84,6 +110,8 @@ static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *to
         targets[i] = i + 1 < used ? tokens[i + 1] : -1;
     if (continued)
         TRY(read_ids(set, row.start + row.length, 1, &targets[used - 1]));
+    if (set->slide.stride)
+        leave_known(set, index, used, targets);
     lengths[0] = (int32_t)used;
     return STATUS_OK;
 }
@@ -132,6 +160,7 @@ static mgk_status add_sequence(tokenized_dataset *set, size_t start, size_t ids)
 
 static mgk_status append_ids(tokenized_dataset *set, mgk_span text)
 {
+    set->base.bytes += text.size;
     if (set->encoder)
         return mgk_token_encode(set->encoder, text.data, text.size, &set->ids);
     TRY(mgk_buffer_reserve(&set->ids, text.size * sizeof(int32_t)));
@@ -217,14 +246,27 @@ static mgk_status read_strings(const mgk_dataset_options *options, tokenized_dat
     return STATUS_OK;
 }
 
-/* A rest shorter than a window counts only if there is no other window. */
+/* Windows over all ids: without a frame over those that have a next one. */
+static void slide(const mgk_dataset_options *options, tokenized_dataset *set)
+{
+    const size_t ids = set->windows->count;
+    set->slide = (mgk_windows){has_frame(set) || ids < 2 ? ids : ids - 1, set->room,
+                               mgk_windows_stride(options->stride, set->room)};
+    set->base.size = mgk_windows_count(&set->slide);
+}
+
+/* A rest shorter than a window counts only if there is no other window, or they slide. */
 static mgk_status open_windows(const mgk_dataset_options *options, tokenized_dataset *set)
 {
     TRY(mgk_alloc(1, sizeof(*set->windows), &set->windows));
     TRY(mgk_token_stream_open(options->tokenizer, options->paths, options->path_count, 0,
                               set->windows));
     size_t total = set->windows->count;
-    set->base.size = total > 0 && total < set->room ? 1 : total / set->room;
+    set->base.bytes = set->windows->text_size;
+    if (options->stride > 0 && total > 0)
+        slide(options, set);
+    else
+        set->base.size = total > 0 && total < set->room ? 1 : total / set->room;
     return STATUS_OK;
 }
 
@@ -235,6 +277,9 @@ static mgk_status open_lines(const mgk_dataset_options *options, tokenized_datas
     for (size_t i = 0; i < options->path_count; i++)
         TRY(read_file(options->paths[i], set));
     TRY(read_strings(options, set));
+    /* Without a token before it the first one of a line is not predicted, nor is what is cut. */
+    if (set->cut > 0 || count(&set->before) == 0)
+        set->base.bytes = 0;
     return STATUS_OK;
 }
 

@@ -9,7 +9,7 @@
  *
  * An array [length] is one text and is cut into windows (tokenized.h): a rest shorter than N is
  * left out unless it is the only window, and the last target of a window is the first token of the
- * next.
+ * next. With options->stride the windows slide (windows.h).
  */
 #include <stdio.h>
 #include <string.h>
@@ -23,13 +23,15 @@
 #include "data/datasets/implementation.h"
 #include "data/datasets/lines.h"
 #include "data/datasets/token_array.h"
+#include "data/datasets/windows.h"
 
 /* Size limit of a text file of ids: the ids that an array may have, with spaces. */
 static const size_t MOST_TEXT = (size_t)16 * MGK_MOST_TOKEN_IDS;
 
 typedef struct sequence {
     size_t start, length; /* in ids */
-    bool continued;       /* the next id is the target of the last one */
+    size_t known;         /* first ids whose next one another sequence predicts */
+    size_t continued;     /* 1: the next id is the target of the last one */
 } sequence;
 
 typedef struct tokens_dataset {
@@ -39,6 +41,7 @@ typedef struct tokens_dataset {
     size_t longest, cut;  /* sequences: ids of the longest one; number of those longer than N */
     size_t led, ended;    /* sequences that begin with padding; that end with a padding_word */
     size_t padded;        /* other sequences with padding before their end */
+    size_t stride;        /* of windows that slide; 0: they do not */
     int32_t padding;
     int32_t trimmed; /* the id that is cut off rows; -1: none, because the array has -1 */
     bool padding_word, padding_left, padding_masked;
@@ -57,6 +60,8 @@ static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *to
     }
     if (row->continued)
         targets[length - 1] = ids[length];
+    for (size_t i = 0; i < row->known && i < length; i++)
+        targets[i] = -1;
     lengths[0] = (int32_t)length;
     return STATUS_OK;
 }
@@ -122,6 +127,10 @@ static mgk_status measure_row(tokens_dataset *set, size_t *start, size_t *length
 static mgk_status finish_sequence(size_t start, tokens_dataset *set)
 {
     sequence row = {.start = start};
+    if (set->stride > 0 && set->stride < set->base.shape.length)
+        return mgk_fail(STATUS_USAGE,
+                        "a stride is of windows of one text: an array with one axis, not a "
+                        "sequence for each sample");
     TRY(measure_row(set, &row.start, &row.length));
     set->cut += set->base.shape.length > 0 && row.length > set->base.shape.length;
     const int32_t *ids = (const int32_t *)(const void *)set->ids.data + row.start;
@@ -132,15 +141,28 @@ static mgk_status finish_sequence(size_t start, tokens_dataset *set)
     return add_sequence(row, set);
 }
 
+static mgk_status slide(size_t start, size_t total, tokens_dataset *set)
+{
+    const size_t n = set->base.shape.length;
+    const mgk_windows windows = {total - 1, n, mgk_windows_stride(set->stride, n)};
+    for (size_t i = 0; i < mgk_windows_count(&windows); i++)
+        TRY(add_sequence((sequence){start + i * windows.stride, mgk_windows_length(&windows, i),
+                                    mgk_windows_known(&windows, i), 1},
+                         set));
+    return STATUS_OK;
+}
+
 /* Cuts the ids appended since `start` into windows of N. */
 static mgk_status finish_windows(size_t start, tokens_dataset *set)
 {
     size_t total, n = set->base.shape.length;
     TRY(measure_row(set, &start, &total));
     if (n == 0 || total <= n)
-        return add_sequence((sequence){start, total, false}, set);
+        return add_sequence((sequence){start, total, 0, 0}, set);
+    if (set->stride > 0)
+        return slide(start, total, set);
     for (size_t at = 0; total - at >= n; at += n)
-        TRY(add_sequence((sequence){start + at, n, at + n < total}, set));
+        TRY(add_sequence((sequence){start + at, n, 0, at + n < total}, set));
     mgk_dataset_add_remark(
         &set->base, "a text of %zu %s, read as %zu %s of %zu; %zu at the end %s left out", total,
         MGK_NOUN(total, "token", "tokens"), total / n, MGK_NOUN(total / n, "window", "windows"), n,
@@ -289,7 +311,7 @@ static void remark(tokens_dataset *set)
     snprintf(what, sizeof(what), "with padding, %d, %s", (int)set->padding,
              set->padding_masked ? "which the model masks"
              : set->padding_left ? "which is left out"
-                               : "read as tokens: move it to the end, where it is left out");
+                                 : "read as tokens: move it to the end, where it is left out");
     remark_of(set, set->led, "sequence begins", "sequences begin", what);
     snprintf(what, sizeof(what), "padding, %d, before the end, %s", (int)set->padding,
              set->padding_masked ? "which the model masks" : "read as tokens");
@@ -311,6 +333,7 @@ mgk_status mgk_tokens_open(const mgk_dataset_options *options, mgk_dataset **out
                         options->vocabulary, INT32_MAX);
     TRY(mgk_alloc(1, sizeof(*set), &set));
     set->base.functions = &functions;
+    set->stride = options->stride;
     set->padding = set->trimmed = options->padding;
     set->padding_word = options->padding_word;
     set->padding_left = options->padding_left;

@@ -143,15 +143,16 @@ typedef struct mgk_config {
     double variance[MGK_MAX_MIXTURES]; /* [M]: sigma_r^2 > 0; 0: sqrt(D), once resolved */
     double normalizer_epsilon;         /* added to the row sum before dividing, in [0, 1) */
     bool row_normalized; /* linear kinds: false divides scores by sqrt(N), not by their row sum */
-    bool mix_keys; /* linear kinds: features of mixed keys instead of mixed features of keys */
+    bool mix_keys;      /* linear kinds: features of mixed keys instead of mixed features of keys */
     bool unit_features; /* linear kinds with elu + 1: the features of a query, or of a key, are
                            divided by their sum; written if true */
 
     double norm_epsilon; /* of the norms, in (0, 1) */
     double dropout; /* probability, in [0, 1), of embeddings and of both blocks' outputs; also */
-    double dropout_hidden; /* of the feed-forward's hidden layer, and */
-    double dropout_output; /* of the final hidden states; both are written if not 0 */
-    bool causal;           /* a query sees no later key; always true for language models */
+    double dropout_hidden;    /* of the feed-forward's hidden layer, and */
+    double dropout_output;    /* of the final hidden states, and */
+    double dropout_attention; /* of the entries of attention matrices; written if not 0 */
+    bool causal;              /* a query sees no later key; always true for language models */
     bool attention_bias; /* the query, key and value projections have biases, the output's, too: */
     mgk_output_bias attention_output_bias;
     mgk_aggregation aggregate; /* of heads; "concatenation" with a memory */

@@ -71,6 +71,7 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(dropout), .kind = MGK_FIELD_REAL, .low = 0, .high = 1},
     {AT(dropout_hidden), .kind = MGK_FIELD_REAL, .low = 0, .high = 1, .sparse = true},
     {AT(dropout_output), .kind = MGK_FIELD_REAL, .low = 0, .high = 1, .sparse = true},
+    {AT(dropout_attention), .kind = MGK_FIELD_REAL, .low = 0, .high = 1, .sparse = true},
     {AT(causal), .kind = MGK_FIELD_FLAG},
     {AT(attention_bias), .kind = MGK_FIELD_FLAG},
     {AT(attention_output_bias), .kind = MGK_FIELD_CHOICE, .choices = output_biases},

@@ -297,6 +297,11 @@ mgk_attention_layer mgk_pass_attention(const mgk_pass *pass, int index)
     out.terms.places = pass->relative_places;
     out.terms.place_tokens = pass->capacity_tokens;
     out.terms.sides = 2 * (size_t)config->relative;
+    if (pass->training && !pass->frozen) {
+        out.dropout = config->dropout_attention;
+        out.draw = pass->draw;
+        out.site = (uint64_t)(3 * config->layers + 2 + index);
+    }
     return out;
 }
 

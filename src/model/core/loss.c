@@ -82,9 +82,23 @@ mgk_status mgk_pass_compute_logits(mgk_pass *pass, const void *hidden, size_t fi
 static mgk_status entropy(mgk_pass *pass, size_t first, size_t count, double scale, mgk_loss *loss)
 {
     mgk_device *device = pass->model->device;
-    return device->op->cross_entropy(device, count, mgk_pass_classes(pass), pass->logits,
-                                     pass->targets + first, scale,
-                                     pass->training ? pass->logits : NULL, loss);
+    const size_t classes = mgk_pass_classes(pass);
+    TRY(device->op->cross_entropy(device, count, classes, pass->logits, pass->targets + first,
+                                  scale, pass->training ? pass->logits : NULL, loss));
+    if (!pass->training || pass->smoothing == 0)
+        return STATUS_OK;
+    return device->op->smooth_targets(device, count, classes, pass->targets + first,
+                                      scale * pass->smoothing, pass->logits);
+}
+
+mgk_status mgk_pass_smooth(mgk_pass *pass, double smoothing)
+{
+    const mgk_device *device = pass->model->device;
+    if (smoothing != 0 && !device->op->smooth_targets)
+        return mgk_fail(STATUS_UNSUPPORTED, "%s does not smooth targets; the CPU does",
+                        device->name);
+    pass->smoothing = smoothing;
+    return STATUS_OK;
 }
 
 /* The loss of rows of a language model, with as many logits at a time as fit the memory. */

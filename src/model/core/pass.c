@@ -402,6 +402,23 @@ bool mgk_model_has_gradients(const mgk_model *model)
            (config->family == MGK_FAMILY_LM || config->classes > 0);
 }
 
+mgk_status mgk_pass_check_dropout(const mgk_model *model)
+{
+    if (model->config.dropout_attention == 0)
+        return STATUS_OK;
+    if (!model->device->all_parts)
+        return mgk_fail(STATUS_UNSUPPORTED, "%s does not run `dropout_attention`; the CPU does",
+                        model->device->name);
+    for (int l = 0; l < model->config.layers; l++)
+        if (!mgk_attention_drops(mgk_model_kind(model, l)))
+            return mgk_fail(
+                STATUS_UNSUPPORTED,
+                "`dropout_attention`: attention \"%s\" has none; softmax, mgk, smgk and "
+                "others that weigh values entry by entry do",
+                mgk_model_kind(model, l)->name);
+    return STATUS_OK;
+}
+
 mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, int memory_tokens,
                            bool training, mgk_pass **out)
 {

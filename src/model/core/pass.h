@@ -111,6 +111,15 @@ mgk_status mgk_pass_set_memory(mgk_pass *pass, int tokens, const int32_t *length
  */
 void mgk_pass_remove_heads(mgk_pass *pass, const bool *removed);
 
+/* STATUS_UNSUPPORTED: a training pass would leave out the model's dropout of attention, on this
+ * device or in one of its kinds. */
+mgk_status mgk_pass_check_dropout(const mgk_model *model);
+
+/* From now on gradients of a training pass are those of smoothed targets (`smoothing` in [0, 1),
+ * see smooth_targets in backend.h); losses are of the targets as they are. STATUS_UNSUPPORTED: the
+ * device lacks this. */
+mgk_status mgk_pass_smooth(mgk_pass *pass, double smoothing);
+
 /* From now on a training pass applies no dropout and updates no priors: its gradients are those of
  * the model as it runs. */
 void mgk_pass_freeze(mgk_pass *pass);

@@ -104,6 +104,7 @@ struct mgk_pass {
     int pattern_tokens;    /* N of the patterns; 0: there are none yet */
 
     const bool *removed; /* [L, H], heads without output; NULL: none */
+    double smoothing;    /* of targets, in gradients */
     bool frozen;         /* a training pass leaves dropout and soft-E priors out */
 
     mgk_regulariser *regulariser; /* NULL: no term is added to the loss */
@@ -210,6 +211,8 @@ static inline uint64_t mgk_pass_sites(const mgk_config *config)
 {
     const uint64_t layers = (uint64_t)config->layers;
     const bool more = config->dropout_hidden > 0 || config->dropout_output > 0;
+    if (config->dropout_attention > 0)
+        return 4 * layers + 2;
     return more ? 3 * layers + 2 : 2 * layers + 1;
 }
 

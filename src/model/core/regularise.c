@@ -446,7 +446,8 @@ mgk_status mgk_regularise_layer(mgk_pass *pass, int index, const mgk_layer_gradi
     if (!r)
         return STATUS_OK;
     const mgk_attention_view view = mgk_pass_view(pass, index);
-    const mgk_attention_layer layer = mgk_pass_attention(pass, index);
+    mgk_attention_layer layer = mgk_pass_attention(pass, index);
+    layer.dropout = 0; /* terms are of the whole matrices */
     TRY(take_lengths(pass));
     if (r->what.weight[MGK_TERM_SUBSPACE] != 0)
         TRY(vector_term(pass, MGK_TERM_SUBSPACE, view.value, view.value_stride,

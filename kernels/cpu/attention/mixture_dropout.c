@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Dropout of the entries of attention matrices, which are never stored. */
+#include "kernels/cpu/attention/mixture.h"
+#include "kernels/cpu/draw.h"
+
+void MGK_CPU(mixture_drop)(const mgk_mixture_head *head, size_t i, real *row)
+{
+    const mgk_mixture *mixture = head->mixture;
+    const mgk_attention_view *view = head->view;
+    const uint32_t threshold = mgk_cpu_drop_threshold(mixture->dropout);
+    const real scale = mgk_cpu_drop_scale(mixture->dropout);
+    const uint64_t seed = mixture->draw->seed, stream = mixture->draw->stream + mixture->site;
+    /* Each row of a matrix has blocks of its own: the mask depends on place alone. */
+    const size_t rows = (head->sample * (size_t)view->heads + head->head) * (size_t)view->tokens;
+    const uint64_t before =
+        (uint64_t)(rows + head->first + i) * (((size_t)mgk_view_keys(view) + 3) / 4);
+    for (size_t k = 0; k < head->run_count; k++) {
+        const mgk_mixture_run *run = &head->runs[k];
+        const size_t end = run->begin + run->width;
+        for (size_t from = run->begin / 4 * 4; from < end; from += MGK_DRAWN_WORDS) {
+            uint32_t words[MGK_DRAWN_WORDS];
+            const size_t last = end - from < MGK_DRAWN_WORDS ? end : from + MGK_DRAWN_WORDS;
+            const size_t first = from < run->begin ? run->begin : from;
+            real *entries = row + run->at + (first - run->begin);
+            mgk_cpu_draw_words(seed, stream, before + from / 4, (last - from + 3) / 4, words);
+#pragma omp simd
+            for (size_t j = 0; j < last - first; j++)
+                entries[j] = words[first - from + j] >= threshold ? entries[j] * scale : 0;
+        }
+    }
+}

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""How well models predict."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes as c
+from typing import NamedTuple, Sequence
+
+from . import _inputs
+from ._library import as_list, check, fill, options, run, types
+from ._model import Model, is_double
+from ._typing import Array, Follow, Path, Texts
+
+
+class Evaluation(NamedTuple):
+    """What `evaluate` returns; NaN is what a model does not have, or what is not known."""
+
+    #: Samples that were run, and tokens of the longest.
+    samples: int
+    length: int
+    #: Predicted tokens, or samples with a class.
+    targets: int
+    #: Mean of -ln p over the targets.
+    loss: float
+    #: exp(loss) of a language model.
+    perplexity: float
+    #: -log2 p of all targets, for each byte of their text.
+    bits_per_byte: float
+    #: Share of targets to which the model gives the largest p.
+    accuracy: float
+
+
+def evaluate(
+    model: Path | Model,
+    texts: Texts | None = None,
+    *,
+    files: Path | Sequence[Path] | None = None,
+    task: str | None = None,
+    data: Path | Sequence[Path] | None = None,
+    stride: int = 0,
+    samples: int = 0,
+    length: int | None = None,
+    attention_mask: Array | None = None,
+    precision: str = "single",
+    device: str = "auto",
+    threads: int = 0,
+    part: str | None = None,
+    seed: int = 0,
+    run_as: str | None = None,
+    settings: dict | None = None,
+    targets: Texts | None = None,
+    progress: Follow = None,
+) -> Evaluation:
+    """Loss and accuracy of a model, and the perplexity of a language model.
+
+    Parameters
+    ----------
+    model, texts, length, attention_mask, targets
+        As for `attention`; each text is a sample.
+    files : path or list of paths, in place of texts
+        Text files, put end to end and cut into windows of `length` tokens.
+    task : {'lm', 'listops', 'retrieval', 'text'}, in place of texts
+        Samples of a task of mgk-train, of the files `data`.
+    stride : int
+        Windows begin so many tokens apart, and each but the first predicts its last `stride`
+        tokens alone; 0: they do not overlap.
+    samples : int
+        Draw so many samples of files or a task, by seed; 0: all of them.
+    precision, device, threads, part, progress
+        As for `attention`.
+    seed : int
+        Of the samples, and of what `run_as` draws.
+    run_as, settings
+        As for `ranks`.
+
+    Examples
+    --------
+    >>> import mgk
+    >>> found = mgk.evaluate("models/lm-mgk-4.safetensors", ["The cat sat on the mat."])
+    >>> found.targets, round(found.perplexity, 1)
+    (22, 10.5)
+    """
+    given = [name for name, x in (("texts", texts), ("files", files), ("task", task)) if x]
+    if len(given) != 1:
+        raise TypeError("expected one of texts, files and task")
+    job = _inputs.job_of(model, device, threads, seed, False, part, run_as, settings)
+    if isinstance(model, Model):
+        precision, model = model.precision, model.path
+    with contextlib.ExitStack() as stack:
+        if texts is not None:
+            if samples:
+                raise ValueError("samples: texts are all evaluated")
+            source = stack.enter_context(_inputs.texts(texts, attention_mask, length, targets))
+        else:
+            if attention_mask is not None or targets is not None:
+                raise ValueError("attention_mask, targets: they belong to texts")
+            source = fill(types["mgk_input"](), task=task, length=length, samples=samples)
+            fill(source, text=files and as_list(files, "files"))
+            fill(source, data=data and as_list(data, "data"))
+        o = options(
+            "mgk_evaluate_options",
+            job=job,
+            model=model,
+            input=source,
+            stride=stride,
+            double_precision=is_double(precision),
+        )
+        found = types["mgk_evaluation_summary"]()
+        run(
+            o,
+            lambda: check("mgk_evaluate_model", c.byref(o), c.byref(found)),
+            progress,
+            "evaluation",
+        )
+    return Evaluation(*(getattr(found, name) for name in Evaluation._fields))

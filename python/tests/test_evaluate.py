@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""Evaluation, of texts, files and tasks."""
+
+import math
+import os
+import tempfile
+import unittest
+
+import mgk
+import numpy as np
+from support import BERT, MODEL, TEXTS
+
+
+class Evaluate(unittest.TestCase):
+    def test_texts(self):
+        one = [mgk.evaluate(MODEL, text, precision="double") for text in TEXTS]
+        both = mgk.evaluate(MODEL, TEXTS, precision="double")
+        self.assertEqual([e.targets for e in one], [22, 4])
+        self.assertEqual((both.samples, both.length, both.targets), (2, 23, 26))
+        total = sum(e.loss * e.targets for e in one)
+        self.assertAlmostEqual(both.loss, total / 26, places=12)
+        self.assertAlmostEqual(both.perplexity, math.exp(both.loss), places=9)
+        self.assertAlmostEqual(both.bits_per_byte, both.loss / math.log(2), places=12)
+        ids = [np.frombuffer(text.encode(), np.uint8) for text in TEXTS]
+        again = mgk.evaluate(mgk.Model(MODEL, precision="double"), ids)
+        self.assertAlmostEqual(again.loss, both.loss, places=12)
+        self.assertTrue(math.isnan(again.bits_per_byte))
+
+    def test_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "text.txt")
+            with open(path, "w", encoding="ascii") as file:
+                file.write(" ".join(TEXTS) * 4)
+            size = os.path.getsize(path)
+            apart = mgk.evaluate(MODEL, files=path, length=20)
+            sliding = mgk.evaluate(MODEL, files=[path], length=20, stride=5)
+            task = mgk.evaluate(MODEL, task="lm", data=path, length=20, stride=5)
+            some = mgk.evaluate(MODEL, files=path, length=20, samples=2)
+        self.assertEqual((apart.targets, sliding.targets, some.samples), (size - 1, size - 1, 2))
+        self.assertLess(sliding.loss, apart.loss)
+        self.assertEqual(task, sliding)
+
+    def test_refusals(self):
+        for wrong in ({}, {"texts": TEXTS, "task": "lm"}):
+            with self.assertRaisesRegex(TypeError, "one of texts, files and task"):
+                mgk.evaluate(MODEL, **wrong)
+        with self.assertRaisesRegex(ValueError, "samples"):
+            mgk.evaluate(MODEL, TEXTS, samples=1)
+        with self.assertRaisesRegex(mgk.Error, "belongs to windows of a text"):
+            mgk.evaluate(MODEL, TEXTS, stride=2)
+        with self.assertRaisesRegex(mgk.Error, "no targets for this model"):
+            mgk.evaluate(BERT, [[3, 4, 5]])
+
+
+if __name__ == "__main__":
+    unittest.main()

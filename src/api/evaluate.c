@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* mgk_evaluate_model: the loss and the accuracy of a model on an input. */
+#include <math.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "base/progress.h"
+#include "run/files.h"
+#include "run/input.h"
+#include "run/job.h"
+#include "run/model_run.h"
+
+void mgk_evaluate_options_init(mgk_evaluate_options *options, size_t size)
+{
+    const mgk_evaluate_options defaults = {.model = NULL};
+    mgk_api_init(options, size, &defaults, sizeof(defaults));
+}
+
+/* Whether the samples can be windows of a text; arrays of ids are known when they are read. */
+static bool has_windows(const mgk_input *input)
+{
+    if (input->text_count > 0)
+        return !input->lines;
+    return input->tokens || (input->task && strcmp(input->task, "lm") == 0);
+}
+
+static mgk_status check_options(const mgk_evaluate_options *o)
+{
+    if (!o->model)
+        return mgk_fail(STATUS_USAGE, "a model is needed");
+    TRY(mgk_input_check(&o->input, o->job.part));
+    if (o->stride < 0)
+        return mgk_fail(STATUS_USAGE, "`stride` %d: expected a positive number", o->stride);
+    if (o->stride > 0 && (!has_windows(&o->input) || o->input.target))
+        return mgk_fail(STATUS_USAGE, "`stride` belongs to windows of a text");
+    return STATUS_OK;
+}
+
+/* Checks what only the model tells. */
+static mgk_status check_stride(const mgk_evaluate_options *o, const mgk_model_run *run)
+{
+    if (o->stride > 0 && run->model->config.dual)
+        return mgk_fail(STATUS_USAGE, "`stride` belongs to windows of a text");
+    if (o->stride > run->tokens)
+        return mgk_fail(STATUS_USAGE,
+                        "`stride` %d: windows have %d tokens, expected at most as many", o->stride,
+                        run->tokens);
+    return STATUS_OK;
+}
+
+static mgk_status run_all(const mgk_evaluate_options *o, mgk_model_run *run)
+{
+    const mgk_observer observer = {.layer = NULL};
+    bool end = false;
+    while (!end) {
+        const int done = run->first + run->count;
+        mgk_job_report(&o->job, &(mgk_report){.done = done,
+                                              .total = run->samples,
+                                              .amount = (double)done * run->tokens,
+                                              .note = ""});
+        TRY(mgk_model_run_next(run, &o->job, &observer, &end));
+    }
+    return STATUS_OK;
+}
+
+/* Bytes that are predicted; 0: not known. */
+static double predicted_bytes(const mgk_model_run *run, const mgk_loss *loss)
+{
+    const bool bytes = !run->tokenizer && run->text.of && !run->memory;
+    if (bytes)
+        return (double)loss->count;
+    return run->samples == run->available ? (double)mgk_dataset_bytes(run->data) : 0;
+}
+
+static mgk_status summarize(const mgk_model_run *run, mgk_evaluation_summary *summary)
+{
+    const double ln2 = 0.69314718055994531;
+    const bool language_model = run->model->config.family == MGK_FAMILY_LM;
+    mgk_loss loss;
+    TRY(mgk_model_run_loss(run, &loss));
+    if (loss.count == 0)
+        return mgk_fail(STATUS_SHAPE, "the input has no token that follows another one");
+    const double bytes = predicted_bytes(run, &loss), mean = loss.sum / (double)loss.count;
+    *summary = (mgk_evaluation_summary){
+        .samples = run->samples,
+        .length = run->tokens,
+        .targets = loss.count,
+        .loss = mean,
+        .accuracy = (double)loss.correct / (double)loss.count,
+        .perplexity = language_model ? exp(mean) : NAN,
+        .bits_per_byte = language_model && bytes > 0 ? loss.sum / ln2 / bytes : NAN,
+        .language_model = language_model};
+    return STATUS_OK;
+}
+
+static mgk_status evaluate(const mgk_evaluate_options *o, mgk_evaluation_summary *summary)
+{
+    mgk_status status;
+    mgk_model_run run = {0};
+    mgk_claims claims = {0};
+    const size_t stride = o->stride > 0 ? (size_t)o->stride : SIZE_MAX;
+    int capacity;
+    TRY(check_options(o));
+    CHECK(mgk_files_model(&claims, o->model));
+    CHECK(mgk_files_input(&claims, &o->input));
+    CHECK(mgk_model_run_open_windows(&o->job, o->model, &o->input, o->double_precision, stride,
+                                     &run));
+    CHECK(check_stride(o, &run));
+    mgk_job_report_device(&o->job, run.device);
+    CHECK(mgk_model_run_choose(&run, o->job.seed,
+                               o->input.samples > 0 ? o->input.samples : run.available));
+    mgk_approximation_free(run.approximation); /* whose errors are not asked for */
+    run.approximation = NULL;
+    mgk_model_run_tell(&run, &o->job, &o->input);
+    CHECK(mgk_model_run_fit(&run, 0, 0, &capacity));
+    CHECK(mgk_model_run_prepare(&run, capacity));
+    CHECK(mgk_model_run_measure_loss(&run));
+    CHECK(run_all(o, &run));
+    CHECK(summarize(&run, summary));
+out:
+    mgk_model_run_close(&run);
+    mgk_claims_release(&claims);
+    return status;
+}
+
+mgk_result mgk_evaluate_model(const mgk_evaluate_options *options, mgk_evaluation_summary *summary)
+{
+    mgk_evaluate_options o = mgk_evaluate_options_default();
+    mgk_status status = mgk_api_take(options, sizeof(o), &o);
+    mgk_evaluation_summary own = {0};
+    const double start = mgk_seconds();
+    if (status == STATUS_OK)
+        status = evaluate(&o, &own);
+    own.seconds = mgk_seconds() - start;
+    if (summary)
+        *summary = own;
+    return mgk_api_result(status);
+}
