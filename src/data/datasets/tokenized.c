@@ -34,14 +34,6 @@ static size_t count(const mgk_buffer *ids)
     return ids->size / sizeof(int32_t);
 }
 
-/* Appends `size` ids to a row of which *used are filled. */
-static void put(int32_t *row, size_t *used, const int32_t *ids, size_t size)
-{
-    if (size > 0)
-        memcpy(row + *used, ids, size * sizeof(*ids));
-    *used += size;
-}
-
 static const int32_t *ids_of(const mgk_buffer *buffer)
 {
     return (const int32_t *)(const void *)buffer->data;
@@ -63,7 +55,7 @@ static mgk_status read_ids(const tokenized_dataset *set, size_t first, size_t si
     size_t used = 0;
     if (set->windows)
         return mgk_token_stream_read(set->windows, first, size, ids);
-    put(ids, &used, ids_of(&set->ids) + first, size);
+    mgk_put_ids(ids, &used, ids_of(&set->ids) + first, size);
     return STATUS_OK;
 }
 
@@ -74,10 +66,10 @@ static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *to
     bool continued;
     const sequence row = sequence_at(set, index, &continued);
     size_t n = dataset->shape.length, used = 0;
-    put(tokens, &used, ids_of(&set->before), count(&set->before));
+    mgk_put_ids(tokens, &used, ids_of(&set->before), count(&set->before));
     TRY(read_ids(set, row.start, row.length, tokens + used));
     used += row.length;
-    put(tokens, &used, ids_of(&set->after), count(&set->after));
+    mgk_put_ids(tokens, &used, ids_of(&set->after), count(&set->after));
     for (size_t i = used; i < n; i++)
         tokens[i] = -1;
     for (size_t i = 0; i < n; i++)
