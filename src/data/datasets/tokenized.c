@@ -27,6 +27,7 @@ typedef struct tokenized_dataset {
     size_t room;                /* ids of a full sample, excluding the frame */
     size_t cut;                 /* number of lines longer than N */
     bool every_line;            /* blank lines are an error */
+    bool needs_text;            /* bytes that are not UTF-8 are an error */
 } tokenized_dataset;
 
 static size_t count(const mgk_buffer *ids)
@@ -176,7 +177,7 @@ static mgk_status read_file(const char *path, tokenized_dataset *set)
     TRY(mgk_map_file(path, &file));
     mgk_span text = {(const char *)file.data, file.size};
     mgk_status status = text.size == 0 ? mgk_fail(STATUS_SHAPE, "empty") : STATUS_OK;
-    if (status == STATUS_OK && set->encoder)
+    if (status == STATUS_OK && set->needs_text)
         status = mgk_utf8_check(text.data, text.size, 0);
     if (status == STATUS_OK)
         status = read_lines(set, text);
@@ -187,7 +188,7 @@ static mgk_status read_file(const char *path, tokenized_dataset *set)
 static mgk_status read_string(tokenized_dataset *set, mgk_span text)
 {
     size_t start = count(&set->ids), length;
-    if (set->encoder)
+    if (set->needs_text)
         TRY(mgk_utf8_check(text.data, text.size, 0));
     TRY(append_ids(set, text));
     TRY(finish_sequence(set, start, &length));
@@ -224,6 +225,7 @@ static mgk_status open_lines(const mgk_dataset_options *options, tokenized_datas
 {
     if (options->tokenizer)
         TRY(mgk_token_encoder_open(options->tokenizer, &set->encoder));
+    set->needs_text = options->tokenizer && !mgk_tokenizer_keeps_bytes(options->tokenizer);
     for (size_t i = 0; i < options->path_count; i++)
         TRY(read_file(options->paths[i], set));
     TRY(read_strings(options, set));
