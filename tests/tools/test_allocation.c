@@ -291,6 +291,44 @@ static mgk_result train_words(void)
     return train_tokens("words", 4);
 }
 
+/* The last `held_out` of the files are held out. */
+static mgk_result train_classes(const char *task, const char *const *data, size_t count,
+                                size_t held_out, const char *tokenizer)
+{
+    mgk_train_options o = training(task, OUT "/trained.safetensors");
+    o.data = data;
+    o.data_count = count;
+    o.held_out = data + count - held_out;
+    o.held_out_count = held_out;
+    o.tokenizer = tokenizer;
+    o.article_per_file = true;
+    return mgk_train_model(&o);
+}
+
+static mgk_result train_passages(void)
+{
+    static const char *const articles[] = {"text.txt", "other.txt"};
+    return train_classes("retrieval", articles, 2, 2, "bpe");
+}
+
+static mgk_result train_list(void)
+{
+    static const char *const list[] = {"list.tsv", "texts/pos"};
+    return train_classes("retrieval", list, 2, 0, "words");
+}
+
+static mgk_result train_table(void)
+{
+    static const char *const table = "table.tsv";
+    return train_classes("retrieval", &table, 1, 1, "words-split");
+}
+
+static mgk_result train_reviews(void)
+{
+    static const char *const folder = "texts";
+    return train_classes("text", &folder, 1, 1, "words");
+}
+
 static mgk_result train_split_words(void)
 {
     return train_tokens("words-split", 4);
@@ -904,6 +942,10 @@ static const call calls[] = {
     CALL(train_bpe),
     CALL(train_words),
     CALL(train_split_words),
+    CALL(train_passages),
+    CALL(train_list),
+    CALL(train_table),
+    CALL(train_reviews),
     CALL(check_job),
     CALL(describe_machine),
     CALL(describe_model),
@@ -1115,6 +1157,33 @@ static void write_comparisons(void)
     }
 }
 
+static void write_line(const char *path, const char *mode, const char *line)
+{
+    FILE *file = fopen(path, mode);
+    assert_non_null(file);
+    assert_true(fputs(line, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Reviews, which are also documents of a list of pairs: each with the next one. */
+static void write_reviews(void)
+{
+    enum { DOCUMENTS = 12 };
+    char path[40], line[80];
+    mkdir("texts", 0777);
+    mkdir("texts/pos", 0777);
+    mkdir("texts/neg", 0777);
+    write_line("texts/neg/0.txt", "w", "a poor text");
+    write_line("list.tsv", "w", "first\tsecond\n");
+    for (int i = 0; i < DOCUMENTS; i++) {
+        snprintf(path, sizeof(path), "texts/pos/%d.txt", i);
+        tiny_text(path, 40 + i);
+        snprintf(line, sizeof(line), "%d\t%d\n", i, (i + 1) % DOCUMENTS);
+        write_line("list.tsv", "a", line);
+    }
+    write_line("table.tsv", "w", "1\ta\tb\tone text\tand another\n0\ta\tc\tone text\ta third\n");
+}
+
 static int make_inputs(void **state)
 {
     (void)state;
@@ -1124,6 +1193,7 @@ static int make_inputs(void **state)
     save_model("softmax", 1000, gpt2);
     tiny_text(text, 400);
     tiny_text("other.txt", 300);
+    write_reviews();
     write_ids("ids.txt");
     write_arrays(arrays);
     assert_done(dump_text());

@@ -287,7 +287,7 @@ static void ids_get_their_text_where_there_is_one(void **state)
     assert_text("");
 }
 
-static void pairs_are_bytes(void **state)
+static void pairs_are_files(void **state)
 {
     (void)state;
     mgk_config config = tiny_config(MGK_FAMILY_ENCODER, "softmax");
@@ -295,7 +295,7 @@ static void pairs_are_bytes(void **state)
     tiny_save(&config, model_path);
     mgk_dump_options o = options(1);
     o.input.lines = true;
-    assert_message(&o, MGK_USAGE, "a model of pairs reads bytes");
+    assert_message(&o, MGK_USAGE, "a model of pairs reads files");
 }
 
 int main(void)
@@ -310,7 +310,7 @@ int main(void)
         cmocka_unit_test_setup(strings_that_are_refused, prepare),
         cmocka_unit_test_setup(what_does_not_fit_is_refused, prepare),
         cmocka_unit_test_setup(ids_get_their_text_where_there_is_one, prepare),
-        cmocka_unit_test_setup(pairs_are_bytes, prepare),
+        cmocka_unit_test_setup(pairs_are_files, prepare),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,6 +148,9 @@ cmp -s run.safetensors whole.safetensors || complain "a resumed run ends differe
 printf 'caf\351 \377\376 na\357ve \000 text %.0s' 1 2 3 4 5 6 7 8 9 >latin.txt
 "$train" $few --tokenizer bpe --vocabulary 270 --data latin.txt -o latin.safetensors --quiet || complain "no Latin-1"
 "$programs/mgk-dump" latin.safetensors --text latin.txt --samples 1 -o latin.h5 --quiet || complain "no dump of Latin-1"
+"$programs/mgk-dump" latin.safetensors --text latin.txt --lines --samples 1 -o latin.h5 --force --quiet ||
+    complain "no dump of lines of Latin-1"
+refuses 'latin.txt: ' "$programs/mgk-dump" words.safetensors --text latin.txt --lines -o x.h5
 refuses 'latin.txt: ' "$train" $few --tokenizer words --data latin.txt -o x.safetensors
 : >empty.txt
 printf word >word.txt

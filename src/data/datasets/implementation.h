@@ -5,6 +5,7 @@
 #define MGK_DATA_IMPLEMENTATION_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "data/datasets/dataset.h"
 
@@ -66,6 +67,14 @@ typedef enum mgk_data_purpose {
 static inline uint64_t mgk_data_stream(mgk_data_purpose purpose, uint64_t part)
 {
     return (uint64_t)0xDA7A << 48 | (uint64_t)purpose << 40 | (part & (((uint64_t)1 << 40) - 1));
+}
+
+/* Appends `count` ids (NULL when 0) to a row of which *used are filled. */
+static inline void mgk_put_ids(int32_t *row, size_t *used, const void *ids, size_t count)
+{
+    if (count > 0)
+        memcpy(row + *used, ids, count * sizeof(*row));
+    *used += count;
 }
 
 /* Writes one row of `tokens` [N] from `count` <= N bytes, the rest -1; and its length. */

@@ -60,20 +60,14 @@ static void draw_places(mgk_random *random, const mgk_article *article, size_t n
     places[later] = article->start + (a < b ? b : a) + n;
 }
 
-static void put(int32_t *row, size_t *used, const mgk_buffer *ids, size_t first, size_t count)
-{
-    if (count > 0)
-        memcpy(row + *used, ids->data + first * sizeof(*row), count * sizeof(*row));
-    *used += count;
-}
-
 static void copy_passage(const retrieval_dataset *pairs, size_t place, int32_t *tokens,
                          int32_t *length)
 {
+    const mgk_buffer *before = &pairs->before, *after = &pairs->after;
     size_t used = 0;
-    put(tokens, &used, &pairs->before, 0, pairs->before.size / sizeof(*tokens));
-    put(tokens, &used, &pairs->ids, place, pairs->room);
-    put(tokens, &used, &pairs->after, 0, pairs->after.size / sizeof(*tokens));
+    mgk_put_ids(tokens, &used, before->data, before->size / sizeof(*tokens));
+    mgk_put_ids(tokens, &used, pairs->ids.data + place * sizeof(*tokens), pairs->room);
+    mgk_put_ids(tokens, &used, after->data, after->size / sizeof(*tokens));
     *length = (int32_t)used;
 }
 

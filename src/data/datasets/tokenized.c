@@ -29,19 +29,12 @@ typedef struct tokenized_dataset {
     mgk_windows slide;          /* over all ids; stride 0: they do not */
     size_t cut;                 /* number of lines longer than N */
     bool every_line;            /* blank lines are an error */
+    bool needs_text;            /* bytes that are not UTF-8 are an error */
 } tokenized_dataset;
 
 static size_t count(const mgk_buffer *ids)
 {
     return ids->size / sizeof(int32_t);
-}
-
-/* Appends `size` ids to a row of which *used are filled. */
-static void put(int32_t *row, size_t *used, const int32_t *ids, size_t size)
-{
-    if (size > 0)
-        memcpy(row + *used, ids, size * sizeof(*ids));
-    *used += size;
 }
 
 static const int32_t *ids_of(const mgk_buffer *buffer)
@@ -89,7 +82,7 @@ static mgk_status read_ids(const tokenized_dataset *set, size_t first, size_t si
     size_t used = 0;
     if (set->windows)
         return mgk_token_stream_read(set->windows, first, size, ids);
-    put(ids, &used, ids_of(&set->ids) + first, size);
+    mgk_put_ids(ids, &used, ids_of(&set->ids) + first, size);
     return STATUS_OK;
 }
 
@@ -100,10 +93,10 @@ static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *to
     bool continued;
     const sequence row = sequence_at(set, index, &continued);
     size_t n = dataset->shape.length, used = 0;
-    put(tokens, &used, ids_of(&set->before), count(&set->before));
+    mgk_put_ids(tokens, &used, ids_of(&set->before), count(&set->before));
     TRY(read_ids(set, row.start, row.length, tokens + used));
     used += row.length;
-    put(tokens, &used, ids_of(&set->after), count(&set->after));
+    mgk_put_ids(tokens, &used, ids_of(&set->after), count(&set->after));
     for (size_t i = used; i < n; i++)
         tokens[i] = -1;
     for (size_t i = 0; i < n; i++)
@@ -213,7 +206,7 @@ static mgk_status read_file(const char *path, tokenized_dataset *set)
     TRY(mgk_map_file(path, &file));
     mgk_span text = {(const char *)file.data, file.size};
     mgk_status status = text.size == 0 ? mgk_fail(STATUS_SHAPE, "empty") : STATUS_OK;
-    if (status == STATUS_OK && set->encoder)
+    if (status == STATUS_OK && set->needs_text)
         status = mgk_utf8_check(text.data, text.size, 0);
     if (status == STATUS_OK)
         status = read_lines(set, text);
@@ -224,7 +217,7 @@ static mgk_status read_file(const char *path, tokenized_dataset *set)
 static mgk_status read_string(tokenized_dataset *set, mgk_span text)
 {
     size_t start = count(&set->ids), length;
-    if (set->encoder)
+    if (set->needs_text)
         TRY(mgk_utf8_check(text.data, text.size, 0));
     TRY(append_ids(set, text));
     TRY(finish_sequence(set, start, &length));
@@ -274,6 +267,7 @@ static mgk_status open_lines(const mgk_dataset_options *options, tokenized_datas
 {
     if (options->tokenizer)
         TRY(mgk_token_encoder_open(options->tokenizer, &set->encoder));
+    set->needs_text = options->tokenizer && !mgk_tokenizer_keeps_bytes(options->tokenizer);
     for (size_t i = 0; i < options->path_count; i++)
         TRY(read_file(options->paths[i], set));
     TRY(read_strings(options, set));
