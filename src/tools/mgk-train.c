@@ -2,8 +2,6 @@
 /* mgk-train: trains a model. */
 #include "tools/tool.h"
 
-#include <string.h>
-
 #include "base/memory.h"
 #include "tools/kind_names.h"
 
@@ -83,19 +81,14 @@ static const mgk_arg_note notes[] = {
 
 /* Sets the recipe that the command line names before other options are read, which override it.
  * Unknown names are refused with the other options. */
-static void set_recipe(mgk_train_options *options, int argc, char **argv)
+static mgk_status set_recipe(const mgk_program *program, mgk_train_options *options, int argc,
+                             char **argv)
 {
-    static const char option[] = "--recipe";
-    const size_t length = strlen(option);
-    for (int i = 1; i < argc; i++) {
-        const char *name = NULL;
-        if (strcmp(argv[i], option) == 0)
-            name = argv[i + 1];
-        else if (strncmp(argv[i], option, length) == 0 && argv[i][length] == '=')
-            name = argv[i] + length + 1;
-        if (name)
-            (void)mgk_train_options_recipe(options, name);
-    }
+    const char *name;
+    TRY(mgk_args_look(program, argc, argv, "recipe", &name));
+    if (name)
+        (void)mgk_train_options_recipe(options, name);
+    return STATUS_OK;
 }
 
 int main(int argc, char **argv)
@@ -242,12 +235,13 @@ int main(int argc, char **argv)
         .offered = {{"attention", kinds}, {"regularise", "subspace,position,output,pattern"}},
     };
     int exit_status;
-    set_recipe(&o, argc, argv);
+    mgk_status status = set_recipe(&program, &o, argc, argv);
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
         return exit_status;
     if (!o.task || !o.output)
         return mgk_tool_usage(&tool, "--task and -o are needed");
-    mgk_status status = mgk_tool_output(&tool, &o.output, MGK_TOOL_MODEL);
+    if (status == STATUS_OK)
+        status = mgk_tool_output(&tool, &o.output, MGK_TOOL_MODEL);
     if (status != STATUS_OK)
         return mgk_tool_refuse(&tool, status);
     if (keep && o.checkpoint_every == 0)

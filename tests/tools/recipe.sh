@@ -42,6 +42,9 @@ has lra.safetensors dropout_hidden 0.1
 has mlk.safetensors mix_keys true
 has mlk.safetensors row_normalized false
 has mlk.safetensors classifier 16
+# A shortened name means the same.
+"$train" $lists --rec lra --steps 2 --warmup 1 -o short.safetensors --log log.csv --log-every 1
+[ "$(rate 2)" = 4e-10 ] || complain "shortened: rate $(rate 2)"
 
 # The recipe of language models.
 "$train" $text --recipe lm --prior em --steps 4 --warmup 2 -o lm.safetensors --log log.csv --log-every 1
