@@ -333,6 +333,7 @@ static mgk_status claim_files(const mgk_train_options *o, const mgk_train_settin
     TRY(mgk_files_lock(claims, &o->job));
     if (o->resume || mgk_exists(s->checkpoint)) /* mgk_train knows what the other run wrote */
         return STATUS_OK;
+    TRY(mgk_check_ending(o->output, "a model is safetensors", ".safetensors"));
     TRY(mgk_output_check(o->output, o->job.force));
     return o->log ? mgk_output_check(o->log, o->job.force) : STATUS_OK;
 }
