@@ -60,6 +60,7 @@ grep -q 'positions *sinusoidal' info.txt || complain "positions are not fixed: $
 grep -qF -- '--trained-with "no_pos": expected some of fixed_pos_emb' err.txt || complain "no_pos: $(cat err.txt)"
 "$programs/mgk-info" lra.pt --head-dim 5 --trained-with no_pos >info.txt 2>err.txt && complain "no_pos was described"
 grep -qF -- '--trained-with "no_pos": expected some of fixed_pos_emb' err.txt || complain "no_pos: $(cat err.txt)"
+"$programs/mgk-info" lra.pt --head-dim 5 --trained-with num_layers=2x >info.txt 2>err.txt && complain "2x layers"
 "$programs/mgk-info" lra.pt >info.txt || complain "a file that does not tell its heads was not listed"
 grep -q 'no_model' info.txt || complain "no reason: $(cat info.txt)"
 exit "$((failures > 0))"
