@@ -73,6 +73,8 @@ fi
 refuses '--recipe lra is for classifiers' $text --recipe lra
 refuses '--recipe lm is for language models' $lists --recipe lm
 refuses '--recipe "lx"' $lists --recipe lx
+refuses '--positions "none of them": expected one of learned, sinusoidal' $text --positions 'none of them'
+refuses '--initial "ous": expected one of ours, lra, lm; similar: ours' $text --initial ous --data none.txt
 refuses '--pooling is for classifiers' $text --pooling mean
 refuses 'none.pt: No such file' $text --from none.pt
 refuses 'attention "mlk" has no soft-E priors of all queries' $lists --attention mlk --prior em-all
