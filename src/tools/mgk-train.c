@@ -33,14 +33,14 @@ static const mgk_arg_note notes[] = {
      "`learned` priors are parameters; `em` sets them to the mean responsibilities of each batch "
      "in training (soft E step); `hard` takes the nearest key alone (hard E step).\n"
      "`em-all` is `em` as in the paper's code: over all queries, also those that do not see the "
-     "key, "
-     "and with 1e-6 in the denominator."},
+     "key, and with 1e-6 in the denominator."},
     {"recipe",
      "`lra` and `lm` train as the paper's encoders and language models are trained by their code "
      "(github.com/minhtannguyen/transformer-mgk); docs/mgk-train.md lists what they set."},
-    {"from", "Of key projections and tables of positions, as many first rows are taken as both "
-             "models have. "
-             "One line says what was taken, and what begins as in a new model."},
+    {"from",
+     "Of tables of positions, and of key projections of as many and as large heads, as many first "
+     "rows are taken as both models have. One line says what was taken, and what begins as in a "
+     "new model."},
     {"prior-shape", "The default is `position` for language models and `layer` for encoders."},
     {"aggregate",
      "With `capsules` the output of each head votes through learned maps for as many capsules as "
@@ -50,14 +50,12 @@ static const mgk_arg_note notes[] = {
     {"batch",
      "A batch that does not fit into the memory of the device is refused; the message names a "
      "number that fits."},
-    {"schedule", "`cosine-from-0` counts its half cosine from step 0, warm-up included, and has "
-                 "the full rate in "
-                 "step 1, as the code of the paper's language models does.\n"
-                 "`one-cycle` and `one-cycle-cosine` are OneCycleLR of PyTorch: from 1/25 of the "
-                 "rate to all of "
-                 "it at the end of the warm-up, then to 1/250,000 of it, while beta1 goes from "
-                 "0.95 to 0.85 and "
-                 "back, whatever `--adam-betas` says of it."},
+    {"schedule",
+     "`cosine-from-0` counts its half cosine from step 0, warm-up included, and has the full rate "
+     "in step 1, as the code of the paper's language models does.\n"
+     "`one-cycle` and `one-cycle-cosine` are OneCycleLR of PyTorch: from 1/25 of the rate to all "
+     "of it at the end of the warm-up, then to 1/250,000 of it, while beta1 goes from 0.95 to 0.85 "
+     "and back, whatever `--adam-betas` says of it."},
     {"accumulate", "With `--prior em` only 1 is allowed."},
     {"log",
      "A row holds the columns step, tokens, learning_rate, train_loss, gradient_norm, eval_loss, "
