@@ -55,7 +55,7 @@ static int early_candidates(int row, int blocks, int last, int32_t *list)
     return row + 1 == last ? count : add_slice(row + 1, last, blocks, list, count);
 }
 
-static void draw_early(const mgk_attention_size *size, mgk_numpy_random *random, int32_t *list,
+static void draw_early(const mgk_attention_size *size, mgk_twister *random, int32_t *list,
                        int32_t *out)
 {
     const int blocks = block_count(size), length = size->settings->block;
@@ -78,7 +78,7 @@ static bool may_see(int row, int block, int end)
     return !window && !opposite && block != 0 && block != end - 1;
 }
 
-static void draw_planned(const mgk_attention_size *size, mgk_numpy_random *random, int32_t *list,
+static void draw_planned(const mgk_attention_size *size, mgk_twister *random, int32_t *list,
                          int32_t *out)
 {
     const int blocks = block_count(size), wanted = size->settings->random, end = 2 * wanted + 5;
@@ -99,14 +99,14 @@ static mgk_status plan(const mgk_attention_size *size, int32_t *out)
 {
     const size_t count = plan_count(size);
     const int tokens = block_count(size) * size->settings->block;
-    mgk_numpy_random random;
+    mgk_twister random;
     int32_t *list;
     if (count == 0)
         return STATUS_OK;
     TRY(mgk_alloc((size_t)block_count(size), sizeof *list, &list));
     for (size_t i = 0; i < count; i++)
         out[i] = NONE;
-    mgk_numpy_seed(&random, (uint32_t)size->seed + (uint32_t)size->layer);
+    mgk_twister_seed(&random, (uint32_t)size->seed + (uint32_t)size->layer);
     if (tokens == 1024 || tokens == 3072 || tokens == 4096)
         draw_early(size, &random, list, out);
     else

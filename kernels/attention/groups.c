@@ -2,6 +2,7 @@
 #include "kernels/attention/groups.h"
 
 #include "base/memory.h"
+#include "kernels/attention/primitives.h"
 
 mgk_groups mgk_groups_head(const mgk_groups *groups, size_t sample, size_t head)
 {
@@ -22,6 +23,44 @@ mgk_packed mgk_packed_head(const mgk_device *device, const mgk_groups *groups,
     const size_t first = head * packed->dim, group = sample * groups->groups * packed->stride;
     out.query = mgk_at(device, packed->query, group * groups->queries + first);
     out.key = mgk_at(device, packed->key, group * groups->keys + first);
+    return out;
+}
+
+size_t mgk_group_index_count(const mgk_groups *sizes)
+{
+    const size_t all = sizes->samples * sizes->groups;
+    return all * sizes->heads * (sizes->queries + sizes->keys) + 2 * all;
+}
+
+mgk_group_index mgk_group_index_at(const mgk_groups *sizes, int32_t *memory)
+{
+    const size_t all = sizes->samples * sizes->groups;
+    mgk_group_index out = {.query = memory};
+    out.key = out.query + all * sizes->heads * sizes->queries;
+    out.query_lengths = out.key + all * sizes->heads * sizes->keys;
+    out.key_lengths = out.query_lengths + all;
+    return out;
+}
+
+size_t mgk_group_arrays_reals(const mgk_groups *sizes, size_t dim)
+{
+    const size_t queries = mgk_groups_queries(sizes);
+    return (queries + mgk_groups_keys(sizes)) * dim + queries + mgk_group_index_count(sizes);
+}
+
+mgk_group_arrays mgk_group_arrays_at(const mgk_device *device, const mgk_groups *sizes, size_t dim,
+                                     void *memory)
+{
+    const size_t queries = mgk_groups_queries(sizes);
+    mgk_group_arrays out = {.dim = dim, .packed = queries * dim, .query = memory, .groups = *sizes};
+    out.key = mgk_at(device, out.query, out.packed);
+    out.statistic = mgk_at(device, out.key, mgk_groups_keys(sizes) * dim);
+    out.index = mgk_at(device, out.statistic, queries);
+    const mgk_group_index index = mgk_group_index_at(sizes, out.index);
+    out.groups.query = index.query;
+    out.groups.key = index.key;
+    out.groups.query_lengths = index.query_lengths;
+    out.groups.key_lengths = index.key_lengths;
     return out;
 }
 
@@ -67,6 +106,40 @@ mgk_status mgk_groups_unpack(mgk_device *device, const mgk_groups *groups, bool 
     return device->op->dense->scatter_add_tokens(
         device, &tokens, groups->groups * (keys ? groups->keys : groups->queries),
         keys ? groups->key : groups->query, packed, groups->heads * dim, x);
+}
+
+mgk_status mgk_groups_spread(mgk_device *device, const mgk_groups *groups, bool keys, size_t dim,
+                             const void *packed, void *x, size_t x_stride)
+{
+    TRY(mgk_zero_rows(device, groups->samples * groups->tokens, groups->heads * dim, x_stride, x));
+    return mgk_groups_unpack(device, groups, keys, dim, packed, x, x_stride);
+}
+
+mgk_status mgk_groups_attend(mgk_device *device, const mgk_group_arrays *a,
+                             const mgk_mixture *mixture, const void *values, void *output)
+{
+    const mgk_packed packed = mgk_group_arrays_packed(a);
+    const mgk_attention_view view = mgk_groups_view(&a->groups, &packed, values, a->dim);
+    return device->op->mixture_attention(device, &view, mixture, output, packed.stride,
+                                         a->statistic);
+}
+
+mgk_status mgk_groups_attend_backward(mgk_device *device, const mgk_group_arrays *a,
+                                      const mgk_mixture *mixture, const void *values,
+                                      const void *output, const void *doutput, size_t output_stride,
+                                      void *room, mgk_attention_gradient *inner)
+{
+    const mgk_groups *g = &a->groups;
+    const mgk_packed packed = mgk_group_arrays_packed(a);
+    const mgk_attention_view view = mgk_groups_view(g, &packed, values, a->dim);
+    void *part = room, *dpart = mgk_at(device, part, a->packed);
+    inner->query = mgk_at(device, dpart, a->packed);
+    inner->key = mgk_at(device, inner->query, a->packed);
+    inner->value = mgk_at(device, inner->key, mgk_groups_keys(g) * a->dim);
+    TRY(mgk_groups_pack(device, g, false, a->dim, output, output_stride, part));
+    TRY(mgk_groups_pack(device, g, false, a->dim, doutput, output_stride, dpart));
+    return device->op->mixture_attention_backward(device, &view, mixture, part, a->statistic, dpart,
+                                                  packed.stride, inner);
 }
 
 mgk_status mgk_copy_rows(mgk_device *device, size_t rows, size_t width, const void *from,

@@ -41,6 +41,36 @@ mgk_groups mgk_groups_head(const mgk_groups *groups, size_t sample, size_t head)
 mgk_packed mgk_packed_head(const mgk_device *device, const mgk_groups *groups,
                            const mgk_packed *packed, size_t sample, size_t head);
 
+/* The places of an index and of lengths as mgk_groups has them, which lie one after the other. */
+typedef struct mgk_group_index {
+    int32_t *query, *key, *query_lengths, *key_lengths;
+} mgk_group_index;
+
+/* Their count, of groups whose sizes are given, and where each is in `memory` [count], on the host
+ * or on the device. */
+size_t mgk_group_index_count(const mgk_groups *sizes);
+mgk_group_index mgk_group_index_at(const mgk_groups *sizes, int32_t *memory);
+
+/* What a layer keeps of its groups. */
+typedef struct mgk_group_arrays {
+    size_t dim, packed; /* D; numbers of packed queries */
+    void *query, *key;  /* packed, without gaps */
+    void *statistic;    /* [B G, H, queries] */
+    int32_t *index;     /* all that mgk_group_index_at finds, of the device */
+    mgk_groups groups;
+} mgk_group_arrays;
+
+/* The arrays in `memory`, of so many reals; integers take the place of reals. */
+size_t mgk_group_arrays_reals(const mgk_groups *sizes, size_t dim);
+mgk_group_arrays mgk_group_arrays_at(const mgk_device *device, const mgk_groups *sizes, size_t dim,
+                                     void *memory);
+
+/* Their queries and keys, not causal. */
+static inline mgk_packed mgk_group_arrays_packed(const mgk_group_arrays *a)
+{
+    return (mgk_packed){a->dim, a->groups.heads * a->dim, a->query, a->key, false};
+}
+
 /* The view of packed queries, keys and values, whose heads have value_dim numbers without gaps. */
 mgk_attention_view mgk_groups_view(const mgk_groups *groups, const mgk_packed *packed,
                                    const void *value, size_t value_dim);
@@ -51,6 +81,20 @@ mgk_status mgk_groups_pack(mgk_device *device, const mgk_groups *groups, bool ke
 /* x, laid out as above, += what is packed. */
 mgk_status mgk_groups_unpack(mgk_device *device, const mgk_groups *groups, bool keys, size_t dim,
                              const void *packed, void *x, size_t x_stride);
+
+/* x = what is packed, 0 where nothing is. */
+mgk_status mgk_groups_spread(mgk_device *device, const mgk_groups *groups, bool keys, size_t dim,
+                             const void *packed, void *x, size_t x_stride);
+
+/* The packed output of each group's softmax over packed values. */
+mgk_status mgk_groups_attend(mgk_device *device, const mgk_group_arrays *a,
+                             const mgk_mixture *mixture, const void *values, void *output);
+/* Its packed gradients in `inner`, from the output and its gradient of tokens. They are in `room`,
+ * which is memory for two arrays of queries and the gradients. */
+mgk_status mgk_groups_attend_backward(mgk_device *device, const mgk_group_arrays *a,
+                                      const mgk_mixture *mixture, const void *values,
+                                      const void *output, const void *doutput, size_t output_stride,
+                                      void *room, mgk_attention_gradient *inner);
 
 /* Copies the first `width` of every row. */
 mgk_status mgk_copy_rows(mgk_device *device, size_t rows, size_t width, const void *from,

@@ -21,9 +21,9 @@ enum { GROUP_QUERIES = 32 }; /* queries of one cluster that are computed togethe
 /* The sizes of a layer. */
 typedef struct sizes {
     size_t samples, heads, tokens, dim, clusters, top; /* C, k, which is not more than N */
-    size_t groups;                  /* ⌈N / 32⌉ + min(C, N): enough for any clusters */
     size_t few, all, queries, keys; /* numbers of means, of tokens, of packed ones */
     size_t maps, chosen, rows;      /* of c, of T, and B H C */
+    mgk_groups groups;              /* ⌈N / 32⌉ + min(C, N): enough for any clusters */
 } sizes;
 
 /* What a layer keeps. */
@@ -31,12 +31,9 @@ typedef struct arrays {
     sizes s;
     mgk_clusters clusters;
     void *map, *rest, *mass; /* c, and c but for T, [B, H, C, N]; m [B, H, C] */
-    void *query, *key;       /* packed */
     void *own;               /* output of each query's softmax over T, [B, N, H, D] */
-    void *statistic;
-    int32_t *top; /* T, [B, H, C, k] */
-    int32_t *query_index, *key_index, *query_lengths, *key_lengths;
-    mgk_groups groups;
+    int32_t *top;            /* T, [B, H, C, k] */
+    mgk_group_arrays kept;
 } arrays;
 
 static sizes sizes_of(const mgk_attention_size *size, int samples)
@@ -48,13 +45,18 @@ static sizes sizes_of(const mgk_attention_size *size, int samples)
                .clusters = (size_t)size->settings->clusters};
     const size_t matrices = s.samples * s.heads;
     s.top = mgk_at_most_tokens(size, size->settings->landmarks);
-    s.groups = (s.tokens + GROUP_QUERIES - 1) / GROUP_QUERIES +
-               mgk_at_most_tokens(size, size->settings->clusters);
+    s.groups = (mgk_groups){.samples = s.samples,
+                            .heads = s.heads,
+                            .tokens = s.tokens,
+                            .groups = (s.tokens + GROUP_QUERIES - 1) / GROUP_QUERIES +
+                                      mgk_at_most_tokens(size, size->settings->clusters),
+                            .queries = GROUP_QUERIES,
+                            .keys = s.top};
+    s.queries = mgk_groups_queries(&s.groups) * s.dim;
+    s.keys = mgk_groups_keys(&s.groups) * s.dim;
     s.rows = matrices * s.clusters;
     s.few = s.rows * s.dim;
     s.all = matrices * s.tokens * s.dim;
-    s.queries = matrices * s.groups * GROUP_QUERIES * s.dim;
-    s.keys = matrices * s.groups * s.top * s.dim;
     s.maps = s.rows * s.tokens;
     s.chosen = s.rows * s.top;
     return s;
@@ -68,7 +70,8 @@ static sizes sizes_of(const mgk_attention_size *size, int samples)
 static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool training)
 {
     const sizes s = sizes_of(size, samples);
-    const size_t places = s.groups * GROUP_QUERIES, hashes = mgk_clusters_scratch(size, samples);
+    const size_t places = s.groups.groups * GROUP_QUERIES;
+    const size_t hashes = mgk_clusters_scratch(size, samples);
     const size_t pass =
         training ? 2 * s.few + s.maps + s.chosen + 2 * s.rows + s.all + 3 * s.queries + 3 * s.keys
                  : s.few + s.keys + s.queries;
@@ -76,9 +79,8 @@ static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool 
     size_t most = hashes > pass ? hashes : pass;
     most = most > s.chosen + s.rows ? most : s.chosen + s.rows;
     return (mgk_kind_memory){.kept = s.few + s.samples * s.heads * s.tokens + s.rows + 2 * s.maps +
-                                     s.rows + s.queries + s.keys + s.all + s.chosen +
-                                     s.samples * s.heads * (2 * places + s.groups * s.top) +
-                                     2 * s.samples * s.groups,
+                                     s.rows + s.all + s.chosen +
+                                     mgk_group_arrays_reals(&s.groups, s.dim),
                              .scratch = most > masses ? most : masses};
 }
 
@@ -96,25 +98,9 @@ static arrays arrays_of(const mgk_device *device, const mgk_attention_view *view
     out.map = mgk_at(device, out.clusters.sizes, s->rows);
     out.rest = mgk_at(device, out.map, s->maps);
     out.mass = mgk_at(device, out.rest, s->maps);
-    out.query = mgk_at(device, out.mass, s->rows);
-    out.key = mgk_at(device, out.query, s->queries);
-    out.own = mgk_at(device, out.key, s->keys);
-    out.statistic = mgk_at(device, out.own, s->all);
-    out.query_index = mgk_at(device, out.statistic, matrices * s->groups * GROUP_QUERIES);
-    out.key_index = mgk_at(device, out.query_index, matrices * s->groups * GROUP_QUERIES);
-    out.top = mgk_at(device, out.key_index, matrices * s->groups * s->top);
-    out.query_lengths = mgk_at(device, out.top, s->chosen);
-    out.key_lengths = mgk_at(device, out.query_lengths, s->samples * s->groups);
-    out.groups = (mgk_groups){.samples = s->samples,
-                              .heads = s->heads,
-                              .tokens = s->tokens,
-                              .groups = s->groups,
-                              .queries = GROUP_QUERIES,
-                              .keys = s->top,
-                              .query = out.query_index,
-                              .key = out.key_index,
-                              .query_lengths = out.query_lengths,
-                              .key_lengths = out.key_lengths};
+    out.own = mgk_at(device, out.mass, s->rows);
+    out.top = mgk_at(device, out.own, s->all);
+    out.kept = mgk_group_arrays_at(device, &s->groups, s->dim, mgk_at(device, out.top, s->chosen));
     return out;
 }
 
@@ -123,9 +109,9 @@ static void fill_head(const sizes *s, size_t n, const int32_t *cluster, const in
                       int32_t *query, int32_t *key)
 {
     size_t group = 0;
-    for (size_t i = 0; i < s->groups * GROUP_QUERIES; i++)
+    for (size_t i = 0; i < s->groups.groups * GROUP_QUERIES; i++)
         query[i] = -1;
-    for (size_t i = 0; i < s->groups * s->top; i++)
+    for (size_t i = 0; i < s->groups.groups * s->top; i++)
         key[i] = -1;
     for (size_t c = 0; c < s->clusters; c++) {
         size_t count = 0;
@@ -143,8 +129,8 @@ static void fill_head(const sizes *s, size_t n, const int32_t *cluster, const in
 /* Groups of samples with tokens have all queries, some of which are of no token, and all keys. */
 static void fill_lengths(const sizes *s, const int32_t *lengths, int32_t *queries, int32_t *keys)
 {
-    for (size_t i = 0; i < s->samples * s->groups; i++) {
-        const size_t n = (size_t)lengths[i / s->groups];
+    for (size_t i = 0; i < s->samples * s->groups.groups; i++) {
+        const size_t n = (size_t)lengths[i / s->groups.groups];
         queries[i] = n > 0 ? GROUP_QUERIES : 0;
         keys[i] = (int32_t)(n < s->top ? n : s->top);
     }
@@ -153,23 +139,20 @@ static void fill_lengths(const sizes *s, const int32_t *lengths, int32_t *querie
 static mgk_status fill_groups(mgk_device *device, const arrays *a, const int32_t *view_lengths)
 {
     const sizes *s = &a->s;
-    const size_t matrices = s->samples * s->heads, groups = s->samples * s->groups;
-    const size_t queries = s->groups * GROUP_QUERIES, keys = s->groups * s->top;
+    const size_t matrices = s->samples * s->heads, count = mgk_group_index_count(&s->groups);
+    const size_t queries = s->groups.groups * GROUP_QUERIES, keys = s->groups.groups * s->top;
     int32_t *lengths = NULL, *cluster = NULL, *top = NULL, *index = NULL;
     mgk_status status;
     CHECK(mgk_device_indices(device, view_lengths, s->samples, &lengths));
     CHECK(mgk_device_indices(device, a->clusters.cluster, matrices * s->tokens, &cluster));
     CHECK(mgk_device_indices(device, a->top, s->chosen, &top));
-    CHECK(mgk_alloc(matrices * (queries + keys) + 2 * groups, sizeof *index, &index));
-    int32_t *key = index + matrices * queries, *few = key + matrices * keys;
+    CHECK(mgk_alloc(count, sizeof *index, &index));
+    const mgk_group_index host = mgk_group_index_at(&s->groups, index);
     for (size_t m = 0; m < matrices; m++)
         fill_head(s, (size_t)lengths[m / s->heads], cluster + m * s->tokens,
-                  top + m * s->clusters * s->top, index + m * queries, key + m * keys);
-    fill_lengths(s, lengths, few, few + groups);
-    CHECK(device->op->upload(device, a->query_index, index, matrices * queries * sizeof *index));
-    CHECK(device->op->upload(device, a->key_index, key, matrices * keys * sizeof *key));
-    CHECK(device->op->upload(device, a->query_lengths, few, groups * sizeof *few));
-    CHECK(device->op->upload(device, a->key_lengths, few + groups, groups * sizeof *few));
+                  top + m * s->clusters * s->top, host.query + m * queries, host.key + m * keys);
+    fill_lengths(s, lengths, host.query_lengths, host.key_lengths);
+    CHECK(device->op->upload(device, a->kept.index, index, count * sizeof *index));
 out:
     mgk_free(lengths);
     mgk_free(cluster);
@@ -242,14 +225,9 @@ static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
     TRY(mgk_clusters_find(device, view, layer, &a.clusters));
     TRY(fill_maps(device, view, &a, layer->scratch));
     TRY(fill_groups(device, &a, view->lengths));
-    TRY(mgk_groups_pack(device, &a.groups, false, a.s.dim, view->query, view->query_stride,
-                        a.query));
-    return mgk_groups_pack(device, &a.groups, true, a.s.dim, view->key, view->key_stride, a.key);
-}
-
-static mgk_packed packed_of(const arrays *a)
-{
-    return (mgk_packed){a->s.dim, a->s.heads * a->s.dim, a->query, a->key, false};
+    const mgk_groups *g = &a.kept.groups;
+    TRY(mgk_groups_pack(device, g, false, a.s.dim, view->query, view->query_stride, a.kept.query));
+    return mgk_groups_pack(device, g, true, a.s.dim, view->key, view->key_stride, a.kept.key);
 }
 
 /* The outputs of clusters without T: rest V. */
@@ -279,8 +257,7 @@ static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
     const mgk_dense_operations *dense = device->op->dense;
     const arrays a = arrays_of(device, view, layer);
     const sizes *s = &a.s;
-    const mgk_groups *g = &a.groups;
-    const mgk_packed packed = packed_of(&a);
+    const mgk_groups *g = &a.kept.groups;
     const mgk_mixture mixture = mgk_dot_products(view);
     const mgk_batched_product product = rest_product(s, view->value_stride);
     const mgk_head_tokens few = tokens_of(g, s->clusters, s->dim);
@@ -288,25 +265,23 @@ static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
     const size_t width = s->heads * s->dim;
     void *rest = layer->scratch, *values = mgk_at(device, rest, s->few);
     void *out = mgk_at(device, values, s->keys);
-    const mgk_attention_view own = mgk_groups_view(g, &packed, values, s->dim);
     TRY(dense->batched_multiply(device, &product, a.rest, view->value, rest));
     TRY(dense->gather_tokens(device, &few, s->tokens, a.clusters.cluster, rest, output,
                              output_stride));
     TRY(mgk_groups_pack(device, g, true, s->dim, view->value, view->value_stride, values));
-    TRY(device->op->mixture_attention(device, &own, &mixture, out, width, a.statistic));
-    TRY(device->op->zero(device, a.own, s->all * device->real_size));
-    TRY(mgk_groups_unpack(device, g, false, s->dim, out, a.own, width));
+    TRY(mgk_groups_attend(device, &a.kept, &mixture, values, out));
+    TRY(mgk_groups_spread(device, g, false, s->dim, out, a.own, width));
     return dense->weigh_groups(device, &all, s->clusters, a.clusters.cluster, a.mass, a.own, output,
                                output_stride);
 }
 
 /* Memory of the backward pass. */
 typedef struct gradients {
-    void *rest, *means;                                 /* of clusters' outputs and mean queries */
-    void *map, *chosen;                                 /* of c, and at T */
-    void *mass, *scaled;                                /* of m, and k times that */
-    void *own;                                          /* [B, N, H, D] */
-    void *values, *out, *dout, *dquery, *dkey, *dvalue; /* packed */
+    void *rest, *means;  /* of clusters' outputs and mean queries */
+    void *map, *chosen;  /* of c, and at T */
+    void *mass, *scaled; /* of m, and k times that */
+    void *own;           /* [B, N, H, D] */
+    void *values, *room; /* packed, and those of mgk_groups_attend_backward */
 } gradients;
 
 static gradients gradients_of(const mgk_device *device, const arrays *a, void *scratch)
@@ -320,11 +295,7 @@ static gradients gradients_of(const mgk_device *device, const arrays *a, void *s
     d.scaled = mgk_at(device, d.mass, s->rows);
     d.own = mgk_at(device, d.scaled, s->rows);
     d.values = mgk_at(device, d.own, s->all);
-    d.dkey = mgk_at(device, d.values, s->keys);
-    d.dvalue = mgk_at(device, d.dkey, s->keys);
-    d.out = mgk_at(device, d.dvalue, s->keys);
-    d.dout = mgk_at(device, d.out, s->queries);
-    d.dquery = mgk_at(device, d.dout, s->queries);
+    d.room = mgk_at(device, d.values, s->keys);
     return d;
 }
 
@@ -332,20 +303,16 @@ static gradients gradients_of(const mgk_device *device, const arrays *a, void *s
 static mgk_status top_backward(mgk_device *device, const mgk_attention_view *view, const arrays *a,
                                const gradients *d, const mgk_attention_gradient *out)
 {
-    const mgk_packed packed = packed_of(a);
-    const mgk_groups *g = &a->groups;
+    const mgk_groups *g = &a->kept.groups;
     const mgk_mixture mixture = mgk_dot_products(view);
-    const size_t dim = a->s.dim, width = a->s.heads * dim;
-    const mgk_attention_view own = mgk_groups_view(g, &packed, d->values, dim);
-    const mgk_attention_gradient inner = {.query = d->dquery, .key = d->dkey, .value = d->dvalue};
+    const size_t dim = a->s.dim;
+    mgk_attention_gradient inner = {0};
     TRY(mgk_groups_pack(device, g, true, dim, view->value, view->value_stride, d->values));
-    TRY(mgk_groups_pack(device, g, false, dim, a->own, width, d->out));
-    TRY(mgk_groups_pack(device, g, false, dim, d->own, width, d->dout));
-    TRY(device->op->mixture_attention_backward(device, &own, &mixture, d->out, a->statistic,
-                                               d->dout, width, &inner));
-    TRY(mgk_groups_unpack(device, g, false, dim, d->dquery, out->query, view->query_stride));
-    TRY(mgk_groups_unpack(device, g, true, dim, d->dkey, out->key, view->key_stride));
-    return mgk_groups_unpack(device, g, true, dim, d->dvalue, out->value, view->value_stride);
+    TRY(mgk_groups_attend_backward(device, &a->kept, &mixture, d->values, a->own, d->own,
+                                   a->s.heads * dim, d->room, &inner));
+    TRY(mgk_groups_unpack(device, g, false, dim, inner.query, out->query, view->query_stride));
+    TRY(mgk_groups_unpack(device, g, true, dim, inner.key, out->key, view->key_stride));
+    return mgk_groups_unpack(device, g, true, dim, inner.value, out->value, view->value_stride);
 }
 
 /* dc = drest · V but at T, where it is dm; then through the softmax, to d->map. */
@@ -419,7 +386,8 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
     const arrays a = arrays_of(device, view, layer);
     const sizes *s = &a.s;
     const gradients d = gradients_of(device, &a, layer->scratch);
-    const mgk_head_tokens few = a.clusters.groups, all = tokens_of(&a.groups, s->tokens, s->dim);
+    const mgk_head_tokens few = a.clusters.groups,
+                          all = tokens_of(&a.kept.groups, s->tokens, s->dim);
     const mgk_attention_gradient *out = &gradient->view;
     const size_t rows = s->samples * s->tokens, width = s->heads * s->dim;
     (void)output;
@@ -445,7 +413,7 @@ static mgk_status find_masses(mgk_device *device, const sizes *s, const mgk_grou
     const mgk_head_tokens clusters = {1, s->clusters, 1, 1, 1, NULL};
     const mgk_head_tokens tokens = {1, s->tokens, 1, 1, 1, NULL};
     TRY(device->op->dense->gather_tokens(device, &clusters, s->tokens, cluster, mass, room, 1));
-    return device->op->dense->gather_tokens(device, &tokens, s->groups * GROUP_QUERIES, g->query,
+    return device->op->dense->gather_tokens(device, &tokens, g->groups * GROUP_QUERIES, g->query,
                                             room, weight, 1);
 }
 
@@ -456,13 +424,13 @@ static mgk_status add_head(mgk_device *device, const mgk_attention_view *view,
     const arrays a = arrays_of(device, view, layer);
     const sizes *s = &a.s;
     const size_t matrix = sample * s->heads + head;
-    const mgk_packed all = packed_of(&a);
-    const mgk_groups g = mgk_groups_head(&a.groups, sample, head);
-    const mgk_packed packed = mgk_packed_head(device, &a.groups, &all, sample, head);
+    const mgk_packed all = mgk_group_arrays_packed(&a.kept);
+    const mgk_groups g = mgk_groups_head(&a.kept.groups, sample, head);
+    const mgk_packed packed = mgk_packed_head(device, &a.kept.groups, &all, sample, head);
     const mgk_mixture mixture = mgk_dot_products(view);
     const mgk_head_tokens rows = {1, s->clusters, 1, s->tokens, s->tokens, NULL};
     const int32_t *cluster = a.clusters.cluster + matrix * s->tokens;
-    void *weight = layer->scratch, *room = mgk_at(device, weight, s->groups * GROUP_QUERIES);
+    void *weight = layer->scratch, *room = mgk_at(device, weight, g.groups * GROUP_QUERIES);
     TRY(device->op->dense->gather_tokens(device, &rows, s->tokens, cluster,
                                          mgk_at(device, a.rest, matrix * s->clusters * s->tokens),
                                          out, s->tokens));

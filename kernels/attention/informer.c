@@ -106,15 +106,17 @@ static mgk_status spread_mean(mgk_device *device, const mgk_attention_view *view
     return device->op->mixture_attention(device, &one, &mixture, y, y_stride, statistics);
 }
 
-/* The tokens of x that `index` names become `rows`, without gaps; `room` is memory like them. */
+/* The tokens of x that `index` names become `rows`, without gaps; `room` is memory like them. They
+ * become 0 first: a difference of rows would round small numbers to those of the tokens. */
 static mgk_status replace_rows(mgk_device *device, const mgk_head_tokens *tokens, size_t count,
                                const int32_t *index, const void *rows, void *room, void *x)
 {
     const mgk_dense_operations *dense = device->op->dense;
     const size_t width = tokens->heads * tokens->dim;
     TRY(dense->gather_tokens(device, tokens, count, index, x, room, width));
-    TRY(dense->add_scaled(device, tokens->samples * count * width, 1, rows, -1, room));
-    return dense->scatter_add_tokens(device, tokens, count, index, room, width, x);
+    TRY(dense->add_scaled(device, tokens->samples * count * width, 0, room, -1, room));
+    TRY(dense->scatter_add_tokens(device, tokens, count, index, room, width, x));
+    return dense->scatter_add_tokens(device, tokens, count, index, rows, width, x);
 }
 
 static mgk_status forward(mgk_device *device, const mgk_attention_view *view,

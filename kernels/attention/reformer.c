@@ -21,36 +21,35 @@ static const double epsilon = 1e-6; /* of lengths, as in the authors' code */
 /* The sizes of a layer. */
 typedef struct sizes {
     size_t rounds, buckets, parts; /* of hashing; of a round; of a bucket, 0: none */
-    size_t chunk, groups;          /* u, T ⌈N / u⌉ */
+    size_t chunk;                  /* u */
     size_t all, packed, pairs;     /* numbers of tokens, of packed queries, of pairs in groups */
-    size_t places;                 /* packed queries of all heads */
+    mgk_groups groups;             /* T ⌈N / u⌉ */
 } sizes;
 
 /* What a layer keeps. */
 typedef struct arrays {
     sizes s;
-    size_t dim;
-    void *query, *key; /* packed; keys of length √D */
-    void *mask;        /* [B G, H, u, 2 u] */
-    void *statistic;   /* [B G, H, u] */
-    int32_t *query_index, *key_index, *query_lengths, *key_lengths;
-    mgk_groups groups;
+    mgk_group_arrays kept; /* keys of length √D */
+    void *mask;            /* [B G, H, u, 2 u] */
 } arrays;
 
 static sizes sizes_of(const mgk_attention_size *size, int samples)
 {
     const mgk_attention_settings *settings = size->settings;
-    const size_t tokens = (size_t)size->tokens;
-    const size_t rows = (size_t)samples * (size_t)size->heads;
+    const size_t tokens = (size_t)size->tokens, dim = (size_t)size->dim;
     sizes out = {.rounds = (size_t)settings->hashes,
                  .buckets = (size_t)settings->clusters,
-                 .parts = settings->parts > 1 ? (size_t)settings->parts : 0};
-    out.chunk = mgk_at_most_tokens(size, settings->block);
-    out.groups = out.rounds * ((tokens + out.chunk - 1) / out.chunk);
-    out.places = rows * out.groups * out.chunk;
-    out.all = rows * tokens * (size_t)size->dim;
-    out.packed = out.places * (size_t)size->dim;
-    out.pairs = out.places * 2 * out.chunk;
+                 .parts = settings->parts > 1 ? (size_t)settings->parts : 0,
+                 .chunk = mgk_at_most_tokens(size, settings->block)};
+    out.groups = (mgk_groups){.samples = (size_t)samples,
+                              .heads = (size_t)size->heads,
+                              .tokens = tokens,
+                              .groups = out.rounds * ((tokens + out.chunk - 1) / out.chunk),
+                              .queries = out.chunk,
+                              .keys = 2 * out.chunk};
+    out.all = out.groups.samples * out.groups.heads * tokens * dim;
+    out.packed = mgk_groups_queries(&out.groups) * dim;
+    out.pairs = mgk_groups_queries(&out.groups) * out.groups.keys;
     return out;
 }
 
@@ -64,42 +63,22 @@ static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool 
     const size_t tokens = (size_t)size->tokens;
     const size_t hashes = s.all + s.rounds * (size_t)samples * (size_t)size->heads * tokens;
     const size_t pass = training ? s.all + 9 * s.packed : 3 * s.packed;
-    const size_t shares = 4 * s.groups * s.chunk + tokens;
+    const size_t shares = 4 * s.groups.groups * s.chunk + tokens;
     const size_t most = hashes > pass ? hashes : pass;
-    return (mgk_kind_memory){.kept = 3 * s.packed + s.pairs + 4 * s.places +
-                                     2 * (size_t)samples * s.groups,
+    return (mgk_kind_memory){.kept = mgk_group_arrays_reals(&s.groups, (size_t)size->dim) + s.pairs,
                              .scratch = most > shares ? most : shares};
 }
 
 static arrays arrays_of(const mgk_device *device, const mgk_attention_view *view,
                         const mgk_attention_layer *layer)
 {
-    arrays out = {.s = sizes_of(&layer->size, view->samples), .dim = (size_t)view->dim};
-    const sizes *s = &out.s;
-    out.query = layer->kept;
-    out.key = mgk_at(device, out.query, s->packed);
-    out.mask = mgk_at(device, out.key, 2 * s->packed);
-    out.statistic = mgk_at(device, out.mask, s->pairs);
-    out.query_index = mgk_at(device, out.statistic, s->places);
-    out.key_index = mgk_at(device, out.query_index, s->places);
-    out.query_lengths = mgk_at(device, out.key_index, 2 * s->places);
-    out.key_lengths = mgk_at(device, out.query_lengths, (size_t)view->samples * s->groups);
-    out.groups = (mgk_groups){.samples = (size_t)view->samples,
-                              .heads = (size_t)view->heads,
-                              .tokens = (size_t)view->tokens,
-                              .groups = s->groups,
-                              .queries = s->chunk,
-                              .keys = 2 * s->chunk,
-                              .query = out.query_index,
-                              .key = out.key_index,
-                              .query_lengths = out.query_lengths,
-                              .key_lengths = out.key_lengths};
+    arrays out = {.s = sizes_of(&layer->size, view->samples)};
+    const size_t dim = (size_t)view->dim;
+    out.mask = layer->kept;
+    out.kept =
+        mgk_group_arrays_at(device, &out.s.groups, dim, mgk_at(device, out.mask, out.s.pairs));
+    out.s.groups = out.kept.groups;
     return out;
-}
-
-static mgk_packed packed_of(const arrays *a)
-{
-    return (mgk_packed){a->dim, a->groups.heads * a->dim, a->query, a->key, false};
 }
 
 /* Scores with the mask of one head, or of all. */
@@ -108,7 +87,7 @@ static mgk_mixture scores(const mgk_attention_view *view, const arrays *a, const
     const size_t head = a->s.chunk * 2 * a->s.chunk;
     mgk_mixture out = mgk_dot_products(view);
     out.terms.full = mask;
-    out.terms.full_sample_stride = a->groups.heads * head;
+    out.terms.full_sample_stride = a->s.groups.heads * head;
     out.terms.full_head_stride = head;
     return out;
 }
@@ -139,10 +118,10 @@ static void fill_head(const arrays *a, size_t buckets, size_t n, const int32_t *
                       size_t *starts, int32_t *query, int32_t *key)
 {
     const size_t chunk = a->s.chunk, chunks = chunks_of(&a->s, n), used = a->s.rounds * chunks;
-    for (size_t i = 0; i < a->s.groups * chunk; i++)
-        query[i] = key[i] = key[a->s.groups * chunk + i] = -1;
+    for (size_t i = 0; i < a->s.groups.groups * chunk; i++)
+        query[i] = key[i] = key[a->s.groups.groups * chunk + i] = -1;
     for (size_t r = 0; r < a->s.rounds; r++)
-        sort_round(n, buckets, bucket + r * a->groups.tokens, starts, query + r * chunks * chunk);
+        sort_round(n, buckets, bucket + r * a->s.groups.tokens, starts, query + r * chunks * chunk);
     for (size_t g = 0; g < used; g++)
         for (size_t i = 0; i < chunk; i++) {
             key[g * 2 * chunk + i] = query[g * chunk + i];
@@ -153,8 +132,9 @@ static void fill_head(const arrays *a, size_t buckets, size_t n, const int32_t *
 /* Valid queries and keys of each group, [B G]. */
 static void fill_lengths(const arrays *a, const int32_t *lengths, int32_t *queries, int32_t *keys)
 {
-    for (size_t i = 0; i < a->groups.samples * a->s.groups; i++) {
-        const size_t n = (size_t)lengths[i / a->s.groups], g = i % a->s.groups;
+    const size_t groups = a->s.groups.groups;
+    for (size_t i = 0; i < a->s.groups.samples * groups; i++) {
+        const size_t n = (size_t)lengths[i / groups], g = i % groups;
         const size_t chunks = chunks_of(&a->s, n), chunk = a->s.chunk;
         const bool used = g < a->s.rounds * chunks;
         const size_t left = used ? n - g % chunks * chunk : 0;
@@ -167,28 +147,23 @@ static void fill_lengths(const arrays *a, const int32_t *lengths, int32_t *queri
 static mgk_status fill_groups(mgk_device *device, const arrays *a, const int32_t *view_lengths,
                               const int32_t *buckets)
 {
-    const mgk_groups *g = &a->groups;
+    const mgk_groups *g = &a->s.groups;
     const size_t rows = g->samples * g->heads, round = a->s.rounds * g->tokens;
-    const size_t own = a->s.groups * a->s.chunk, groups = g->samples * a->s.groups;
+    const size_t own = g->groups * g->queries, count = mgk_group_index_count(g);
     const size_t all = a->s.buckets * (a->s.parts > 0 ? a->s.parts : 1);
     int32_t *bucket = NULL, *lengths = NULL, *index = NULL;
     size_t *starts = NULL;
     mgk_status status;
     CHECK(mgk_device_indices(device, buckets, rows * round, &bucket));
     CHECK(mgk_device_indices(device, view_lengths, g->samples, &lengths));
-    CHECK(mgk_alloc(3 * rows * own + 2 * groups, sizeof *index, &index));
+    CHECK(mgk_alloc(count, sizeof *index, &index));
     CHECK(mgk_alloc(all + 1, sizeof *starts, &starts));
+    const mgk_group_index host = mgk_group_index_at(g, index);
     for (size_t m = 0; m < rows; m++)
         fill_head(a, all, (size_t)lengths[m / g->heads], bucket + m * round, starts,
-                  index + m * own, index + (rows + 2 * m) * own);
-    fill_lengths(a, lengths, index + 3 * rows * own, index + 3 * rows * own + groups);
-    CHECK(device->op->upload(device, a->query_index, index, rows * own * sizeof *index));
-    CHECK(device->op->upload(device, a->key_index, index + rows * own,
-                             2 * rows * own * sizeof *index));
-    CHECK(device->op->upload(device, a->query_lengths, index + 3 * rows * own,
-                             groups * sizeof *index));
-    CHECK(device->op->upload(device, a->key_lengths, index + 3 * rows * own + groups,
-                             groups * sizeof *index));
+                  host.query + m * own, host.key + 2 * m * own);
+    fill_lengths(a, lengths, host.query_lengths, host.key_lengths);
+    CHECK(device->op->upload(device, a->kept.index, index, count * sizeof *index));
 out:
     mgk_free(bucket);
     mgk_free(lengths);
@@ -202,7 +177,7 @@ static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
 {
     const mgk_dense_operations *dense = device->op->dense;
     const arrays a = arrays_of(device, view, layer);
-    const mgk_groups *g = &a.groups;
+    const mgk_groups *g = &a.s.groups;
     const mgk_head_tokens tokens = mgk_view_tokens(view, view->query_stride);
     const mgk_lsh lsh = {a.s.rounds, a.s.buckets, a.s.parts, false, layer->parameters[0]};
     const mgk_group_mask mask = {g->samples, g->heads,     g->tokens, g->groups, g->queries,
@@ -213,8 +188,9 @@ static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
     TRY(fill_groups(device, &a, view->lengths, buckets));
     TRY(dense->group_mask(device, &mask, a.mask));
     TRY(dense->unit_tokens(device, &tokens, epsilon, view->query, unit));
-    TRY(mgk_groups_pack(device, g, false, a.dim, view->query, view->query_stride, a.query));
-    return mgk_groups_pack(device, g, true, a.dim, unit, g->heads * a.dim, a.key);
+    const mgk_group_arrays *kept = &a.kept;
+    TRY(mgk_groups_pack(device, g, false, kept->dim, view->query, view->query_stride, kept->query));
+    return mgk_groups_pack(device, g, true, kept->dim, unit, g->heads * kept->dim, kept->key);
 }
 
 /* Weighs the values of each round, and merges rounds; the statistic becomes that of the whole
@@ -223,16 +199,15 @@ static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
                           const mgk_attention_layer *layer, void *output, size_t output_stride)
 {
     const arrays a = arrays_of(device, view, layer);
-    const mgk_groups *g = &a.groups;
-    const mgk_packed packed = packed_of(&a);
+    const mgk_groups *g = &a.s.groups;
+    const size_t dim = a.kept.dim;
     const mgk_mixture mixture = scores(view, &a, a.mask);
-    const mgk_parts parts = {g->samples, g->heads,   g->tokens, a.dim,
-                             g->groups,  g->queries, g->query};
+    const mgk_parts parts = {g->samples, g->heads, g->tokens, dim, g->groups, g->queries, g->query};
     void *values = layer->scratch, *part = mgk_at(device, values, 2 * a.s.packed);
-    const mgk_attention_view own = mgk_groups_view(g, &packed, values, a.dim);
-    TRY(mgk_groups_pack(device, g, true, a.dim, view->value, view->value_stride, values));
-    TRY(device->op->mixture_attention(device, &own, &mixture, part, g->heads * a.dim, a.statistic));
-    return device->op->dense->merge_parts(device, &parts, a.statistic, part, output, output_stride);
+    TRY(mgk_groups_pack(device, g, true, dim, view->value, view->value_stride, values));
+    TRY(mgk_groups_attend(device, &a.kept, &mixture, values, part));
+    return device->op->dense->merge_parts(device, &parts, a.kept.statistic, part, output,
+                                          output_stride);
 }
 
 /* Queries have gradients as queries and, of length √D, as keys. */
@@ -240,16 +215,13 @@ static mgk_status input_gradients(mgk_device *device, const mgk_attention_view *
                                   const arrays *a, const mgk_attention_gradient *inner, void *unit,
                                   const mgk_attention_gradient *out)
 {
-    const mgk_groups *g = &a->groups;
-    const size_t width = g->heads * a->dim, rows = g->samples * g->tokens;
+    const mgk_groups *g = &a->s.groups;
+    const size_t dim = a->kept.dim, width = g->heads * dim, rows = g->samples * g->tokens;
     const mgk_head_tokens tokens = mgk_view_tokens(view, view->query_stride);
-    TRY(mgk_zero_rows(device, rows, width, view->query_stride, out->query));
     TRY(mgk_zero_rows(device, rows, width, view->key_stride, out->key));
-    TRY(mgk_zero_rows(device, rows, width, view->value_stride, out->value));
-    TRY(device->op->zero(device, unit, a->s.all * device->real_size));
-    TRY(mgk_groups_unpack(device, g, true, a->dim, inner->key, unit, width));
-    TRY(mgk_groups_unpack(device, g, true, a->dim, inner->value, out->value, view->value_stride));
-    TRY(mgk_groups_unpack(device, g, false, a->dim, inner->query, out->query, view->query_stride));
+    TRY(mgk_groups_spread(device, g, true, dim, inner->key, unit, width));
+    TRY(mgk_groups_spread(device, g, true, dim, inner->value, out->value, view->value_stride));
+    TRY(mgk_groups_spread(device, g, false, dim, inner->query, out->query, view->query_stride));
     return device->op->dense->unit_tokens_backward(device, &tokens, epsilon, view->query, unit,
                                                    out->query);
 }
@@ -261,22 +233,13 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
                            const mgk_layer_gradient *gradient)
 {
     const arrays a = arrays_of(device, view, layer);
-    const mgk_groups *g = &a.groups;
-    const mgk_packed packed = packed_of(&a);
     const mgk_mixture mixture = scores(view, &a, a.mask);
-    const size_t packed_size = a.s.packed;
+    mgk_attention_gradient inner = {0};
     void *unit = layer->scratch, *values = mgk_at(device, unit, a.s.all);
-    void *part = mgk_at(device, values, 2 * packed_size);
-    void *dpart = mgk_at(device, part, packed_size);
-    const mgk_attention_gradient inner = {.query = mgk_at(device, dpart, packed_size),
-                                          .key = mgk_at(device, dpart, 2 * packed_size),
-                                          .value = mgk_at(device, dpart, 4 * packed_size)};
-    const mgk_attention_view own = mgk_groups_view(g, &packed, values, a.dim);
-    TRY(mgk_groups_pack(device, g, true, a.dim, view->value, view->value_stride, values));
-    TRY(mgk_groups_pack(device, g, false, a.dim, output, output_stride, part));
-    TRY(mgk_groups_pack(device, g, false, a.dim, doutput, output_stride, dpart));
-    TRY(device->op->mixture_attention_backward(device, &own, &mixture, part, a.statistic, dpart,
-                                               g->heads * a.dim, &inner));
+    TRY(mgk_groups_pack(device, &a.s.groups, true, a.kept.dim, view->value, view->value_stride,
+                        values));
+    TRY(mgk_groups_attend_backward(device, &a.kept, &mixture, values, output, doutput,
+                                   output_stride, mgk_at(device, values, 2 * a.s.packed), &inner));
     return input_gradients(device, view, &a, &inner, unit, &gradient->view);
 }
 
@@ -315,13 +278,13 @@ static mgk_status add_head(mgk_device *device, const mgk_attention_view *view,
                            const mgk_attention_layer *layer, size_t sample, size_t head, void *out)
 {
     const arrays a = arrays_of(device, view, layer);
-    const mgk_packed all = packed_of(&a);
-    const mgk_groups g = mgk_groups_head(&a.groups, sample, head);
-    const mgk_packed packed = mgk_packed_head(device, &a.groups, &all, sample, head);
-    const size_t first = sample * a.s.groups * a.groups.heads + head;
+    const mgk_packed all = mgk_group_arrays_packed(&a.kept);
+    const mgk_groups g = mgk_groups_head(&a.s.groups, sample, head);
+    const mgk_packed packed = mgk_packed_head(device, &a.s.groups, &all, sample, head);
+    const size_t first = sample * a.s.groups.groups * a.s.groups.heads + head;
     const mgk_mixture mixture =
         scores(view, &a, mgk_at(device, a.mask, first * a.s.chunk * 2 * a.s.chunk));
-    void *weight = layer->scratch, *room = mgk_at(device, weight, a.s.groups * a.s.chunk);
+    void *weight = layer->scratch, *room = mgk_at(device, weight, g.groups * g.queries);
     TRY(find_shares(device, &g, &packed, &mixture, room, weight));
     return mgk_groups_matrix(device, &g, &packed, &mixture, weight, out);
 }

@@ -11,68 +11,33 @@
 #include "kernels/attention/kinds.h"
 #include "kernels/attention/primitives.h"
 
-/* The sizes of a layer. */
-typedef struct sizes {
-    size_t chunk, groups; /* w, ⌈N / w⌉ */
-    size_t places;        /* packed queries of all heads */
-    size_t packed;        /* their numbers */
-} sizes;
-
-/* What a layer keeps. */
-typedef struct arrays {
-    sizes s;
-    size_t dim;
-    void *query, *key; /* packed; two chunks of keys for each of queries */
-    void *statistic;   /* [B G, H, w] */
-    int32_t *query_index, *key_index, *query_lengths, *key_lengths;
-    mgk_groups groups;
-} arrays;
-
-static sizes sizes_of(const mgk_attention_size *size, int samples)
+/* Chunks of queries, and two of keys for each. */
+static mgk_groups sizes_of(const mgk_attention_size *size, int samples)
 {
-    sizes out = {.chunk = mgk_at_most_tokens(size, size->settings->window)};
-    out.groups = ((size_t)size->tokens + out.chunk - 1) / out.chunk;
-    out.places = (size_t)samples * (size_t)size->heads * out.groups * out.chunk;
-    out.packed = out.places * (size_t)size->dim;
-    return out;
+    const size_t tokens = (size_t)size->tokens,
+                 chunk = mgk_at_most_tokens(size, size->settings->window);
+    return (mgk_groups){.samples = (size_t)samples,
+                        .heads = (size_t)size->heads,
+                        .tokens = tokens,
+                        .groups = (tokens + chunk - 1) / chunk,
+                        .queries = chunk,
+                        .keys = 2 * chunk};
 }
 
-/* Scratch: packed values, outputs and gradients. Integers take the place of reals. */
+/* Scratch: packed values, outputs and gradients. */
 static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool training)
 {
-    const sizes s = sizes_of(size, samples);
-    return (mgk_kind_memory){.kept = 3 * s.packed + 4 * s.places + 2 * (size_t)samples * s.groups,
-                             .scratch = (training ? 9 : 3) * s.packed};
+    const mgk_groups g = sizes_of(size, samples);
+    const size_t dim = (size_t)size->dim;
+    return (mgk_kind_memory){.kept = mgk_group_arrays_reals(&g, dim),
+                             .scratch = (training ? 9 : 3) * mgk_groups_queries(&g) * dim};
 }
 
-static arrays arrays_of(const mgk_device *device, const mgk_attention_view *view,
-                        const mgk_attention_layer *layer)
+static mgk_group_arrays arrays_of(const mgk_device *device, const mgk_attention_view *view,
+                                  const mgk_attention_layer *layer)
 {
-    arrays out = {.s = sizes_of(&layer->size, view->samples), .dim = (size_t)view->dim};
-    const sizes *s = &out.s;
-    out.query = layer->kept;
-    out.key = mgk_at(device, out.query, s->packed);
-    out.statistic = mgk_at(device, out.key, 2 * s->packed);
-    out.query_index = mgk_at(device, out.statistic, s->places);
-    out.key_index = mgk_at(device, out.query_index, s->places);
-    out.query_lengths = mgk_at(device, out.key_index, 2 * s->places);
-    out.key_lengths = mgk_at(device, out.query_lengths, (size_t)view->samples * s->groups);
-    out.groups = (mgk_groups){.samples = (size_t)view->samples,
-                              .heads = (size_t)view->heads,
-                              .tokens = (size_t)view->tokens,
-                              .groups = s->groups,
-                              .queries = s->chunk,
-                              .keys = 2 * s->chunk,
-                              .query = out.query_index,
-                              .key = out.key_index,
-                              .query_lengths = out.query_lengths,
-                              .key_lengths = out.key_lengths};
-    return out;
-}
-
-static mgk_packed packed_of(const arrays *a)
-{
-    return (mgk_packed){a->dim, a->groups.heads * a->dim, a->query, a->key, false};
+    const mgk_groups g = sizes_of(&layer->size, view->samples);
+    return mgk_group_arrays_at(device, &g, (size_t)view->dim, layer->kept);
 }
 
 /* Appends the tokens of a chunk to those of a group; the number then. */
@@ -105,25 +70,22 @@ static void fill_group(size_t n, size_t chunk, size_t g, int32_t *query, int32_t
 }
 
 /* Fills the index and the lengths of the device; all heads of a sample have the same. */
-static mgk_status fill_groups(mgk_device *device, const arrays *a, const int32_t *view_lengths)
+static mgk_status fill_groups(mgk_device *device, const mgk_group_arrays *a,
+                              const int32_t *view_lengths)
 {
     const mgk_groups *g = &a->groups;
-    const size_t rows = g->samples * g->heads, own = g->groups * g->queries;
-    const size_t groups = g->samples * g->groups;
+    const size_t rows = g->samples * g->heads, count = mgk_group_index_count(g);
     int32_t *lengths = NULL, *index = NULL;
     mgk_status status;
     CHECK(mgk_device_indices(device, view_lengths, g->samples, &lengths));
-    CHECK(mgk_alloc(3 * rows * own + 2 * groups, sizeof *index, &index));
-    int32_t *key = index + rows * own, *queries = key + 2 * rows * own, *keys = queries + groups;
+    CHECK(mgk_alloc(count, sizeof *index, &index));
+    const mgk_group_index host = mgk_group_index_at(g, index);
     for (size_t i = 0; i < rows * g->groups; i++) {
         const size_t sample = i / g->groups / g->heads, at = sample * g->groups + i % g->groups;
-        fill_group((size_t)lengths[sample], g->queries, i % g->groups, index + i * g->queries,
-                   key + i * g->keys, queries + at, keys + at);
+        fill_group((size_t)lengths[sample], g->queries, i % g->groups, host.query + i * g->queries,
+                   host.key + i * g->keys, host.query_lengths + at, host.key_lengths + at);
     }
-    CHECK(device->op->upload(device, a->query_index, index, rows * own * sizeof *index));
-    CHECK(device->op->upload(device, a->key_index, key, 2 * rows * own * sizeof *index));
-    CHECK(device->op->upload(device, a->query_lengths, queries, groups * sizeof *index));
-    CHECK(device->op->upload(device, a->key_lengths, keys, groups * sizeof *index));
+    CHECK(device->op->upload(device, a->index, index, count * sizeof *index));
 out:
     mgk_free(lengths);
     mgk_free(index);
@@ -133,7 +95,7 @@ out:
 static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
                           const mgk_attention_layer *layer)
 {
-    const arrays a = arrays_of(device, view, layer);
+    const mgk_group_arrays a = arrays_of(device, view, layer);
     TRY(fill_groups(device, &a, view->lengths));
     TRY(mgk_groups_pack(device, &a.groups, false, a.dim, view->query, view->query_stride, a.query));
     return mgk_groups_pack(device, &a.groups, true, a.dim, view->key, view->key_stride, a.key);
@@ -142,17 +104,12 @@ static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
 static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
                           const mgk_attention_layer *layer, void *output, size_t output_stride)
 {
-    const arrays a = arrays_of(device, view, layer);
-    const mgk_groups *g = &a.groups;
-    const mgk_packed packed = packed_of(&a);
+    const mgk_group_arrays a = arrays_of(device, view, layer);
     const mgk_mixture mixture = mgk_dot_products(view);
-    const size_t width = g->heads * a.dim;
-    void *values = layer->scratch, *part = mgk_at(device, values, 2 * a.s.packed);
-    const mgk_attention_view own = mgk_groups_view(g, &packed, values, a.dim);
-    TRY(mgk_groups_pack(device, g, true, a.dim, view->value, view->value_stride, values));
-    TRY(device->op->mixture_attention(device, &own, &mixture, part, width, a.statistic));
-    TRY(mgk_zero_rows(device, g->samples * g->tokens, width, output_stride, output));
-    return mgk_groups_unpack(device, g, false, a.dim, part, output, output_stride);
+    void *values = layer->scratch, *part = mgk_at(device, values, 2 * a.packed);
+    TRY(mgk_groups_pack(device, &a.groups, true, a.dim, view->value, view->value_stride, values));
+    TRY(mgk_groups_attend(device, &a, &mixture, values, part));
+    return mgk_groups_spread(device, &a.groups, false, a.dim, part, output, output_stride);
 }
 
 static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
@@ -160,36 +117,25 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
                            const void *doutput, size_t output_stride,
                            const mgk_layer_gradient *gradient)
 {
-    const arrays a = arrays_of(device, view, layer);
+    const mgk_group_arrays a = arrays_of(device, view, layer);
     const mgk_groups *g = &a.groups;
-    const mgk_packed packed = packed_of(&a);
     const mgk_mixture mixture = mgk_dot_products(view);
     const mgk_attention_gradient *out = &gradient->view;
-    const size_t width = g->heads * a.dim, rows = g->samples * g->tokens, each = a.s.packed;
-    void *values = layer->scratch, *part = mgk_at(device, values, 2 * each);
-    void *dpart = mgk_at(device, part, each);
-    const mgk_attention_gradient inner = {.query = mgk_at(device, dpart, each),
-                                          .key = mgk_at(device, dpart, 2 * each),
-                                          .value = mgk_at(device, dpart, 4 * each)};
-    const mgk_attention_view own = mgk_groups_view(g, &packed, values, a.dim);
+    mgk_attention_gradient inner = {0};
+    void *values = layer->scratch, *room = mgk_at(device, values, 2 * a.packed);
     TRY(mgk_groups_pack(device, g, true, a.dim, view->value, view->value_stride, values));
-    TRY(mgk_groups_pack(device, g, false, a.dim, output, output_stride, part));
-    TRY(mgk_groups_pack(device, g, false, a.dim, doutput, output_stride, dpart));
-    TRY(device->op->mixture_attention_backward(device, &own, &mixture, part, a.statistic, dpart,
-                                               width, &inner));
-    TRY(mgk_zero_rows(device, rows, width, view->query_stride, out->query));
-    TRY(mgk_zero_rows(device, rows, width, view->key_stride, out->key));
-    TRY(mgk_zero_rows(device, rows, width, view->value_stride, out->value));
-    TRY(mgk_groups_unpack(device, g, false, a.dim, inner.query, out->query, view->query_stride));
-    TRY(mgk_groups_unpack(device, g, true, a.dim, inner.key, out->key, view->key_stride));
-    return mgk_groups_unpack(device, g, true, a.dim, inner.value, out->value, view->value_stride);
+    TRY(mgk_groups_attend_backward(device, &a, &mixture, values, output, doutput, output_stride,
+                                   room, &inner));
+    TRY(mgk_groups_spread(device, g, false, a.dim, inner.query, out->query, view->query_stride));
+    TRY(mgk_groups_spread(device, g, true, a.dim, inner.key, out->key, view->key_stride));
+    return mgk_groups_spread(device, g, true, a.dim, inner.value, out->value, view->value_stride);
 }
 
 static mgk_status add_head(mgk_device *device, const mgk_attention_view *view,
                            const mgk_attention_layer *layer, size_t sample, size_t head, void *out)
 {
-    const arrays a = arrays_of(device, view, layer);
-    const mgk_packed all = packed_of(&a);
+    const mgk_group_arrays a = arrays_of(device, view, layer);
+    const mgk_packed all = mgk_group_arrays_packed(&a);
     const mgk_groups g = mgk_groups_head(&a.groups, sample, head);
     const mgk_packed packed = mgk_packed_head(device, &a.groups, &all, sample, head);
     const mgk_mixture mixture = mgk_dot_products(view);
@@ -207,9 +153,9 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
 /* Pairs of each chunk with two. */
 static double flops(const mgk_attention_kind *kind, const mgk_attention_size *size)
 {
-    const sizes s = sizes_of(size, 1);
+    const mgk_groups g = sizes_of(size, 1);
     (void)kind;
-    return (double)s.places * 2 * (double)s.chunk * (4.0 * size->dim + 5);
+    return (double)mgk_groups_queries(&g) * (double)g.keys * (4.0 * size->dim + 5);
 }
 
 static const mgk_attention_methods methods = {.primitives = "tile",

@@ -21,21 +21,31 @@ enum { ITERATIONS = 8 }; /* of Sinkhorn's algorithm */
 
 /* What a layer keeps. */
 typedef struct arrays {
-    size_t dim, packed, maps; /* D; numbers of packed queries, and of P */
-    size_t most;              /* blocks of the model */
-    void *query, *pairs;      /* pairs [B, G, u, 2, H, D]: keys k and k' */
-    void *means;              /* of keys of blocks, [B, G, H, D] */
-    void *logits, *plan;      /* R and P, [B, H, G, G] */
-    void *statistic;          /* [B G, H, u] */
-    int32_t *query_index, *key_index, *query_lengths, *key_lengths;
-    int32_t *counts; /* of segment_means, [B G] */
-    int32_t *blocks; /* with tokens, [B] */
-    mgk_groups groups;
+    mgk_group_arrays kept; /* its keys are pairs [B, G, u, 2, H, D]: k and k' */
+    size_t maps;           /* numbers of P */
+    size_t most;           /* blocks of the model */
+    void *means;           /* of keys of blocks, [B, G, H, D] */
+    void *logits, *plan;   /* R and P, [B, H, G, G] */
+    int32_t *counts;       /* of segment_means, [B G] */
+    int32_t *blocks;       /* with tokens, [B] */
 } arrays;
 
 static size_t blocks_of(size_t tokens, size_t block)
 {
     return (tokens + block - 1) / block;
+}
+
+/* Blocks, and two sets of keys for each. */
+static mgk_groups sizes_of(const mgk_attention_size *size, int samples)
+{
+    const size_t tokens = (size_t)size->tokens,
+                 block = mgk_at_most_tokens(size, size->settings->block);
+    return (mgk_groups){.samples = (size_t)samples,
+                        .heads = (size_t)size->heads,
+                        .tokens = tokens,
+                        .groups = blocks_of(tokens, block),
+                        .queries = block,
+                        .keys = 2 * block};
 }
 
 /*
@@ -44,73 +54,47 @@ static size_t blocks_of(size_t tokens, size_t block)
  */
 static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool training)
 {
-    const size_t tokens = (size_t)size->tokens,
-                 block = mgk_at_most_tokens(size, size->settings->block);
-    const size_t groups = blocks_of(tokens, block), all = (size_t)samples * groups;
-    const size_t rows = (size_t)samples * (size_t)size->heads, places = rows * groups * block;
-    const size_t packed = places * (size_t)size->dim, maps = rows * groups * groups;
-    const size_t means = rows * groups * (size_t)size->dim;
+    const mgk_groups g = sizes_of(size, samples);
+    const size_t dim = (size_t)size->dim, all = g.samples * g.groups;
+    const size_t packed = mgk_groups_queries(&g) * dim, maps = all * g.heads * g.groups;
+    const size_t means = all * g.heads * dim;
     const size_t pass = training ? 9 * packed + 2 * maps + means : 3 * packed;
-    const size_t matrix = 2 * block * (groups + block);
-    return (mgk_kind_memory){.kept = 3 * packed + means + 2 * maps + 4 * places + 3 * all +
-                                     (size_t)samples,
+    const size_t matrix = 2 * g.queries * (g.groups + g.queries);
+    return (mgk_kind_memory){.kept = mgk_group_arrays_reals(&g, dim) + means + 2 * maps + all +
+                                     g.samples,
                              .scratch = pass > matrix ? pass : matrix};
 }
 
 static arrays arrays_of(const mgk_device *device, const mgk_attention_view *view,
                         const mgk_attention_layer *layer)
 {
-    const size_t block = mgk_at_most_tokens(&layer->size, layer->size.settings->block),
-                 tokens = (size_t)view->tokens;
-    const size_t groups = blocks_of(tokens, block), samples = (size_t)view->samples;
-    const size_t heads = (size_t)view->heads, places = samples * heads * groups * block;
-    arrays out = {.dim = (size_t)view->dim,
-                  .packed = places * (size_t)view->dim,
-                  .maps = samples * heads * groups * groups,
+    const mgk_groups g = sizes_of(&layer->size, view->samples);
+    const size_t dim = (size_t)view->dim, all = g.samples * g.groups;
+    arrays out = {.kept = mgk_group_arrays_at(device, &g, dim, layer->kept),
+                  .maps = all * g.heads * g.groups,
                   .most =
                       blocks_of((size_t)layer->size.length, (size_t)layer->size.settings->block)};
-    out.query = layer->kept;
-    out.pairs = mgk_at(device, out.query, out.packed);
-    out.means = mgk_at(device, out.pairs, 2 * out.packed);
-    out.logits = mgk_at(device, out.means, samples * groups * heads * out.dim);
+    out.means = mgk_at(device, layer->kept, mgk_group_arrays_reals(&g, dim));
+    out.logits = mgk_at(device, out.means, all * g.heads * dim);
     out.plan = mgk_at(device, out.logits, out.maps);
-    out.statistic = mgk_at(device, out.plan, out.maps);
-    out.query_index = mgk_at(device, out.statistic, places);
-    out.key_index = mgk_at(device, out.query_index, places);
-    out.query_lengths = mgk_at(device, out.key_index, 2 * places);
-    out.key_lengths = mgk_at(device, out.query_lengths, samples * groups);
-    out.counts = mgk_at(device, out.key_lengths, samples * groups);
-    out.blocks = mgk_at(device, out.counts, samples * groups);
-    out.groups = (mgk_groups){.samples = samples,
-                              .heads = heads,
-                              .tokens = tokens,
-                              .groups = groups,
-                              .queries = block,
-                              .keys = 2 * block,
-                              .query = out.query_index,
-                              .key = out.key_index,
-                              .query_lengths = out.query_lengths,
-                              .key_lengths = out.key_lengths};
+    out.counts = mgk_at(device, out.plan, out.maps);
+    out.blocks = mgk_at(device, out.counts, all);
     return out;
-}
-
-static mgk_packed packed_of(const arrays *a)
-{
-    return (mgk_packed){a->dim, a->groups.heads * a->dim, a->query, a->pairs, false};
 }
 
 static mgk_head_maps plan_maps(const arrays *a)
 {
-    const mgk_groups *g = &a->groups;
+    const mgk_groups *g = &a->kept.groups;
     return (mgk_head_maps){g->samples, g->heads, g->groups, g->groups, a->blocks, a->blocks, false};
 }
 
 /* Own keys of blocks as samples: every second token of the pairs. */
 static mgk_head_tokens block_tokens(const arrays *a)
 {
-    const mgk_groups *g = &a->groups;
-    return (mgk_head_tokens){g->samples * g->groups, g->queries,      g->heads, a->dim,
-                             2 * g->heads * a->dim,  a->query_lengths};
+    const mgk_groups *g = &a->kept.groups;
+    return (mgk_head_tokens){
+        g->samples * g->groups,      g->queries, g->heads, a->kept.dim, 2 * g->heads * a->kept.dim,
+        a->kept.groups.query_lengths};
 }
 
 /* The index of samples with so many tokens; places of mixed keys are left empty. */
@@ -139,20 +123,17 @@ static void fill_lengths(const mgk_groups *g, const int32_t *lengths, int32_t *q
 
 static mgk_status fill_groups(mgk_device *device, const arrays *a, const int32_t *view_lengths)
 {
-    const mgk_groups *g = &a->groups;
-    const size_t groups = g->samples * g->groups, places = groups * g->heads * g->queries;
+    const mgk_groups *g = &a->kept.groups;
+    const size_t count = mgk_group_index_count(g);
     int32_t *lengths = NULL, *index = NULL;
     mgk_status status;
     CHECK(mgk_device_indices(device, view_lengths, g->samples, &lengths));
-    CHECK(mgk_alloc(3 * places + 2 * groups + g->samples, sizeof *index, &index));
-    int32_t *few = index + 3 * places;
-    fill_index(g, lengths, index, index + places);
-    fill_lengths(g, lengths, few, few + groups, few + 2 * groups);
-    CHECK(device->op->upload(device, a->query_index, index, places * sizeof *index));
-    CHECK(device->op->upload(device, a->key_index, index + places, 2 * places * sizeof *index));
-    CHECK(device->op->upload(device, a->query_lengths, few, groups * sizeof *few));
-    CHECK(device->op->upload(device, a->key_lengths, few + groups, groups * sizeof *few));
-    CHECK(device->op->upload(device, a->blocks, few + 2 * groups, g->samples * sizeof *few));
+    CHECK(mgk_alloc(count + g->samples, sizeof *index, &index));
+    const mgk_group_index host = mgk_group_index_at(g, index);
+    fill_index(g, lengths, host.query, host.key);
+    fill_lengths(g, lengths, host.query_lengths, host.key_lengths, index + count);
+    CHECK(device->op->upload(device, a->kept.index, index, count * sizeof *index));
+    CHECK(device->op->upload(device, a->blocks, index + count, g->samples * sizeof *index));
 out:
     mgk_free(lengths);
     mgk_free(index);
@@ -215,15 +196,15 @@ static mgk_status mix_backward(mgk_device *device, const mgk_groups *g, size_t d
 static mgk_batched_product logits_product(const arrays *a)
 {
     const mgk_head_maps maps = plan_maps(a);
-    const size_t width = a->groups.heads * a->dim, blocks = a->groups.groups;
+    const size_t width = a->kept.groups.heads * a->kept.dim, blocks = a->kept.groups.groups;
     return (mgk_batched_product){.samples = maps.samples,
                                  .heads = maps.heads,
                                  .m = blocks,
                                  .n = blocks,
-                                 .k = a->dim,
+                                 .k = a->kept.dim,
                                  .alpha = 1,
-                                 .a = {blocks * width, a->dim, width},
-                                 .b = {0, a->dim * a->most, a->most},
+                                 .a = {blocks * width, a->kept.dim, width},
+                                 .b = {0, a->kept.dim * a->most, a->most},
                                  .c = mgk_map_strides(&maps)};
 }
 
@@ -234,7 +215,7 @@ static mgk_status fill_plan(mgk_device *device, const mgk_attention_layer *layer
     const mgk_head_maps maps = plan_maps(a);
     const mgk_head_tokens tokens = block_tokens(a);
     const mgk_batched_product product = logits_product(a);
-    TRY(dense->segment_means(device, &tokens, 1, a->pairs, a->means, a->counts));
+    TRY(dense->segment_means(device, &tokens, 1, a->kept.key, a->means, a->counts));
     TRY(dense->batched_multiply(device, &product, a->means, layer->parameters[0], a->logits));
     TRY(dense->add_scaled(device, a->maps, 1, a->logits, 0, a->plan));
     return dense->sinkhorn(device, &maps, ITERATIONS, a->plan);
@@ -252,14 +233,14 @@ static mgk_status plan_backward(mgk_device *device, const mgk_attention_layer *l
     void *dlogits = room, *dmeans = mgk_at(device, room, a->maps);
     mgk_batched_product to_weight = forth, to_means = forth;
     to_weight.samples = 1; /* one after the other, as all add to the same numbers */
-    to_weight.m = a->dim;
-    to_weight.k = a->groups.groups;
+    to_weight.m = a->kept.dim;
+    to_weight.k = a->kept.groups.groups;
     to_weight.transpose_a = true;
     to_weight.beta = 1;
     to_weight.b = forth.c;
     to_weight.c = forth.b;
-    to_means.n = a->dim;
-    to_means.k = a->groups.groups;
+    to_means.n = a->kept.dim;
+    to_means.k = a->kept.groups.groups;
     to_means.transpose_b = true;
     to_means.a = forth.c;
     to_means.c = forth.a;
@@ -276,38 +257,27 @@ static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
                           const mgk_attention_layer *layer)
 {
     const arrays a = arrays_of(device, view, layer);
-    const mgk_groups *g = &a.groups;
+    const mgk_groups *g = &a.kept.groups;
     TRY(fill_groups(device, &a, view->lengths));
-    TRY(mgk_groups_pack(device, g, false, a.dim, view->query, view->query_stride, a.query));
-    TRY(mgk_groups_pack(device, g, true, a.dim, view->key, view->key_stride, a.pairs));
+    TRY(mgk_groups_pack(device, g, false, a.kept.dim, view->query, view->query_stride,
+                        a.kept.query));
+    TRY(mgk_groups_pack(device, g, true, a.kept.dim, view->key, view->key_stride, a.kept.key));
     TRY(fill_plan(device, layer, &a));
-    return mix(device, g, a.dim, a.plan, a.pairs);
+    return mix(device, g, a.kept.dim, a.plan, a.kept.key);
 }
 
 static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
                           const mgk_attention_layer *layer, void *output, size_t output_stride)
 {
     const arrays a = arrays_of(device, view, layer);
-    const mgk_groups *g = &a.groups;
-    const mgk_packed packed = packed_of(&a);
+    const mgk_groups *g = &a.kept.groups;
+    const size_t dim = a.kept.dim;
     const mgk_mixture mixture = mgk_dot_products(view);
-    const size_t width = g->heads * a.dim;
-    void *values = layer->scratch, *part = mgk_at(device, values, 2 * a.packed);
-    const mgk_attention_view own = mgk_groups_view(g, &packed, values, a.dim);
-    TRY(mgk_groups_pack(device, g, true, a.dim, view->value, view->value_stride, values));
-    TRY(mix(device, g, a.dim, a.plan, values));
-    TRY(device->op->mixture_attention(device, &own, &mixture, part, width, a.statistic));
-    TRY(mgk_zero_rows(device, g->samples * g->tokens, width, output_stride, output));
-    return mgk_groups_unpack(device, g, false, a.dim, part, output, output_stride);
-}
-
-/* x = what is packed, 0 for padding. */
-static mgk_status unpack(mgk_device *device, const arrays *a, bool keys, const void *packed,
-                         void *x, size_t x_stride)
-{
-    const mgk_groups *g = &a->groups;
-    TRY(mgk_zero_rows(device, g->samples * g->tokens, g->heads * a->dim, x_stride, x));
-    return mgk_groups_unpack(device, g, keys, a->dim, packed, x, x_stride);
+    void *values = layer->scratch, *part = mgk_at(device, values, 2 * a.kept.packed);
+    TRY(mgk_groups_pack(device, g, true, dim, view->value, view->value_stride, values));
+    TRY(mix(device, g, dim, a.plan, values));
+    TRY(mgk_groups_attend(device, &a.kept, &mixture, values, part));
+    return mgk_groups_spread(device, g, false, dim, part, output, output_stride);
 }
 
 static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
@@ -316,29 +286,25 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
                            const mgk_layer_gradient *gradient)
 {
     const arrays a = arrays_of(device, view, layer);
-    const mgk_groups *g = &a.groups;
-    const mgk_packed packed = packed_of(&a);
+    const mgk_groups *g = &a.kept.groups;
+    const size_t dim = a.kept.dim, packed = a.kept.packed;
     const mgk_mixture mixture = mgk_dot_products(view);
-    void *values = layer->scratch, *part = mgk_at(device, values, 2 * a.packed);
-    void *dpart = mgk_at(device, part, a.packed), *dplan = mgk_at(device, dpart, 6 * a.packed);
-    const mgk_attention_gradient inner = {.query = mgk_at(device, dpart, a.packed),
-                                          .key = mgk_at(device, dpart, 2 * a.packed),
-                                          .value = mgk_at(device, dpart, 4 * a.packed)};
-    const mgk_attention_view own = mgk_groups_view(g, &packed, values, a.dim);
-    TRY(mgk_groups_pack(device, g, true, a.dim, view->value, view->value_stride, values));
-    TRY(mix(device, g, a.dim, a.plan, values));
-    TRY(mgk_groups_pack(device, g, false, a.dim, output, output_stride, part));
-    TRY(mgk_groups_pack(device, g, false, a.dim, doutput, output_stride, dpart));
-    TRY(device->op->mixture_attention_backward(device, &own, &mixture, part, a.statistic, dpart,
-                                               g->heads * a.dim, &inner));
+    const mgk_attention_gradient *out = &gradient->view;
+    mgk_attention_gradient inner = {0};
+    void *values = layer->scratch, *room = mgk_at(device, values, 2 * packed);
+    void *dplan = mgk_at(device, room, 7 * packed);
+    TRY(mgk_groups_pack(device, g, true, dim, view->value, view->value_stride, values));
+    TRY(mix(device, g, dim, a.plan, values));
+    TRY(mgk_groups_attend_backward(device, &a.kept, &mixture, values, output, doutput,
+                                   output_stride, room, &inner));
     TRY(device->op->zero(device, dplan, a.maps * device->real_size));
-    TRY(mix_backward(device, g, a.dim, a.plan, values, inner.value, dplan));
-    TRY(mix_backward(device, g, a.dim, a.plan, a.pairs, inner.key, dplan));
+    TRY(mix_backward(device, g, dim, a.plan, values, inner.value, dplan));
+    TRY(mix_backward(device, g, dim, a.plan, a.kept.key, inner.key, dplan));
     TRY(plan_backward(device, layer, &a, dplan, mgk_at(device, dplan, a.maps),
                       gradient->parameters[0], inner.key));
-    TRY(unpack(device, &a, false, inner.query, gradient->view.query, view->query_stride));
-    TRY(unpack(device, &a, true, inner.key, gradient->view.key, view->key_stride));
-    return unpack(device, &a, true, inner.value, gradient->view.value, view->value_stride);
+    TRY(mgk_groups_spread(device, g, false, dim, inner.query, out->query, view->query_stride));
+    TRY(mgk_groups_spread(device, g, true, dim, inner.key, out->key, view->key_stride));
+    return mgk_groups_spread(device, g, true, dim, inner.value, out->value, view->value_stride);
 }
 
 /* Key t of the mixed keys of a block stands for key t of every block, to the share that P says. */
@@ -371,11 +337,11 @@ static mgk_status add_head(mgk_device *device, const mgk_attention_view *view,
                            const mgk_attention_layer *layer, size_t sample, size_t head, void *out)
 {
     const arrays a = arrays_of(device, view, layer);
-    const mgk_packed all = packed_of(&a);
-    const mgk_groups g = mgk_groups_head(&a.groups, sample, head);
-    const mgk_packed packed = mgk_packed_head(device, &a.groups, &all, sample, head);
+    const mgk_packed all = mgk_group_arrays_packed(&a.kept);
+    const mgk_groups g = mgk_groups_head(&a.kept.groups, sample, head);
+    const mgk_packed packed = mgk_packed_head(device, &a.kept.groups, &all, sample, head);
     const mgk_mixture mixture = mgk_dot_products(view);
-    const size_t map = (sample * a.groups.heads + head) * g.groups * g.groups;
+    const size_t map = (sample * a.kept.groups.heads + head) * g.groups * g.groups;
     int32_t *mixed = layer->scratch;
     void *one = mgk_at(device, mixed, g.groups * g.keys);
     mgk_pairs own = {g.tokens, g.queries, g.keys, g.query, g.key, 0};

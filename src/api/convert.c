@@ -3,6 +3,7 @@
 #include "api/api.h"
 #include "base/file.h"
 #include "model/formats/format.h"
+#include "run/arguments.h"
 #include "run/files.h"
 #include "run/job.h"
 
@@ -29,6 +30,7 @@ static mgk_status convert(const mgk_convert_options *o)
         return mgk_fail(STATUS_USAGE, "a model and an output file are needed");
     TRY(mgk_job_check(&o->job));
     CHECK(claim_files(o, &claims));
+    CHECK(mgk_check_ending(o->output, "a model is safetensors", ".safetensors"));
     CHECK(mgk_output_check(o->output, o->job.force));
     CHECK(mgk_device_open("cpu", o->double_precision ? MGK_DOUBLE : MGK_SINGLE, 1, &device));
     CHECK(mgk_job_load_model(o->model, &o->job, device, &model));

@@ -2,7 +2,6 @@
 /* mgk_dump_attention: runs a model and writes its attention to a store. */
 #include <omp.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
 #include "api/api.h"
@@ -24,26 +23,11 @@ void mgk_dump_options_init(mgk_dump_options *options, size_t size)
     mgk_api_init(options, size, &defaults, sizeof(defaults));
 }
 
-/* A file of HDF5 under the name of another kind of file would mislead people and programs. */
-static mgk_status check_ending(const char *path)
-{
-    static const char *const others[] = {".npz", ".npy", ".csv", ".json", ".png", ".pdf", ".svg"};
-    const size_t length = strlen(path);
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-        const size_t tail = strlen(others[i]);
-        if (length >= tail && strcasecmp(path + length - tail, others[i]) == 0)
-            return mgk_fail(STATUS_USAGE, "%s: an attention store is HDF5: expected the ending .h5",
-                            path);
-    }
-    return STATUS_OK;
-}
-
 static mgk_status check_options(const mgk_dump_options *o)
 {
     unsigned known = 2 * MGK_SAVE_WEIGHTS - 1;
     if (!o->model || !o->output)
         return mgk_fail(STATUS_USAGE, "a model and an output file are needed");
-    TRY(check_ending(o->output));
     TRY(mgk_input_check(&o->input, o->job.part));
     if (o->save == 0 || o->save & ~known)
         return mgk_fail(STATUS_USAGE, "no object to save, or an unknown one");
@@ -187,6 +171,7 @@ static mgk_status claim_files(const mgk_dump_options *o, mgk_claims *claims)
     TRY(mgk_files_input(claims, &o->input));
     TRY(mgk_claims_add_output(claims, o->output));
     TRY(mgk_files_lock(claims, &o->job));
+    TRY(mgk_check_ending(o->output, "an attention store is HDF5", ".h5"));
     return mgk_output_check(o->output, o->job.force);
 }
 

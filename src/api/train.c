@@ -76,19 +76,6 @@ static mgk_status copy_task(const char *name, char out[MGK_NAME_SIZE])
     return STATUS_OK;
 }
 
-static mgk_status word_index(const char *what, const char *word, const char *const *words,
-                             int count, int *index)
-{
-    for (int i = 0; i < count; i++)
-        if (strcmp(word, words[i]) == 0) {
-            *index = i;
-            return STATUS_OK;
-        }
-    char hint[MGK_NAMES_HINT];
-    mgk_names_expected(word, words, (size_t)count, hint);
-    return mgk_fail(STATUS_USAGE, "%s \"%.80s\": %s", what, word, hint);
-}
-
 static mgk_status set_prior(const mgk_architecture *a, mgk_config *config)
 {
     static const char *const priors[] = {"learned", "em", "hard", "em-all"};
@@ -96,9 +83,9 @@ static mgk_status set_prior(const mgk_architecture *a, mgk_config *config)
     int prior = MGK_PRIOR_LEARNED;
     int shape = config->family == MGK_FAMILY_LM ? MGK_PRIOR_POSITION : MGK_PRIOR_LAYER;
     if (a->prior)
-        TRY(word_index("`prior`", a->prior, priors, 4, &prior));
+        TRY(mgk_names_choose("prior", a->prior, priors, 4, &prior));
     if (a->prior_shape)
-        TRY(word_index("`prior_shape`", a->prior_shape, shapes, 3, &shape));
+        TRY(mgk_names_choose("prior_shape", a->prior_shape, shapes, 3, &shape));
     config->prior = prior == 3 ? MGK_PRIOR_EM : (mgk_prior_mode)prior;
     config->prior_queries = prior == 3 ? MGK_QUERIES_ALL : MGK_QUERIES_SEEN;
     config->prior_shape = (mgk_prior_shape)shape;
@@ -110,7 +97,7 @@ static mgk_status set_aggregation(const mgk_architecture *a, mgk_config *config)
     static const char *const words[] = {"concatenation", "capsules"};
     int aggregate = MGK_AGGREGATION_CONCATENATION;
     if (a->aggregate)
-        TRY(word_index("`aggregate`", a->aggregate, words, 2, &aggregate));
+        TRY(mgk_names_choose("aggregate", a->aggregate, words, 2, &aggregate));
     config->aggregate = (mgk_aggregation)aggregate;
     return STATUS_OK;
 }
@@ -141,7 +128,7 @@ static mgk_status set_positions(const char *name, mgk_config *config)
 {
     static const char *const words[] = {"learned", "sinusoidal", "alternate", "backward", "none"};
     int word = 0;
-    TRY(word_index("positions", name, words, 5, &word));
+    TRY(mgk_names_choose("positions", name, words, 5, &word));
     config->positions = word == 0   ? MGK_POSITIONS_LEARNED
                         : word == 4 ? MGK_POSITIONS_NONE
                                     : MGK_POSITIONS_SINUSOIDAL;
@@ -166,11 +153,11 @@ static mgk_status set_recipe(const mgk_train_options *o, mgk_config *config)
         return mgk_fail(STATUS_USAGE, "`%s` is for classifiers, not for language models",
                         o->pooling ? "pooling" : "classifier");
     if (o->pooling) {
-        TRY(word_index("pooling", o->pooling, poolings, 3, &word));
+        TRY(mgk_names_choose("pooling", o->pooling, poolings, 3, &word));
         config->pooling = (mgk_sentence_pooling)word;
     }
     if (o->norms) {
-        TRY(word_index("norms", o->norms, norms, 2, &word));
+        TRY(mgk_names_choose("norms", o->norms, norms, 2, &word));
         config->pre_norm = word == 1;
     }
     return o->positions ? set_positions(o->positions, config) : STATUS_OK;
@@ -407,6 +394,7 @@ static mgk_status claim_files(const mgk_train_options *o, mgk_task task,
     TRY(mgk_files_lock(claims, &o->job));
     if (o->resume || mgk_exists(s->checkpoint)) /* mgk_train knows what the other run wrote */
         return STATUS_OK;
+    TRY(mgk_check_ending(o->output, "a model is safetensors", ".safetensors"));
     TRY(mgk_output_check(o->output, o->job.force));
     return o->log ? mgk_output_check(o->log, o->job.force) : STATUS_OK;
 }
@@ -468,12 +456,10 @@ static mgk_train_settings settings_of(const mgk_train_options *o, const char *ch
 }
 
 /* The first weights; those of a run that goes on are in its state. */
-static mgk_status begin_weights(const mgk_train_options *o, mgk_model *model)
+static mgk_status begin_weights(const mgk_train_options *o, mgk_initial_values values,
+                                mgk_model *model)
 {
-    mgk_initial_values values = MGK_INITIAL_OURS;
     char *remark;
-    if (o->initial)
-        TRY(mgk_initial_from_name(o->initial, &values));
     TRY(mgk_initial_draw(model, values, o->job.seed));
     if (!o->from || o->resume)
         return STATUS_OK;
@@ -492,6 +478,7 @@ static mgk_status train(const mgk_train_options *o)
     inputs in = {0};
     mgk_model *model = NULL;
     char *checkpoint = NULL;
+    mgk_initial_values initial = MGK_INITIAL_OURS;
     mgk_claims claims = {0};
     if (!o->task || !o->output)
         return mgk_fail(STATUS_USAGE, "a task and an output file are needed");
@@ -509,6 +496,8 @@ static mgk_status train(const mgk_train_options *o)
     mgk_train_settings s = settings_of(o, checkpoint);
     if (o->schedule)
         CHECK(mgk_decay_from_name(o->schedule, &s.decay));
+    if (o->initial)
+        CHECK(mgk_initial_from_name(o->initial, &initial));
     CHECK(mgk_optimiser_set(o->adam_betas, o->adam_epsilon, &s));
     CHECK(mgk_regularisation_parse(o->regularise, &s.regularise));
     CHECK(claim_files(o, task, &s, &claims));
@@ -522,7 +511,7 @@ static mgk_status train(const mgk_train_options *o)
     CHECK(mgk_model_create(&config, o->job.seed, device, &model));
     if (in.text)
         CHECK(mgk_copy_string(in.text, &model->tokenizer));
-    CHECK(begin_weights(o, model));
+    CHECK(begin_weights(o, initial, model));
     display d = {.job = &o->job, .language_model = config.family == MGK_FAMILY_LM};
     mgk_train_watcher watcher = {report, stop, &d};
     CHECK(mgk_train(model, in.data, in.held_out, &s, &watcher));

@@ -115,3 +115,16 @@ void mgk_names_expected(const char *wrong, const char *const *names, size_t coun
     mgk_names_join(names, count, out + strlen(all), MGK_NAMES_HINT - strlen(all));
     append_similar("; similar: ", wrong, names, count, out, MGK_NAMES_HINT);
 }
+
+mgk_status mgk_names_choose(const char *field, const char *word, const char *const *names,
+                            size_t count, int *index)
+{
+    char hint[MGK_NAMES_HINT];
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(word, names[i]) == 0) {
+            *index = (int)i;
+            return STATUS_OK;
+        }
+    mgk_names_expected(word, names, count, hint);
+    return mgk_fail(STATUS_USAGE, "`%s` \"%.80s\": %s", field, word, hint);
+}

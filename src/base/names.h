@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "base/status.h"
+
 enum { MGK_NAMES_HINT = 1200 };
 
 /* Writes "a, b, c"; names that find no room are left out. */
@@ -21,5 +23,10 @@ void mgk_names_hint(const char *wrong, const char *const *names, size_t count,
 /* The same of a few names, of which all are told: "expected one of a, b, c; similar: b". */
 void mgk_names_expected(const char *wrong, const char *const *names, size_t count,
                         char out[MGK_NAMES_HINT]);
+
+/* The index of the word of an option, of `names`. STATUS_USAGE: it is none of them; the message
+ * names the option's field and is as above. */
+mgk_status mgk_names_choose(const char *field, const char *word, const char *const *names,
+                            size_t count, int *index);
 
 #endif

@@ -134,10 +134,12 @@ static mgk_status add_container(const mgk_tensors *tensors, cJSON *tree)
 }
 
 /* Whether to describe a file that is not a model; a damaged file in the toolkit's own format is an
- * error. */
-static bool is_foreign(const mgk_tensors *tensors, mgk_status status)
+ * error, and so are facts about the model that do not fit the file. */
+static bool is_foreign(const mgk_tensors *tensors, const mgk_job *job, mgk_status status)
 {
-    return !is_own(tensors) && status != STATUS_MEMORY && status != STATUS_IO;
+    const bool told = job->head_dim != 0 || job->attention || job->trained_with || job->part;
+    return !is_own(tensors) && status != STATUS_MEMORY && status != STATUS_IO &&
+           !(told && status == STATUS_USAGE);
 }
 
 mgk_status mgk_describe_checkpoint(const char *path, const mgk_job *job, cJSON *tree)
@@ -145,7 +147,7 @@ mgk_status mgk_describe_checkpoint(const char *path, const mgk_job *job, cJSON *
     mgk_tensors *tensors;
     TRY(mgk_tensors_open(path, &tensors));
     mgk_status status = mgk_describe_model(path, job, tree);
-    if (status != STATUS_OK && is_foreign(tensors, status)) {
+    if (status != STATUS_OK && is_foreign(tensors, job, status)) {
         CHECK(mgk_describe_add(tree, "kind", cJSON_CreateString("tensors")));
         CHECK(mgk_describe_add(tree, "no_model", cJSON_CreateString(mgk_fail_message())));
     }

@@ -2,6 +2,8 @@
 #include "run/arguments.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 #include "base/memory.h"
 #include "base/number.h"
@@ -24,6 +26,27 @@ mgk_status mgk_check_names(const char *what, const char *const *names, size_t co
     for (size_t i = 0; i < count; i++)
         if (!names[i])
             return mgk_fail(STATUS_USAGE, "%s: number %zu of %zu is NULL", what, i + 1, count);
+    return STATUS_OK;
+}
+
+mgk_status mgk_check_ending(const char *path, const char *what, const char *own)
+{
+    static const struct {
+        const char *ending, *usual;
+    } rows[] = {
+        {".h5", ".h5"},     {".hdf5", ".h5"},   {".safetensors", ".safetensors"},
+        {".pt", ".pt"},     {".pth", ".pt"},    {".bin", ".bin"},
+        {".npz", ".npz"},   {".npy", ".npy"},   {".csv", ".csv"},
+        {".json", ".json"}, {".html", ".html"}, {".png", ".png"},
+        {".pdf", ".pdf"},   {".svg", ".svg"},
+    };
+    const size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const size_t tail = strlen(rows[i].ending);
+        if (length >= tail && strcasecmp(path + length - tail, rows[i].ending) == 0 &&
+            strcmp(rows[i].usual, own) != 0)
+            return mgk_fail(STATUS_USAGE, "%s: %s: expected the ending %s", path, what, own);
+    }
     return STATUS_OK;
 }
 

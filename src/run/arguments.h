@@ -15,6 +15,11 @@ mgk_status mgk_check_place(const char *what, const void *place);
 mgk_status mgk_check_array(const char *what, const void *array, size_t count);
 mgk_status mgk_check_names(const char *what, const char *const *names, size_t count);
 
+/* STATUS_USAGE: a name ends as files of another kind do, which would mislead people and programs.
+ * what: "an attention store is HDF5"; own: its usual ending, ".h5". Other names are as one likes.
+ */
+mgk_status mgk_check_ending(const char *path, const char *what, const char *own);
+
 /* The chosen indices below `limit`, ascending: `wanted` [count], or all if it is NULL. STATUS_SHAPE
  * names an index that does not exist ("layer 9: layers are 0 to 5"). Release *out with mgk_free. */
 mgk_status mgk_choose_numbers(const char *what, const int *wanted, size_t count, int limit,

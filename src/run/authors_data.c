@@ -10,7 +10,8 @@
 #include "model/containers/pickle.h"
 #include "model/containers/tensors.h"
 
-enum { MOST_BYTES = INT32_MAX };
+/* Many samples of a hostile file may be one large dictionary, which is searched for each. */
+enum { MOST_BYTES = INT32_MAX, MOST_MEMBERS = 64 };
 
 /* Ids of one document: items of a list, or the bytes of an array. */
 typedef struct document {
@@ -77,7 +78,7 @@ static const mgk_pickle_value *member(const mgk_pickle_value *value, const char 
 {
     if (value->kind != MGK_PICKLE_DICT)
         return NULL;
-    for (size_t i = 0; i + 1 < value->as.items->count; i += 2)
+    for (size_t i = 0; i + 1 < value->as.items->count && i < 2 * MOST_MEMBERS; i += 2)
         if (mgk_pickle_is(value->as.items->list[i], MGK_PICKLE_TEXT, key))
             return value->as.items->list[i + 1];
     return NULL;

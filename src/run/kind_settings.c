@@ -34,18 +34,14 @@ static const void *field_of(const mgk_kind_settings *settings, const char *name)
 
 static mgk_status take_word(const mgk_attention_setting *row, const char *word, int *value)
 {
-    char hint[MGK_NAMES_HINT];
     size_t count = 1; /* the first word, "none", is not offered */
-    *value = 0;
     if (!word)
         return STATUS_OK;
-    for (; row->words[count]; count++)
-        if (strcmp(row->words[count], word) == 0)
-            *value = (int)count;
-    if (*value > 0)
-        return STATUS_OK;
-    mgk_names_expected(word, row->words + 1, count - 1, hint);
-    return mgk_fail(STATUS_USAGE, "`%s` \"%.80s\": %s", row->name, word, hint);
+    while (row->words[count])
+        count++;
+    TRY(mgk_names_choose(row->name, word, row->words + 1, count - 1, value));
+    ++*value;
+    return STATUS_OK;
 }
 
 mgk_status mgk_settings_take(const mgk_kind_settings *settings, mgk_attention_settings *out)

@@ -482,6 +482,24 @@ out:
     return status;
 }
 
+mgk_status mgk_args_look(const mgk_program *program, int argc, char **argv, const char *name,
+                         const char **word)
+{
+    parser p;
+    int code;
+    *word = NULL;
+    TRY(make_parser(program, &p));
+    opterr = 0;
+    optind = 0;
+    while ((code = getopt_long(argc, argv, p.letters, p.long_options, NULL)) != -1) {
+        const mgk_arg *arg = code >= FIRST_ROW ? row_of(program, code) : NULL;
+        if (arg && strcmp(arg->name, name) == 0)
+            *word = optarg;
+    }
+    free_parser(&p);
+    return STATUS_OK;
+}
+
 static void free_list(mgk_arg_list *list)
 {
     mgk_free(list->words);

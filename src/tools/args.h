@@ -99,6 +99,14 @@ typedef enum mgk_args_outcome {
 mgk_status mgk_args_parse(const mgk_program *program, int argc, char **argv,
                           mgk_args_outcome *outcome);
 
+/*
+ * The last value that a command line gives to an option by its name, also shortened, which may
+ * decide about other values before these are parsed; *word is NULL without one. Nothing is checked,
+ * as mgk_args_parse will do that. STATUS_MEMORY.
+ */
+mgk_status mgk_args_look(const mgk_program *program, int argc, char **argv, const char *name,
+                         const char **word);
+
 /* Prints the help: all options and examples, or what fits a screen of 24 lines of 80 characters:
  * the options of `screen` with the first sentence of their help, and two examples. */
 void mgk_args_help(const mgk_program *program, bool all, FILE *out);

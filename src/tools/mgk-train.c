@@ -2,8 +2,6 @@
 /* mgk-train: trains a model. */
 #include "tools/tool.h"
 
-#include <string.h>
-
 #include "base/memory.h"
 #include "tools/kind_names.h"
 
@@ -56,14 +54,14 @@ static const mgk_arg_note notes[] = {
      "`learned` priors are parameters; `em` sets them to the mean responsibilities of each batch "
      "in training (soft E step); `hard` takes the nearest key alone (hard E step).\n"
      "`em-all` is `em` as in the paper's code: over all queries, also those that do not see the "
-     "key, "
-     "and with 1e-6 in the denominator."},
+     "key, and with 1e-6 in the denominator."},
     {"recipe",
      "`lra` and `lm` train as the paper's encoders and language models are trained by their code "
      "(github.com/minhtannguyen/transformer-mgk); docs/mgk-train.md lists what they set."},
-    {"from", "Of key projections and tables of positions, as many first rows are taken as both "
-             "models have. "
-             "One line says what was taken, and what begins as in a new model."},
+    {"from",
+     "Of tables of positions, and of key projections of as many and as large heads, as many first "
+     "rows are taken as both models have. One line says what was taken, and what begins as in a "
+     "new model."},
     {"prior-shape", "The default is `position` for language models and `layer` for encoders."},
     {"aggregate",
      "With `capsules` the output of each head votes through learned maps for as many capsules as "
@@ -73,14 +71,12 @@ static const mgk_arg_note notes[] = {
     {"batch",
      "A batch that does not fit into the memory of the device is refused; the message names a "
      "number that fits."},
-    {"schedule", "`cosine-from-0` counts its half cosine from step 0, warm-up included, and has "
-                 "the full rate in "
-                 "step 1, as the code of the paper's language models does.\n"
-                 "`one-cycle` and `one-cycle-cosine` are OneCycleLR of PyTorch: from 1/25 of the "
-                 "rate to all of "
-                 "it at the end of the warm-up, then to 1/250,000 of it, while beta1 goes from "
-                 "0.95 to 0.85 and "
-                 "back, whatever `--adam-betas` says of it."},
+    {"schedule",
+     "`cosine-from-0` counts its half cosine from step 0, warm-up included, and has the full rate "
+     "in step 1, as the code of the paper's language models does.\n"
+     "`one-cycle` and `one-cycle-cosine` are OneCycleLR of PyTorch: from 1/25 of the rate to all "
+     "of it at the end of the warm-up, then to 1/250,000 of it, while beta1 goes from 0.95 to 0.85 "
+     "and back, whatever `--adam-betas` says of it."},
     {"accumulate", "With `--prior em` only 1 is allowed."},
     {"log",
      "A row holds the columns step, tokens, learning_rate, train_loss, gradient_norm, eval_loss, "
@@ -124,19 +120,14 @@ static const mgk_arg_note notes[] = {
 
 /* Sets the recipe that the command line names before other options are read, which override it.
  * Unknown names are refused with the other options. */
-static void set_recipe(mgk_train_options *options, int argc, char **argv)
+static mgk_status set_recipe(const mgk_program *program, mgk_train_options *options, int argc,
+                             char **argv)
 {
-    static const char option[] = "--recipe";
-    const size_t length = strlen(option);
-    for (int i = 1; i < argc; i++) {
-        const char *name = NULL;
-        if (strcmp(argv[i], option) == 0)
-            name = argv[i + 1];
-        else if (strncmp(argv[i], option, length) == 0 && argv[i][length] == '=')
-            name = argv[i] + length + 1;
-        if (name)
-            (void)mgk_train_options_recipe(options, name);
-    }
+    const char *name;
+    TRY(mgk_args_look(program, argc, argv, "recipe", &name));
+    if (name)
+        (void)mgk_train_options_recipe(options, name);
+    return STATUS_OK;
 }
 
 int main(int argc, char **argv)
@@ -303,12 +294,13 @@ int main(int argc, char **argv)
         .offered = {{"attention", kinds}, {"regularise", "subspace,position,output,pattern"}},
     };
     int exit_status;
-    set_recipe(&o, argc, argv);
+    mgk_status status = set_recipe(&program, &o, argc, argv);
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
         return exit_status;
     if (!o.task || !o.output)
         return mgk_tool_usage(&tool, "--task and -o are needed");
-    mgk_status status = mgk_tool_output(&tool, &o.output, MGK_TOOL_MODEL);
+    if (status == STATUS_OK)
+        status = mgk_tool_output(&tool, &o.output, MGK_TOOL_MODEL);
     if (status != STATUS_OK)
         return mgk_tool_refuse(&tool, status);
     if (keep && o.checkpoint_every == 0)

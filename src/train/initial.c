@@ -5,17 +5,16 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/names.h"
 #include "base/random.h"
 
 mgk_status mgk_initial_from_name(const char *name, mgk_initial_values *values)
 {
     static const char *const names[] = {"ours", "lra", "lm"};
-    for (int i = 0; i < 3; i++)
-        if (strcmp(name, names[i]) == 0) {
-            *values = (mgk_initial_values)i;
-            return STATUS_OK;
-        }
-    return mgk_fail(STATUS_USAGE, "`initial` \"%s\": expected ours, lra or lm", name);
+    int index = 0;
+    TRY(mgk_names_choose("initial", name, names, sizeof(names) / sizeof(names[0]), &index));
+    *values = (mgk_initial_values)index;
+    return STATUS_OK;
 }
 
 static bool ends_with(const char *name, const char *end)

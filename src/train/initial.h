@@ -25,8 +25,9 @@ mgk_status mgk_initial_draw(mgk_model *model, mgk_initial_values values, uint64_
 
 /*
  * Takes weights from the model at `path`, in any format: each parameter of the same name and shape,
- * and of tables of positions and key projections as many first rows as both have. *remark says what
- * was taken; the caller releases it. STATUS_SHAPE: nothing fits; and fails as mgk_model_load.
+ * and of tables of positions, and of key projections of equal heads, as many first rows as both
+ * have. *remark says what was taken; the caller releases it. STATUS_SHAPE: nothing fits; and fails
+ * as mgk_model_load.
  */
 mgk_status mgk_initial_take(mgk_model *model, const char *path, char **remark);
 

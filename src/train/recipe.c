@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/names.h"
+
 static const char *const names[] = {"ours", "lra", "lm"};
 
 static const mgk_recipe_values rows[] = {
@@ -35,12 +37,10 @@ static const mgk_recipe_values rows[] = {
 
 mgk_status mgk_recipe_from_name(const char *name, mgk_train_recipe *recipe)
 {
-    for (int i = 0; i < 3; i++)
-        if (strcmp(name, names[i]) == 0) {
-            *recipe = (mgk_train_recipe)i;
-            return STATUS_OK;
-        }
-    return mgk_fail(STATUS_USAGE, "`recipe` \"%s\": expected ours, lra or lm", name);
+    int index = 0;
+    TRY(mgk_names_choose("recipe", name, names, sizeof(names) / sizeof(names[0]), &index));
+    *recipe = (mgk_train_recipe)index;
+    return STATUS_OK;
 }
 
 const mgk_recipe_values *mgk_recipe_values_of(mgk_train_recipe recipe)

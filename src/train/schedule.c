@@ -2,7 +2,8 @@
 #include "train/schedule.h"
 
 #include <math.h>
-#include <string.h>
+
+#include "base/names.h"
 
 static const double pi = 3.14159265358979323846;
 
@@ -10,15 +11,10 @@ mgk_status mgk_decay_from_name(const char *name, mgk_decay *decay)
 {
     static const char *const names[] = {"linear",        "constant",  "cosine",
                                         "cosine-from-0", "one-cycle", "one-cycle-cosine"};
-    for (int i = 0; i < (int)(sizeof(names) / sizeof(names[0])); i++)
-        if (strcmp(name, names[i]) == 0) {
-            *decay = (mgk_decay)i;
-            return STATUS_OK;
-        }
-    return mgk_fail(STATUS_USAGE,
-                    "schedule \"%s\": expected linear, constant, cosine, cosine-from-0, one-cycle "
-                    "or one-cycle-cosine",
-                    name);
+    int index = 0;
+    TRY(mgk_names_choose("schedule", name, names, sizeof(names) / sizeof(names[0]), &index));
+    *decay = (mgk_decay)index;
+    return STATUS_OK;
 }
 
 bool mgk_schedule_cycles(mgk_decay decay)

@@ -22,10 +22,23 @@ static const mgk_parameter *find(const mgk_parameters *parameters, const char *n
     return NULL;
 }
 
-/* Whether first rows of the parameter mean the same in a longer one. */
-static bool has_rows(const char *name)
+/* Rows of one key of all heads. */
+static size_t key_rows(const mgk_model *model)
 {
-    return strstr(name, "embedding.position.") || strstr(name, "attention.key.");
+    return (size_t)model->config.key_heads * (size_t)model->config.head_dim;
+}
+
+/* Whether first rows mean the same in a longer parameter: positions, and whole keys of equal heads.
+ */
+static bool has_rows(const mgk_model *model, const mgk_model *from, const mgk_parameter *to,
+                     const mgk_parameter *source)
+{
+    const size_t key = key_rows(model);
+    if (strstr(to->name, "embedding.position."))
+        return true;
+    return strstr(to->name, "attention.key.") && key == key_rows(from) &&
+           model->config.head_dim == from->config.head_dim && to->shape[0] % key == 0 &&
+           source->shape[0] % key == 0;
 }
 
 /* Rows of tokens mean other tokens if both models carry different tokenizers. */
@@ -38,14 +51,15 @@ static bool has_other_tokens(const mgk_model *model, const mgk_model *from, cons
 }
 
 /* Numbers at the beginning of both parameters that mean the same. */
-static size_t common(const mgk_parameter *to, const mgk_parameter *from)
+static size_t common(const mgk_model *model, const mgk_model *from, const mgk_parameter *to,
+                     const mgk_parameter *source)
 {
-    bool equal = to->axes == from->axes;
+    bool equal = to->axes == source->axes;
     for (int axis = 1; equal && axis < to->axes; axis++)
-        equal &= to->shape[axis] == from->shape[axis];
-    if (!equal || (to->count != from->count && !has_rows(to->name)))
+        equal &= to->shape[axis] == source->shape[axis];
+    if (!equal || (to->count != source->count && !has_rows(model, from, to, source)))
         return 0;
-    return to->count < from->count ? to->count : from->count;
+    return to->count < source->count ? to->count : source->count;
 }
 
 static void name_other(taking *t, const char *name)
@@ -63,7 +77,7 @@ static mgk_status take(const mgk_model *model, const mgk_model *from, double *we
         const mgk_parameter *to = &model->parameters.list[i];
         const mgk_parameter *source = find(&from->parameters, to->name);
         const bool fits = source && !has_other_tokens(model, from, to->name);
-        const size_t count = fits ? common(to, source) : 0;
+        const size_t count = fits ? common(model, from, to, source) : 0;
         if (count > 0)
             TRY(mgk_model_read(from, source->offset, count, weights + to->offset));
         t->whole += count == to->count;

@@ -91,6 +91,33 @@ static void test_padding_is_not_seen(void **state)
 }
 
 /* Predictions of a language model do not depend on later tokens. */
+/* Final hidden states are 0 for tokens with a masked id, and not for others; of two streams, too.
+ */
+static void test_masked_tokens_are_cleared(void **state)
+{
+    (void)state;
+    for (int reversible = 0; reversible < 2; reversible++) {
+        mgk_config config = case_config(MGK_FAMILY_ENCODER, "softmax", 1);
+        pass_case c;
+        config.classes = 0;
+        config.padding = 3;
+        config.padding_masked = true;
+        config.reversible = config.pre_norm = reversible;
+        case_open(&c, &config);
+        c.ids[2] = config.padding;
+        mgk_pass *pass = new_pass(&c, false);
+        assert_ok(mgk_pass_load(pass, &c.batch, NULL, 0, 0));
+        assert_ok(mgk_pass_forward(pass, NULL));
+        const size_t width = (size_t)mgk_config_hidden_width(&c.model->config);
+        const double *hidden = mgk_pass_hidden(pass);
+        for (int i = 0; i < CASE_SEQUENCES * CASE_TOKENS; i++)
+            for (size_t k = 0; c.ids[i] >= 0 && k < width; k++)
+                assert_true((hidden[(size_t)i * width + k] == 0) == (c.ids[i] == config.padding));
+        mgk_pass_free(pass);
+        case_close(&c);
+    }
+}
+
 static void test_language_models_are_causal(void **state)
 {
     (void)state;
@@ -500,6 +527,7 @@ int main(void)
         cmocka_unit_test(test_inference_equals_training),
         cmocka_unit_test(test_dropout),
         cmocka_unit_test(test_padding_is_not_seen),
+        cmocka_unit_test(test_masked_tokens_are_cleared),
         cmocka_unit_test(test_language_models_are_causal),
         cmocka_unit_test(test_empty_sequence),
         cmocka_unit_test(test_gradient_is_added_and_scaled),

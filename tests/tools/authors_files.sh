@@ -38,6 +38,19 @@ grep -q 'LRA_chks: has several models: name one' err.txt || complain "two models
 head -c 40 "$authors/samples.pickle" >cut.pickle
 "$programs/mgk-dump" "LRA_chks/$name.model" --tokens cut.pickle -q -o x.h5 2>err.txt && complain "a cut pickle was read"
 grep -q 'cut.pickle: ' err.txt || complain "a cut pickle: $(cat err.txt)"
+# A million samples that are one dictionary of half a million members: the search has an end.
+many() {
+    awk -v word="$1" -v count="$2" 'BEGIN { for (i = 0; i < count; i++) printf "%s", word }'
+}
+{
+    printf '\200\002](}q\001(X\001\000\000\000kq\005Nq\006'
+    many 'h\005h\006' 500000
+    printf 'X\013\000\000\000input_ids_0]u'
+    many 'h\001' 1000000
+    printf 'e.'
+} >large.pickle
+timeout -s KILL 30 "$programs/mgk-dump" "LRA_chks/$name.model" --tokens large.pickle -q -o x.h5 2>err.txt
+grep -q 'sample 0 has no "input_ids_0"' err.txt || complain "a large pickle: $(cat err.txt)"
 # The facts that a file does not tell.
 cp "$authors/lra_own_softmax.pt" lra.pt
 "$programs/mgk-info" lra.pt --head-dim 5 --all --trained-with fixed_pos_emb >info.txt || complain "trained-with"
@@ -45,4 +58,9 @@ grep -q 'positions *sinusoidal' info.txt || complain "positions are not fixed: $
 "$programs/mgk-convert" lra.pt --head-dim 5 --trained-with no_pos -q -o x.safetensors 2>err.txt &&
     complain "no_pos was read"
 grep -qF -- '--trained-with "no_pos": expected some of fixed_pos_emb' err.txt || complain "no_pos: $(cat err.txt)"
+"$programs/mgk-info" lra.pt --head-dim 5 --trained-with no_pos >info.txt 2>err.txt && complain "no_pos was described"
+grep -qF -- '--trained-with "no_pos": expected some of fixed_pos_emb' err.txt || complain "no_pos: $(cat err.txt)"
+"$programs/mgk-info" lra.pt --head-dim 5 --trained-with num_layers=2x >info.txt 2>err.txt && complain "2x layers"
+"$programs/mgk-info" lra.pt >info.txt || complain "a file that does not tell its heads was not listed"
+grep -q 'no_model' info.txt || complain "no reason: $(cat info.txt)"
 exit "$((failures > 0))"

@@ -39,6 +39,11 @@ for ending in npz npy csv JSON png; do
     says "s.$ending: an attention store is HDF5: expected the ending .h5" mgk-dump m.safetensors \
         --text text.txt -q -o s.$ending
 done
+for ending in h5 HDF5 pt bin npz; do
+    says "t.$ending: a model is safetensors: expected the ending .safetensors" mgk-train $train --data text.txt \
+        --steps 1 -q -o t.$ending
+    says "t.$ending: a model is safetensors: expected the ending .safetensors" mgk-convert m.safetensors -q -o t.$ending
+done
 says 's.h5: exists (use' mgk-dump m.safetensors --text text.txt --layers 9 -q -o s.h5
 touch p.png table.csv
 says 'p.png: exists (use' mgk-plot attention s.h5 --layers 9 -q -o p.png

@@ -48,6 +48,9 @@ has mlk.safetensors classifier 16
 ! "$programs/mgk-info" --json whole.safetensors | grep -q dropout_attention || complain "--dropout-attention 0"
 refuses 'attention "mlk" has none' $lists --recipe lra --attention mlk --dropout-attention 0.1 --steps 2 --warmup 1
 refuses 'dropout_attention is 1, expected' $lists --dropout-attention 1 --steps 2 --warmup 1
+# A shortened name means the same.
+"$train" $lists --rec lra --steps 2 --warmup 1 -o short.safetensors --log log.csv --log-every 1
+[ "$(rate 2)" = 4e-10 ] || complain "shortened: rate $(rate 2)"
 
 # The recipe of language models.
 "$train" $text --recipe lm --prior em --steps 4 --warmup 2 -o lm.safetensors --log log.csv --log-every 1
@@ -76,6 +79,8 @@ fi
 refuses '--recipe lra is for classifiers' $text --recipe lra
 refuses '--recipe lm is for language models' $lists --recipe lm
 refuses '--recipe "lx"' $lists --recipe lx
+refuses '--positions "none of them": expected one of learned, sinusoidal' $text --positions 'none of them'
+refuses '--initial "ous": expected one of ours, lra, lm; similar: ours' $text --initial ous --data none.txt
 refuses '--pooling is for classifiers' $text --pooling mean
 refuses 'none.pt: No such file' $text --from none.pt
 refuses 'attention "mlk" has no soft-E priors of all queries' $lists --attention mlk --prior em-all

@@ -147,6 +147,26 @@ static void test_taking(void **state)
     mgk_model_free(from);
 }
 
+/* The keys of four heads are no first rows of those of eight. */
+static void test_taking_other_heads(void **state)
+{
+    train_case *c = *state;
+    char *remark;
+    strcpy(c->config.attention, "softmax");
+    c->config.mixtures = 1;
+    c->config.heads = 4;
+    mgk_model *from = new_model(&c->config, c->device, 3), *to;
+    assert_ok(mgk_model_save(from, OUTPUT, true, NULL, 0, NULL, 0));
+    c->config.heads = 8;
+    to = new_model(&c->config, c->device, 4);
+    assert_ok(mgk_initial_take(to, OUTPUT, &remark));
+    assert_taken(to, from, "layers.0.attention.key.weight", false);
+    assert_taken(to, from, "embedding.token.weight", true);
+    mgk_free(remark);
+    mgk_model_free(to);
+    mgk_model_free(from);
+}
+
 static void test_recipes(void **state)
 {
     (void)state;
@@ -179,6 +199,8 @@ int main(void)
                                         train_case_teardown),
         cmocka_unit_test_setup_teardown(test_encoders, train_case_setup, train_case_teardown),
         cmocka_unit_test_setup_teardown(test_taking, train_case_setup, train_case_teardown),
+        cmocka_unit_test_setup_teardown(test_taking_other_heads, train_case_setup,
+                                        train_case_teardown),
         cmocka_unit_test(test_recipes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

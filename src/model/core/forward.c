@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The forward pass. */
-#include "base/memory.h"
 #include "model/core/pass_private.h"
 
 /* Adds the bias of a map, if it has one, to y [rows, out]. */
@@ -23,8 +22,8 @@ mgk_status mgk_pass_linear(const mgk_pass *pass, mgk_linear_map map, size_t rows
     return add_bias(pass, map, rows, out, y);
 }
 
-static mgk_status norm_of(const mgk_pass *pass, mgk_norm map, int dim, const void *x, void *y,
-                          void *mean, void *deviation)
+mgk_status mgk_pass_norm_of(const mgk_pass *pass, mgk_norm map, int dim, const void *x, void *y,
+                            void *mean, void *deviation)
 {
     mgk_device *device = pass->model->device;
     const mgk_config *config = &pass->model->config;
@@ -39,7 +38,7 @@ static mgk_status norm_of(const mgk_pass *pass, mgk_norm map, int dim, const voi
 mgk_status mgk_pass_norm(const mgk_pass *pass, mgk_norm map, const void *x, void *y, void *mean,
                          void *deviation)
 {
-    return norm_of(pass, map, pass->model->config.dim, x, y, mean, deviation);
+    return mgk_pass_norm_of(pass, map, pass->model->config.dim, x, y, mean, deviation);
 }
 
 /* Has its own room for means and deviations, which gradients do not need. */
@@ -167,7 +166,7 @@ mgk_status mgk_pass_drop_output(const mgk_pass *pass, void *x)
 {
     const mgk_config *config = &pass->model->config;
     return drop(pass, config->dropout_output, (uint64_t)(3 * config->layers + 1),
-                (size_t)config->dim, x);
+                (size_t)mgk_config_hidden_width(config), x);
 }
 
 /* Normalises the queries and keys of a layer, which are not rotated yet. */
@@ -429,137 +428,6 @@ static mgk_status run_layer(mgk_pass *pass, int index, const mgk_observer *obser
     return STATUS_OK;
 }
 
-/* Tokens and their positions, to y [T, E]. */
-static mgk_status embed_tokens(const mgk_pass *pass, void *y)
-{
-    mgk_device *device = pass->model->device;
-    const mgk_parameters *parameters = &pass->model->parameters;
-    const mgk_config *config = &pass->model->config;
-    const size_t width = (size_t)config->embedding;
-    const void *positions = config->embedding_outer ? NULL
-                            : pass->positions       ? pass->positions
-                                                    : mgk_pass_weight(pass, parameters->position);
-    TRY(device->op->embed(device, (size_t)pass->sequences, (size_t)pass->tokens, width, pass->ids,
-                          config->positions_backward ? pass->lengths : NULL,
-                          config->embedding_scale, mgk_pass_weight(pass, parameters->token),
-                          pass->padded ? NULL : positions, y));
-    return pass->padded ? device->op->add_rows(device, mgk_pass_rows(pass), width, pass->places,
-                                               positions, y)
-                        : STATUS_OK;
-}
-
-/* The rows of a sequence are adjacent, so that its positions are the bias of one long row. */
-static mgk_status add_positions(const mgk_pass *pass)
-{
-    mgk_device *device = pass->model->device;
-    return device->op->bias_activation(device, MGK_ACTIVATION_NONE, (size_t)pass->sequences,
-                                       (size_t)pass->tokens * (size_t)pass->model->config.dim,
-                                       mgk_pass_weight(pass, pass->model->parameters.position),
-                                       pass->embedded, NULL);
-}
-
-static mgk_status embed_patches(mgk_pass *pass)
-{
-    const mgk_config *config = &pass->model->config;
-    const mgk_linear_map map = {pass->model->parameters.patch, MGK_ABSENT};
-    TRY(mgk_pass_linear(pass, map, mgk_pass_rows(pass), mgk_patch_size(&config->picture),
-                        (size_t)config->dim, pass->input, pass->embedded));
-    return add_positions(pass);
-}
-
-/*
- * y [rows, C] = activation of the convolution of x, whose row t reads the `in` numbers of each of
- * three rows, from row stride·t on.
- */
-static mgk_status convolve(const mgk_pass *pass, mgk_linear_map map, size_t rows, size_t stride,
-                           size_t in, const void *x, void *y)
-{
-    mgk_device *device = pass->model->device;
-    const size_t dim = (size_t)pass->model->config.dim;
-    const void *weight = mgk_pass_weight(pass, map.weight);
-    for (size_t tap = 0; tap < MGK_SOUND_TAPS; tap++)
-        TRY(device->op->multiply(device, false, true, rows, dim, in, 1, mgk_at(device, x, tap * in),
-                                 stride * in, mgk_at(device, weight, tap * in), MGK_SOUND_TAPS * in,
-                                 tap > 0 ? 1 : 0, y, dim));
-    return device->op->bias_activation(device, MGK_ACTIVATION_GELU, rows, dim,
-                                       mgk_pass_weight(pass, map.bias), y, y);
-}
-
-/* Two convolutions, the second of which makes a token of two frames, and positions. */
-static mgk_status embed_sounds(mgk_pass *pass)
-{
-    mgk_device *device = pass->model->device;
-    const mgk_parameters *parameters = &pass->model->parameters;
-    const mgk_config *config = &pass->model->config;
-    const size_t tokens = (size_t)pass->tokens, rows = mgk_sound_rows(pass->tokens);
-    const size_t bands = (size_t)config->sound.bands, dim = (size_t)config->dim;
-    TRY(device->op->zero(device, pass->convolved,
-                         (size_t)pass->sequences * rows * dim * device->real_size));
-    for (size_t b = 0; b < (size_t)pass->sequences; b++) {
-        void *middle = mgk_at(device, pass->convolved, b * rows * dim);
-        TRY(convolve(pass, parameters->convolutions[0], rows - 2, 1, bands,
-                     mgk_at(device, pass->input, b * rows * bands), mgk_at(device, middle, dim)));
-        TRY(convolve(pass, parameters->convolutions[1], tokens, MGK_SOUND_STRIDE, dim, middle,
-                     mgk_at(device, pass->embedded, b * tokens * dim)));
-    }
-    return add_positions(pass);
-}
-
-static mgk_status embed(mgk_pass *pass)
-{
-    const mgk_parameters *parameters = &pass->model->parameters;
-    const mgk_config *config = &pass->model->config;
-    void *first = pass->narrow ? pass->narrow : pass->embedded;
-    TRY(config->picture.patch > 0 ? embed_patches(pass)
-        : config->sound.bands > 0 ? embed_sounds(pass)
-                                  : embed_tokens(pass, first));
-    if (config->embedding_norm)
-        TRY(norm_of(pass, parameters->embedding_norm, config->embedding, first, first, pass->mean,
-                    pass->deviation));
-    if (pass->narrow)
-        TRY(mgk_pass_linear(pass, parameters->projection, mgk_pass_rows(pass),
-                            (size_t)config->embedding, (size_t)config->dim, first, pass->embedded));
-    if (config->embedding_outer)
-        TRY(add_positions(pass));
-    return mgk_pass_dropout_add(pass, 0, pass->embedded, NULL, pass->embedded);
-}
-
-/* The hidden states of tokens that no query sees become 0. */
-static mgk_status clear_masked(const mgk_pass *pass)
-{
-    mgk_device *device = pass->model->device;
-    const size_t rows = mgk_pass_rows(pass), dim = (size_t)pass->model->config.dim;
-    int32_t *masked;
-    if (!pass->has_masked)
-        return STATUS_OK;
-    TRY(mgk_alloc(rows, sizeof(*masked), &masked));
-    mgk_status status = device->op->download(device, masked, pass->masked, rows * sizeof(*masked));
-    for (size_t i = 0; status == STATUS_OK && i < rows; i++)
-        if (masked[i])
-            status = device->op->zero(device, mgk_at(device, pass->output, i * dim),
-                                      dim * device->real_size);
-    mgk_free(masked);
-    return status;
-}
-
-/* The final norm, of the last layer's output, or of both of its streams. */
-static mgk_status finish(mgk_pass *pass, const void *output)
-{
-    mgk_device *device = pass->model->device;
-    const mgk_config *config = &pass->model->config;
-    const int width = mgk_config_hidden_width(config);
-    const size_t dim = (size_t)config->dim;
-    const void *streams[] = {pass->layers[config->layers - 1].sum1, output};
-    for (size_t i = 0; config->reversible && i < 2; i++) /* copies each to its half of the rows */
-        TRY(device->op->rotary_embedding(device, (size_t)pass->sequences, (size_t)pass->tokens, 1,
-                                         1, dim, NULL, streams[i], dim,
-                                         mgk_at(device, pass->final, i * dim), 2 * dim));
-    pass->output = pass->final;
-    return norm_of(pass, pass->model->parameters.norm, width,
-                   config->reversible ? pass->final : output, pass->final, pass->mean,
-                   pass->deviation);
-}
-
 /* Runs the layers from `first` on, whose input is `input`. */
 static mgk_status run_layers(mgk_pass *pass, int first, void *input, const mgk_observer *observer)
 {
@@ -576,13 +444,10 @@ static mgk_status run_layers(mgk_pass *pass, int first, void *input, const mgk_o
         if (observer && observer->output)
             TRY(observer->output(observer->context, l, stream_state));
     }
+    if (!observer || !observer->layers)
+        return mgk_pass_finish(pass, stream_state);
     pass->output = stream_state;
-    if (observer && observer->layers)
-        return STATUS_OK;
-    if (mgk_config_has_final_norm(config))
-        TRY(finish(pass, stream_state));
-    TRY(clear_masked(pass));
-    return mgk_pass_drop_output(pass, pass->output);
+    return STATUS_OK;
 }
 
 /* A model with a memory needs that of the batch; only such a model has cross-attention. */
@@ -599,7 +464,7 @@ static mgk_status check_memory(const mgk_pass *pass, const mgk_observer *observe
 mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_observer *observer)
 {
     TRY(check_memory(pass, observer));
-    TRY(embed(pass));
+    TRY(mgk_pass_embed(pass));
     return run_layers(pass, 0, pass->embedded, observer);
 }
 

@@ -173,9 +173,17 @@ static inline bool mgk_pass_has_far(const mgk_config *config)
     return config->positions == MGK_POSITIONS_ROTARY && config->rotary_scaling == MGK_ROTARY_LONG;
 }
 
-/* Normalises rows [T, C] of the pass; mean and deviation [T] of layer norms. */
+/* Normalises rows [T, C] of the pass, or [T, dim]; mean and deviation [T] of layer norms. */
 mgk_status mgk_pass_norm(const mgk_pass *pass, mgk_norm map, const void *x, void *y, void *mean,
                          void *deviation);
+mgk_status mgk_pass_norm_of(const mgk_pass *pass, mgk_norm map, int dim, const void *x, void *y,
+                            void *mean, void *deviation);
+
+/* embed.c: pass->embedded [T, C], the input of the first layer, from the batch. */
+mgk_status mgk_pass_embed(mgk_pass *pass);
+
+/* finish.c: pass->output, the final hidden states, from the output of the last layer [T, C]. */
+mgk_status mgk_pass_finish(mgk_pass *pass, void *output);
 
 /*
  * The output of attention, `attended` of a layer, unless the observer, who sees it first, made it,
@@ -217,7 +225,7 @@ static inline uint64_t mgk_pass_sites(const mgk_config *config)
 }
 
 /* Dropout in place, or of a gradient, of a layer's hidden numbers [T, F], and of the final hidden
- * states [T, C]. */
+ * states [T, C or 2 C]. */
 mgk_status mgk_pass_drop_hidden(const mgk_pass *pass, int index, void *x);
 mgk_status mgk_pass_drop_output(const mgk_pass *pass, void *x);
 

@@ -93,8 +93,9 @@ static int value_of(const char *word, const char *at, size_t length)
     const bool counts = own > 0 && word[own - 1] == '=';
     if (length < own || memcmp(word, at, own) != 0 || (!counts && length > own))
         return 0;
-    const long number = counts ? strtol(at + own, NULL, 10) : 1;
-    return number >= 1 && number <= 4096 ? (int)number : 0;
+    char *end = NULL;
+    const long number = counts ? strtol(at + own, &end, 10) : 1;
+    return number >= 1 && number <= 4096 && (!counts || end == at + length) ? (int)number : 0;
 }
 
 mgk_status mgk_authors_flags(const mgk_checkpoint *checkpoint, const char *list,

@@ -14,6 +14,7 @@
  * dec_attn.qkv_net holds query, keys and value of each head, and outputs are divided by √D. MLK has
  * two keys with priors pi0 and pi1 [H, N].
  */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,14 +50,16 @@ static bool matches(const mgk_checkpoint *checkpoint)
     return mgk_checkpoint_prefix(checkpoint, mgk_lm_tables_anchor, prefix);
 }
 
-/* A number or boolean of a pickled module; `fallback` for a state dict. */
+/* A number or boolean of a pickled module, within the range of int; `fallback` for a state dict. */
 static double attribute(const mgk_checkpoint *checkpoint, const char *prefix, const char *name,
                         double fallback)
 {
     char path[MGK_TENSOR_NAME];
     double value;
     snprintf(path, sizeof(path), "%.100s%s", prefix, name);
-    return mgk_tensors_number(checkpoint->tensors, path, &value) ? value : fallback;
+    return mgk_tensors_number(checkpoint->tensors, path, &value)
+               ? fmax(INT_MIN, fmin(value, INT_MAX))
+               : fallback;
 }
 
 /* attn_type of the training code. */

@@ -297,11 +297,39 @@ static void ranks_are_bounded(void **state)
     }
 }
 
+/* Informer with all queries chosen is softmax, also where that is far below the 1/n of others. */
+static void small_entries_stay(void **state)
+{
+    workspace *space = *state;
+    kind_shape shape = {.kind = mgk_attention_find("informer"),
+                        .heads = HEADS,
+                        .tokens = TOKENS,
+                        .dim = DIM,
+                        .shortened = 5,
+                        .settings = {.landmarks = TOKENS}};
+    kind_case problem = kind_case_make(space, shape);
+    shape.kind = mgk_attention_find("softmax");
+    kind_case other = kind_case_make(space, shape);
+    for (int i = 0; i < KIND_EXTRA; i++)
+        for (size_t k = 0; k < problem.layers[0].count[i]; k++)
+            other.layers[0].input[i][k] = problem.layers[0].input[i][k] *= i == KIND_QUERY ? 10 : 1;
+    const double *found = kind_case_matrices(space, &problem);
+    const double *expected = kind_case_matrices(space, &other);
+    double least = 1;
+    for (size_t k = 0; k < problem.matrices; k++) {
+        assert_close(found[k], expected[k], 1e-30, 1e3 * space->tolerance);
+        least = expected[k] > 0 ? fmin(least, expected[k]) : least;
+    }
+    assert_true(least < 1e-12);
+    workspace_release(space);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matrices_are_those_of_formulas),
         cmocka_unit_test(ranks_are_bounded),
+        cmocka_unit_test(small_entries_stay),
     };
     return kind_run_tests(sizeof tests / sizeof *tests, tests);
 }
