@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/names.h"
 #include "base/number.h"
+#include "data/datasets/class_token.h"
 #include "run/arguments.h"
 #include "run/files.h"
 #include "run/job.h"
@@ -163,6 +164,14 @@ static mgk_status set_recipe(const mgk_train_options *o, mgk_config *config)
     if (config->family == MGK_FAMILY_LM && (o->classifier != 0 || o->pooling))
         return mgk_fail(STATUS_USAGE, "`%s` is for classifiers, not for language models",
                         o->pooling ? "pooling" : "classifier");
+    if (o->class_token && config->family == MGK_FAMILY_LM)
+        return mgk_fail(STATUS_USAGE, "`class_token` is for classifiers, not for language models");
+    if (o->class_token && o->pooling && strcmp(o->pooling, "first") != 0)
+        return mgk_fail(STATUS_USAGE,
+                        "`class_token` is what pooling \"first\" reads, not \"%.80s\"", o->pooling);
+    config->class_token = o->class_token;
+    if (o->class_token)
+        config->pooling = MGK_POOLING_FIRST;
     if (o->pooling) {
         TRY(word_index("pooling", o->pooling, poolings, 3, &word));
         config->pooling = (mgk_sentence_pooling)word;
@@ -235,7 +244,8 @@ static mgk_status open_data(const mgk_train_options *o, mgk_task task, mgk_split
     options.listops_above = (size_t)o->listops_above;
     options.listops_below = (size_t)o->listops_below;
     options.samples = (size_t)(training ? o->listops_samples : o->evaluate_samples);
-    return mgk_dataset_open(&options, out);
+    TRY(mgk_dataset_open(&options, out));
+    return o->class_token ? mgk_class_token_add(*out, out) : STATUS_OK;
 }
 
 /* Context of the training loop's callbacks. */

@@ -134,7 +134,6 @@ static const char *text_of_token(const void *tokenizer, int32_t id)
 /* The text of tokens; none for numeric ids without a tokenizer. */
 static mgk_token_text token_text(const mgk_model_run *run, const mgk_input *input)
 {
-    const int bytes = 256;
     if (run->pictures)
         return mgk_pictures_text(run->pictures);
     if (run->sounds)
@@ -142,7 +141,7 @@ static mgk_token_text token_text(const mgk_model_run *run, const mgk_input *inpu
     if (run->tokenizer)
         return (mgk_token_text){text_of_token, run->tokenizer,
                                 mgk_tokenizer_subword(run->tokenizer)};
-    bool reads_bytes = run->model->config.vocabulary == bytes && !input->tokens;
+    bool reads_bytes = mgk_input_is_bytes(&run->model->config) && !input->tokens;
     return reads_bytes ? mgk_byte_text() : (mgk_token_text){.of = NULL};
 }
 
