@@ -253,19 +253,14 @@ static mgk_status open_decoder(mgk_model_run *run, const mgk_job *job, const cha
     return STATUS_OK;
 }
 
-mgk_status mgk_model_run_open(const mgk_job *job, const char *model, const mgk_input *input,
-                              bool double_precision, mgk_model_run *out)
-{
-    return mgk_model_run_open_windows(job, model, input, double_precision, 0, out);
-}
-
-mgk_status mgk_model_run_open_windows(const mgk_job *job, const char *model, const mgk_input *input,
-                                      bool double_precision, size_t stride, mgk_model_run *out)
+/* Opens a run whose other fields are set; `hashed`: with the hash of its model. */
+static mgk_status open_run(const mgk_job *job, const char *model, const mgk_input *input,
+                           bool double_precision, bool hashed, mgk_model_run *out)
 {
     mgk_status status;
-    *out = (mgk_model_run){.stride = stride};
     CHECK(mgk_job_open_device(job, double_precision, &out->device));
-    CHECK(mgk_model_hash_begin(model, &out->hash));
+    if (hashed)
+        CHECK(mgk_model_hash_begin(model, &out->hash));
     CHECK(mgk_part_decodes(job->part) ? open_decoder(out, job, model, input)
                                       : open_reader(out, job, model, input));
     if (out->model->news)
@@ -274,6 +269,20 @@ out:
     if (status != STATUS_OK)
         mgk_model_run_close(out);
     return status;
+}
+
+mgk_status mgk_model_run_open(const mgk_job *job, const char *model, const mgk_input *input,
+                              bool double_precision, mgk_model_run *out)
+{
+    *out = (mgk_model_run){0};
+    return open_run(job, model, input, double_precision, true, out);
+}
+
+mgk_status mgk_model_run_open_windows(const mgk_job *job, const char *model, const mgk_input *input,
+                                      bool double_precision, size_t stride, mgk_model_run *out)
+{
+    *out = (mgk_model_run){.stride = stride};
+    return open_run(job, model, input, double_precision, false, out);
 }
 
 /* The longest chosen sample decides N. */

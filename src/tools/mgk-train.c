@@ -93,7 +93,9 @@ static const mgk_arg_note notes[] = {
     {"patience",
      "Better is a lower loss of a language model, and a higher accuracy of a classifier, or the "
      "same accuracy and a lower loss.\n"
-     "The schedule of the rate is still that of all `--steps`."},
+     "The schedule of the rate is still that of all `--steps`; `--keep` then keeps the model of "
+     "the "
+     "last step only if it is one of every so many."},
     {"resume",
      "The run continues its own model and log; other files in their place are refused without "
      "--force.\n"
