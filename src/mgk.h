@@ -321,6 +321,9 @@ typedef struct mgk_train_options {
     /* Of the entries of attention matrices, in [0, 1), for softmax, mgk, smgk and others that weigh
      * values entry by entry; -1 (default): the recipe's, else 0. MGK_INPUT: a kind has none */
     double dropout_attention;
+    /* Classifiers read the state of a learned token of its own in front of each sequence, which
+     * then has N + 1 tokens; `pooling` is "first". */
+    bool class_token;
 } mgk_train_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

@@ -385,8 +385,13 @@ static mgk_status tokenize(mgk_network *network, const char *text, size_t size, 
         return mgk_fail(STATUS_SHAPE, "a text of %zu bytes, expected at most %d", size,
                         INT32_MAX / 2);
     TRY(open_tokenizer(network));
+    if (network->model->config.class_token) {
+        const int32_t first = network->model->config.vocabulary - 1;
+        CHECK(mgk_buffer_append(&ids, &first, sizeof(first)));
+    }
+    const size_t room = most - ids.size / sizeof(int32_t);
     CHECK(network->tokenizer ? encode(network->tokenizer, text, size, most, &ids)
-                             : append_bytes(text, size < most ? size : most, &ids));
+                             : append_bytes(text, size < room ? size : room, &ids));
     CHECK(mgk_alloc(ids.size, 1, tokens));
     if (ids.size > 0)
         memcpy(*tokens, ids.data, ids.size);

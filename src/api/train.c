@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/names.h"
 #include "base/number.h"
+#include "data/datasets/class_token.h"
 #include "run/arguments.h"
 #include "run/files.h"
 #include "run/job.h"
@@ -152,6 +153,14 @@ static mgk_status set_recipe(const mgk_train_options *o, mgk_config *config)
     if (config->family == MGK_FAMILY_LM && (o->classifier != 0 || o->pooling))
         return mgk_fail(STATUS_USAGE, "`%s` is for classifiers, not for language models",
                         o->pooling ? "pooling" : "classifier");
+    if (o->class_token && config->family == MGK_FAMILY_LM)
+        return mgk_fail(STATUS_USAGE, "`class_token` is for classifiers, not for language models");
+    if (o->class_token && o->pooling && strcmp(o->pooling, "first") != 0)
+        return mgk_fail(STATUS_USAGE,
+                        "`class_token` is what pooling \"first\" reads, not \"%.80s\"", o->pooling);
+    config->class_token = o->class_token;
+    if (o->class_token)
+        config->pooling = MGK_POOLING_FIRST;
     if (o->pooling) {
         TRY(mgk_names_choose("pooling", o->pooling, poolings, 3, &word));
         config->pooling = (mgk_sentence_pooling)word;
@@ -241,7 +250,7 @@ static mgk_status open_data(const mgk_train_options *o, mgk_task task, mgk_split
     const char *remark = mgk_dataset_remark(*out);
     if ((split == MGK_SPLIT_EVAL || task == MGK_TASK_RETRIEVAL) && remark && options.path_count > 0)
         mgk_job_report_remark(&o->job, options.paths[0], remark);
-    return STATUS_OK;
+    return o->class_token ? mgk_class_token_add(*out, out) : STATUS_OK;
 }
 
 /* What a run reads, and the tokenizer of its texts. */

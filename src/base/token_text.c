@@ -25,7 +25,7 @@ static void fill_texts(void)
 static const char *text_of(const void *context, int32_t id)
 {
     (void)context;
-    return id >= 0 && id < BYTES ? texts[id] : "";
+    return id >= 0 && id < BYTES ? texts[id] : id == BYTES ? "[CLS]" : "";
 }
 
 mgk_token_text mgk_byte_text(void)

@@ -19,6 +19,7 @@ typedef struct mgk_token_text {
 
 /*
  * For tokens that are bytes: the ASCII character, otherwise "\n" or "\xE2"; words begin at spaces.
+ * The id 256 is the class token that some models of bytes have.
  */
 mgk_token_text mgk_byte_text(void);
 

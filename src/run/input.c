@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/numpy.h"
+#include "data/datasets/class_token.h"
 #include "run/arguments.h"
 #include "run/authors_data.h"
 #include "run/own_tokenizer.h"
@@ -199,7 +200,9 @@ mgk_status mgk_input_open(const mgk_input *input, const mgk_model *model,
     options.split = MGK_SPLIT_EVAL;
     options.paths = input->tokens ? &input->tokens : input->task ? input->data : input->text;
     options.path_count = input->tokens ? 1 : input->task ? input->data_count : input->text_count;
-    options.length = default_length(input, config);
+    /* Ids are as the model reads them; of texts the class token is left to be added. */
+    const bool begins = config->class_token && !input->tokens;
+    options.length = default_length(input, config) - begins;
     options.seed = seed;
     options.samples = input->samples > 0 ? (size_t)input->samples : 0;
     options.article_per_file = input->article_per_file;
@@ -218,6 +221,8 @@ mgk_status mgk_input_open(const mgk_input *input, const mgk_model *model,
     fit_listops(&options);
     TRY(input->tokens ? open_tokens(input->tokens, &options, out)
                       : mgk_dataset_open(&options, out));
+    if (begins)
+        TRY(mgk_class_token_add(*out, out));
     size_t vocabulary = mgk_dataset_shape_of(*out).vocabulary;
     /* A model's vocabulary may exceed its tokenizer's: it is often rounded up. */
     if (vocabulary == (size_t)config->vocabulary ||
@@ -230,7 +235,11 @@ mgk_status mgk_input_open(const mgk_input *input, const mgk_model *model,
                     vocabulary, MGK_NOUN(vocabulary, "token", "tokens"), config->vocabulary);
 }
 
-enum { BYTES = 256 /* the vocabulary of models that read bytes */ };
+bool mgk_input_is_bytes(const mgk_config *config)
+{
+    enum { BYTES = 256 };
+    return config->vocabulary - config->class_token == BYTES;
+}
 
 static mgk_status check_fit(const mgk_tokenizer *tokenizer, const char *name,
                             const mgk_model *model, const char *path)
@@ -247,7 +256,7 @@ static mgk_status check_fit(const mgk_tokenizer *tokenizer, const char *name,
  * to another model. */
 static bool has_own(const mgk_model *model)
 {
-    return model->config.vocabulary != BYTES && model->folder &&
+    return !mgk_input_is_bytes(&model->config) && model->folder &&
            mgk_tokenizer_in_folder(model->folder);
 }
 
@@ -270,7 +279,7 @@ static mgk_status open_own(const mgk_model *model, const char *path, mgk_tokeniz
         return open_carried(model, path, out);
     if (has_own(model))
         return open_tokenizer(model, model->folder, out);
-    if (model->config.vocabulary == BYTES)
+    if (mgk_input_is_bytes(&model->config))
         return STATUS_OK;
     return mgk_fail(
         STATUS_SHAPE,

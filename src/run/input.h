@@ -8,6 +8,9 @@
 #include "mgk.h"
 #include "model/core/model.h"
 
+/* Whether a model reads bytes: its ids are these, and perhaps a class token. */
+bool mgk_input_is_bytes(const mgk_config *config);
+
 /* Checks what needs no model, for a part of it (NULL: usual). STATUS_USAGE: not exactly one of
  * text, tokens, task, images and audio is set, an option belongs to another of them or to another
  * part, a name is NULL, a number is negative. */

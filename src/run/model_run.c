@@ -134,7 +134,6 @@ static const char *text_of_token(const void *tokenizer, int32_t id)
 /* The text of tokens; none for numeric ids without a tokenizer. */
 static mgk_token_text token_text(const mgk_model_run *run, const mgk_input *input)
 {
-    const int bytes = 256;
     if (run->pictures)
         return mgk_pictures_text(run->pictures);
     if (run->sounds)
@@ -142,7 +141,7 @@ static mgk_token_text token_text(const mgk_model_run *run, const mgk_input *inpu
     if (run->tokenizer)
         return (mgk_token_text){text_of_token, run->tokenizer,
                                 mgk_tokenizer_subword(run->tokenizer)};
-    bool reads_bytes = run->model->config.vocabulary == bytes && !input->tokens;
+    bool reads_bytes = mgk_input_is_bytes(&run->model->config) && !input->tokens;
     return reads_bytes ? mgk_byte_text() : (mgk_token_text){.of = NULL};
 }
 
@@ -254,19 +253,14 @@ static mgk_status open_decoder(mgk_model_run *run, const mgk_job *job, const cha
     return STATUS_OK;
 }
 
-mgk_status mgk_model_run_open(const mgk_job *job, const char *model, const mgk_input *input,
-                              bool double_precision, mgk_model_run *out)
-{
-    return mgk_model_run_open_windows(job, model, input, double_precision, 0, out);
-}
-
-mgk_status mgk_model_run_open_windows(const mgk_job *job, const char *model, const mgk_input *input,
-                                      bool double_precision, size_t stride, mgk_model_run *out)
+/* Opens a run whose other fields are set; `hashed`: with the hash of its model. */
+static mgk_status open_run(const mgk_job *job, const char *model, const mgk_input *input,
+                           bool double_precision, bool hashed, mgk_model_run *out)
 {
     mgk_status status;
-    *out = (mgk_model_run){.stride = stride};
     CHECK(mgk_job_open_device(job, double_precision, &out->device));
-    CHECK(mgk_model_hash_begin(model, &out->hash));
+    if (hashed)
+        CHECK(mgk_model_hash_begin(model, &out->hash));
     CHECK(mgk_part_decodes(job->part) ? open_decoder(out, job, model, input)
                                       : open_reader(out, job, model, input));
     if (out->model->news)
@@ -275,6 +269,20 @@ out:
     if (status != STATUS_OK)
         mgk_model_run_close(out);
     return status;
+}
+
+mgk_status mgk_model_run_open(const mgk_job *job, const char *model, const mgk_input *input,
+                              bool double_precision, mgk_model_run *out)
+{
+    *out = (mgk_model_run){0};
+    return open_run(job, model, input, double_precision, true, out);
+}
+
+mgk_status mgk_model_run_open_windows(const mgk_job *job, const char *model, const mgk_input *input,
+                                      bool double_precision, size_t stride, mgk_model_run *out)
+{
+    *out = (mgk_model_run){.stride = stride};
+    return open_run(job, model, input, double_precision, false, out);
 }
 
 /* The longest chosen sample decides N. */

@@ -18,7 +18,7 @@
 typedef struct mgk_model_run {
     mgk_device *device;
     mgk_model *model;
-    mgk_model_hash *hash;     /* of the model, computed while it loads */
+    mgk_model_hash *hash;     /* of the model, computed while it loads; or NULL */
     mgk_tokenizer *tokenizer; /* of the input's tokens; NULL: bytes, or ids without text */
     mgk_dataset *data;        /* of tokens, else NULL: */
     mgk_pictures *pictures;   /* or NULL */
@@ -70,7 +70,8 @@ mgk_status mgk_model_run_open(const mgk_job *job, const char *model, const mgk_i
                               bool double_precision, mgk_model_run *out);
 void mgk_model_run_close(mgk_model_run *run); /* a zeroed one is accepted */
 
-/* The same with the `stride` of mgk_dataset_options: windows that cover the whole text. */
+/* The same without a hash, and with the `stride` of mgk_dataset_options: windows that cover the
+ * whole text. */
 mgk_status mgk_model_run_open_windows(const mgk_job *job, const char *model, const mgk_input *input,
                                       bool double_precision, size_t stride, mgk_model_run *out);
 

@@ -88,6 +88,9 @@ static const mgk_arg_note notes[] = {
      "The metadata `training_step` of each model says its step; `mgk-diversity`(1) notes it, and "
      "`mgk-plot curves` draws measures against it.\n"
      "A run keeps at most 256 models."},
+    {"class-token",
+     "The token is one more than the vocabulary and than {N}; --pooling is then `first`.\n"
+     "Programs that run the model on text put it there, too; ids that are given have it already."},
     {"dropout-attention",
      "`softmax`, `mgk`, `smgk` and all kinds that weigh values entry by entry have it, on the CPU; "
      "others are refused.\n"
@@ -107,7 +110,9 @@ static const mgk_arg_note notes[] = {
     {"patience",
      "Better is a lower loss of a language model, and a higher accuracy of a classifier, or the "
      "same accuracy and a lower loss.\n"
-     "The schedule of the rate is still that of all `--steps`."},
+     "The schedule of the rate is still that of all `--steps`; `--keep` then keeps the model of "
+     "the "
+     "last step only if it is one of every so many."},
     {"resume",
      "The run continues its own model and log; other files in their place are refused without "
      "--force.\n"
@@ -203,6 +208,8 @@ int main(int argc, char **argv)
          "What classifiers read: the mean of valid tokens, their sum divided by N, or the first "
          "token.",
          NULL},
+        {MGK_ARG_FLAG, 0, "class-token", &o.class_token, NULL,
+         "Put a learned token in front of each sequence, whose state the classifier reads.", NULL},
         {MGK_ARG_INT, 0, "classifier", &o.classifier, "K",
          "Width of the classifier's hidden layer.", NULL},
         {MGK_ARG_REAL, 0, "dropout", &a->dropout, "P",

@@ -46,6 +46,12 @@ has mlk.safetensors classifier 16
 ! "$programs/mgk-info" --json mlk.safetensors | grep -q dropout_attention || complain "mlk drops attention"
 "$train" $lists --recipe lra --dropout-attention 0 --steps 2 --warmup 1 -o whole.safetensors
 ! "$programs/mgk-info" --json whole.safetensors | grep -q dropout_attention || complain "--dropout-attention 0"
+"$train" $lists --recipe lra --class-token --steps 2 --warmup 1 -o class.safetensors
+has class.safetensors class_token true
+has class.safetensors pooling '"first"'
+has class.safetensors length 17
+refuses '--class-token is for classifiers' $text --class-token --steps 2 --warmup 1
+refuses '--class-token is what pooling "first" reads' $lists --class-token --pooling mean --steps 2 --warmup 1
 refuses 'attention "mlk" has none' $lists --recipe lra --attention mlk --dropout-attention 0.1 --steps 2 --warmup 1
 refuses 'dropout_attention is 1, expected' $lists --dropout-attention 1 --steps 2 --warmup 1
 # A shortened name means the same.

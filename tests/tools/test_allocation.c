@@ -973,7 +973,7 @@ static const call calls[] = {
     KEEPING(train_lm, OUT "/trained."), /* log, best model and latest state */
     CALL(train_listops),
     CALL(train_retrieval),
-    ROW(evaluate, NULL, 1), /* the hash of the model, which is not asked for */
+    CALL(evaluate),
     ROW(dump_text, NULL, 1),
     ROW(dump_lines, NULL, 1),
     ROW(dump_words, NULL, 1),

@@ -256,15 +256,15 @@ static double logged(const char *path, int column)
 static void as_the_training(void **state)
 {
     (void)state;
-    static const char *const tasks[] = {"lm", "retrieval", "listops"};
+    static const char *const tasks[] = {"lm", "retrieval", "listops", "retrieval", "listops"};
     static const char lists[] =
         "Source\tTarget\n( ( ( [MAX 2 ) 9 ) ] )\t9\n( ( ( [MIN 4 ) 7 ) ] )\t4\n";
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 5; i++) {
         mgk_train_options t = mgk_train_options_default();
         mgk_evaluate_options o = options();
         mgk_evaluation_summary found;
         static const char *const trees = "evaluate.tsv";
-        const char *const data = i == 2 ? trees : text;
+        const char *const data = i % 2 == 0 && i > 0 ? trees : text;
         tiny_text(text, 400);
         write_text(trees, lists, sizeof(lists) - 1);
         t.job = (mgk_job){.device = "cpu", .threads = 1, .force = true};
@@ -281,6 +281,7 @@ static void as_the_training(void **state)
         t.steps = t.batch = 2;
         t.warmup = 0;
         t.double_precision = true;
+        t.class_token = i > 2;
         t.output = model_path;
         t.log = "evaluate.csv";
         assert_done(mgk_train_model(&t));

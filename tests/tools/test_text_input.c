@@ -120,6 +120,43 @@ static void models_of_bytes_need_none(void **state)
     assert_sample(2, 'b');
 }
 
+/* A class token comes before bytes and before what a tokenizer makes, and counts towards N. */
+static void texts_begin_with_the_class_token(void **state)
+{
+    (void)state;
+    const mgk_job job = {.device = "cpu", .threads = 1};
+    mgk_config config = tiny_config(MGK_FAMILY_ENCODER, "softmax");
+    mgk_network *network;
+    const char *of_class;
+    int32_t *tokens;
+    int count;
+    config.vocabulary = 257;
+    config.classes = 2;
+    config.pooling = MGK_POOLING_FIRST;
+    config.class_token = true;
+    tiny_save(&config, model_path);
+    mgk_dump_options o = options(3);
+    o.input.lines = true;
+    assert_done(mgk_dump_attention(&o, NULL));
+    assert_sample(0, 256, 'a', ' ', 'b', ' ', 'A');
+    assert_sample(1, 256, 'b', ' ', 'b', ' ', 'x', ' ', 'a', ' ');
+    assert_done(mgk_network_open(model_path, &job, false, &network));
+    assert_done(mgk_network_tokenize_cut(network, "ab b", 4, 3, &tokens, &count));
+    assert_int_equal(count, 3);
+    assert_memory_equal(tokens, ((const int32_t[]){256, 'a', 'b'}), 3 * sizeof(*tokens));
+    mgk_release(tokens);
+    assert_done(mgk_network_token_text(network, 256, &of_class));
+    assert_string_equal(of_class, "[CLS]");
+    mgk_network_close(network);
+    write_file(own, vocabulary);
+    config.vocabulary = 6;
+    tiny_save(&config, model_path);
+    assert_done(mgk_dump_attention(&o, NULL));
+    assert_sample(0, 5, 1, 3, 4, 3, 2);
+    config.pooling = MGK_POOLING_TOKENS;
+    assert_int_equal(mgk_config_resolve(&config), STATUS_USAGE);
+}
+
 static void assert_message(const mgk_dump_options *o, mgk_result expected, const char *part)
 {
     assert_int_equal(mgk_dump_attention(o, NULL), expected);
@@ -303,6 +340,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(text_is_read_by_the_tokenizer_in_the_folder, prepare),
         cmocka_unit_test_setup(a_tokenizer_that_is_named_comes_first, prepare),
+        cmocka_unit_test(texts_begin_with_the_class_token),
         cmocka_unit_test_setup(models_of_bytes_need_none, prepare),
         cmocka_unit_test_setup(text_in_memory, prepare),
         cmocka_unit_test_setup(text_in_memory_is_cut, prepare),

@@ -196,8 +196,9 @@ void MGK_CPU(mixture_output)(const mgk_mixture_head *head, const double *divisor
                              size_t stride);
 
 /* Sets entries of row i of the block, [width], to 0 with the mixture's dropout, and divides the
- * others by what is kept: A_ij for the output, and G_ij and A_ij for gradients. */
-void MGK_CPU(mixture_drop)(const mgk_mixture_head *head, size_t i, real *row);
+ * others by what is kept; and the same entries of another row of numbers (NULL: none). A_ij for the
+ * output, G_ij and A_ij for gradients. */
+void MGK_CPU(mixture_drop)(const mgk_mixture_head *head, size_t i, real *row, real *other);
 
 static inline size_t mgk_mixture_output_scratch(const mgk_attention_view *view, size_t rows)
 {

@@ -16,7 +16,7 @@ static void attend(mgk_mixture_head *head, real *output, size_t output_stride, r
         for (size_t i = 0; i < head->rows; i++) {
             statistic[first + i] = (real)MGK_CPU(mixture_normalize)(head, i, &divisor[i]);
             if (head->mixture->dropout > 0)
-                MGK_CPU(mixture_drop)(head, i, mgk_mixture_row(head, 0, i));
+                MGK_CPU(mixture_drop)(head, i, mgk_mixture_row(head, 0, i), NULL);
         }
         MGK_CPU(mixture_output)(head, divisor, output, output_stride);
     }

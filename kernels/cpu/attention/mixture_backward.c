@@ -256,10 +256,8 @@ static void block_gradient(mgk_mixture_head *head, const gradient_head *g, size_
         real dot = output_dot(head, rows->output + (first + i) * rows->output_stride,
                               g->doutput + i * head->value_depth);
         row_probability(head, i, rows->statistic[first + i], g->probability + i * head->room.pitch);
-        if (head->mixture->dropout > 0) {
-            MGK_CPU(mixture_drop)(head, i, dscore);
-            MGK_CPU(mixture_drop)(head, i, g->probability + i * head->room.pitch);
-        }
+        if (head->mixture->dropout > 0)
+            MGK_CPU(mixture_drop)(head, i, dscore, g->probability + i * head->room.pitch);
         if (g->terms.bias || g->terms.full || g->terms.side || head->slope)
             MGK_CPU(mixture_term_gradient)(head, i, dscore, dot, &g->terms);
         squares[i] = row_gradient(head, i, dot, dscore, g->dbias);

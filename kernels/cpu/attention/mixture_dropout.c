@@ -3,12 +3,19 @@
 #include "kernels/cpu/attention/mixture.h"
 #include "kernels/cpu/draw.h"
 
-void MGK_CPU(mixture_drop)(const mgk_mixture_head *head, size_t i, real *row)
+static void drop(double rate, const uint32_t *words, size_t count, real *entries)
+{
+    const uint32_t threshold = mgk_cpu_drop_threshold(rate);
+    const real scale = mgk_cpu_drop_scale(rate);
+#pragma omp simd
+    for (size_t j = 0; j < count; j++)
+        entries[j] = words[j] >= threshold ? entries[j] * scale : 0;
+}
+
+void MGK_CPU(mixture_drop)(const mgk_mixture_head *head, size_t i, real *row, real *other)
 {
     const mgk_mixture *mixture = head->mixture;
     const mgk_attention_view *view = head->view;
-    const uint32_t threshold = mgk_cpu_drop_threshold(mixture->dropout);
-    const real scale = mgk_cpu_drop_scale(mixture->dropout);
     const uint64_t seed = mixture->draw->seed, stream = mixture->draw->stream + mixture->site;
     /* Each row of a matrix has blocks of its own: the mask depends on place alone. */
     const size_t rows = (head->sample * (size_t)view->heads + head->head) * (size_t)view->tokens;
@@ -21,11 +28,11 @@ void MGK_CPU(mixture_drop)(const mgk_mixture_head *head, size_t i, real *row)
             uint32_t words[MGK_DRAWN_WORDS];
             const size_t last = end - from < MGK_DRAWN_WORDS ? end : from + MGK_DRAWN_WORDS;
             const size_t first = from < run->begin ? run->begin : from;
-            real *entries = row + run->at + (first - run->begin);
+            const size_t at = run->at + (first - run->begin);
             mgk_cpu_draw_words(seed, stream, before + from / 4, (last - from + 3) / 4, words);
-#pragma omp simd
-            for (size_t j = 0; j < last - first; j++)
-                entries[j] = words[first - from + j] >= threshold ? entries[j] * scale : 0;
+            drop(mixture->dropout, words + (first - from), last - first, row + at);
+            if (other)
+                drop(mixture->dropout, words + (first - from), last - first, other + at);
         }
     }
 }

@@ -291,6 +291,9 @@ static mgk_status check_family(const mgk_config *config)
         return mgk_fail(STATUS_USAGE, "causal is false, expected true for a language model");
     if (config->family == MGK_FAMILY_LM && config->dual)
         return mgk_fail(STATUS_USAGE, "dual is true, expected false for a language model");
+    if (config->class_token && (config->classes == 0 || config->pooling != MGK_POOLING_FIRST))
+        return mgk_fail(STATUS_USAGE, "class_token is true, expected false but for a classifier "
+                                      "whose pooling is first");
     return STATUS_OK;
 }
 

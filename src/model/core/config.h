@@ -180,6 +180,8 @@ typedef struct mgk_config {
     bool gated;             /* the feed-forward is W (activation(W_g x) * W_i x) (Shazeer 2020) */
     bool feed_forward_bias; /* its maps have biases */
     mgk_sentence_pooling pooling;
+    bool class_token; /* the last id of the vocabulary begins every sequence of a text, and its
+                         state is pooled ("first"); written if true */
 
     int layer_groups; /* 1 to L: layers share parameters, layer l those of group
                          l layer_groups / L, rounded down (ALBERT); 0: L, once resolved */

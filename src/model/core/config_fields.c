@@ -94,6 +94,7 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(gated), .kind = MGK_FIELD_FLAG},
     {AT(feed_forward_bias), .kind = MGK_FIELD_FLAG},
     {AT(pooling), .kind = MGK_FIELD_CHOICE, .choices = poolings},
+    {AT(class_token), .kind = MGK_FIELD_FLAG, .sparse = true},
     {AT(embedding_outer), .kind = MGK_FIELD_FLAG},
     {AT(embedding_scale), .kind = MGK_FIELD_REAL, .low = 0, .high = 1e6},
     {AT(embedding_norm), .kind = MGK_FIELD_FLAG},
