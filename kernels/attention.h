@@ -44,6 +44,7 @@ typedef struct mgk_attention_size {
     int layer, layers;                /* this one, from 0, and L */
     bool below;                       /* the layer reads what the one below keeps */
     bool causal;
+    bool hard;                              /* mixtures with hard-E */
     int seed;                               /* of random patterns */
     const int32_t *plan;                    /* of kinds that have one, for `pattern` */
     const mgk_attention_settings *settings; /* resolved */

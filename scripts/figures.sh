@@ -7,8 +7,9 @@ usage() {
     cat << 'END'
 Usage: sh scripts/figures.sh [--full] [--retrain --train FILE --held-out FILE]
 Installs what is missing, builds the programs, runs the models in models/ on models/sample.txt,
-counts the ranks of their attention matrices and draws figures 2, 5, 6, 11 and 12 into out/. Then
-it compares the heads of all models and writes a page about them, out/report.html.
+counts the ranks of their attention matrices and draws the figures of the paper into out/, but 8, 9
+and 10, for which there are no models. Then it compares the heads of all models and writes a page
+about them, out/report.html.
 
   --full            Count 1000 matrices a layer of the retrieval models (1024 x 1024) too,
                     instead of 40.
@@ -48,6 +49,13 @@ files() {
     shift
     for model; do
         echo "out/$model.$ending"
+    done
+}
+
+# logs MODEL...: the logs of their training, which are beside them.
+logs() {
+    for model; do
+        echo "$models/$model.csv"
     done
 }
 
@@ -148,7 +156,12 @@ for model in $retrieval $retrieval_small; do
     rank "$model" "$retrieval_matrices"
 done
 
+figure 1 $(logs $retrieval $retrieval_small)
 figure 2 $(files h5 $retrieval) $(files csv $retrieval)
+figure 4 $(logs $language)
+for number in 3 7 13 14; do
+    figure $number "$models/retrieval-softmax-4.safetensors"
+done
 figure 5 $(files h5 $language)
 # Rank files do not say which attention they are of.
 figure 6 $(files csv $language) --name "softmax, 8 heads" "MGK, 8 heads" "MGK, 4 heads"
@@ -160,7 +173,7 @@ echo
 mean_ranks $(files csv $language $retrieval $retrieval_small)
 echo
 echo "Pictures:"
-for number in 2 5 6 11 12; do
+for number in 1 2 3 4 5 6 7 11 12 13 14; do
     echo "  out/figure$number.png"
 done
 echo "The heads of all models, for a browser:"

@@ -968,7 +968,7 @@ typedef struct mgk_plot_options {
     size_t size; /* of this structure, written by mgk_plot_options_init */
     mgk_job job;
     mgk_plot_kind kind;
-    int figure; /* 2, 5, 6, 11, 12; of Performers 2, 4, 10, 11, 13, 14 */
+    int figure; /* 1 to 14; of Performers 2, 4, 10, 11, 13, 14 */
     /* stores, rank files, files of mgk-diversity, logs or models, [input_count] */
     const char *const *inputs;
     size_t input_count;

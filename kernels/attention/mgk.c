@@ -19,14 +19,17 @@ static mgk_mixture tile(const mgk_attention_view *view, const mgk_attention_laye
 
 /*
  * Softmax with M dot products per pair (each with its bias, maximum, difference, exponential and
- * sum) and the squared norm of each key; the value is weighted once.
+ * sum) and the squared norm of each key; the value is weighted once. With hard-E the maximum of the
+ * M scores of a pair is also that of the row, only it has an exponential, and keys have no prior.
  */
 static double flops(const mgk_attention_kind *kind, const mgk_attention_size *size)
 {
     (void)kind;
     double mixtures = size->mixtures, dim = size->dim;
-    return size->heads * (mgk_attention_pairs(size) * (mixtures * (2 * dim + 6) + 2 * dim) +
-                          size->tokens * (mixtures * (2 * dim + 2) + dim));
+    double scores = size->hard ? mixtures * (2 * dim + 3) + 3 : mixtures * (2 * dim + 6);
+    double biases = mixtures * (2 * dim + (size->hard ? 1 : 2));
+    return size->heads *
+           (mgk_attention_pairs(size) * (scores + 2 * dim) + size->tokens * (biases + dim));
 }
 
 const mgk_attention_kind mgk_attention_mgk = {

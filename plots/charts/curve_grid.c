@@ -35,6 +35,18 @@ static mgk_status range_of_row(const mgk_curve_grid *grid, size_t row, mgk_curve
     return STATUS_OK;
 }
 
+/* Markers widen the axis of their row: all rows have the widest. */
+static void share_x(const mgk_curve_grid *grid, row_axes *out)
+{
+    size_t widest = 0;
+    for (size_t r = 1; r < grid->rows; r++)
+        if (out->row[r].x.low < out->row[widest].x.low)
+            widest = r;
+    const mgk_axis x = out->row[widest].x;
+    for (size_t r = 0; r < grid->rows; r++)
+        out->row[r].x = x;
+}
+
 static mgk_status share_axes(const mgk_curve_grid *grid, double width, double height,
                              mgk_style style, row_axes *out)
 {
@@ -50,6 +62,7 @@ static mgk_status share_axes(const mgk_curve_grid *grid, double width, double he
         out->row[r] =
             mgk_curves_axes(&grid->plots[r * grid->columns], ranges[r], width, height, style);
     }
+    share_x(grid, out);
     return STATUS_OK;
 }
 

@@ -135,6 +135,16 @@ static void spread(double *low, double *high, bool log_axis, double share)
     }
 }
 
+/* Ticks where the curve has points. */
+static mgk_ticks ticks_of(const mgk_curve *curve)
+{
+    mgk_ticks ticks = {.count = 0};
+    for (; ticks.count < curve->count && ticks.count < MGK_TICKS_MAX; ticks.count++)
+        ticks.tick[ticks.count].value = curve->x[ticks.count];
+    mgk_ticks_label(&ticks, 3);
+    return ticks;
+}
+
 mgk_axes mgk_curves_axes(const mgk_curves *curves, mgk_curves_range range, double width,
                          double height, mgk_style style)
 {
@@ -151,6 +161,8 @@ mgk_axes mgk_curves_axes(const mgk_curves *curves, mgk_curves_range range, doubl
         .y = mgk_axis_over(bottom, top, curves->log_y, true, mgk_ticks_up(height, style))};
     if (curves->whole_x)
         axes.x = mgk_axis_whole_across(range.left - 0.5, range.right + 0.5, width, style);
+    if (curves->named_x)
+        axes.x.ticks = ticks_of(&curves->curves[0]);
     axes.x.label = curves->x_label;
     axes.y.label = curves->y_label;
     return axes;

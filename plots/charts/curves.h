@@ -35,6 +35,7 @@ typedef struct mgk_curves {
     const char *x_label, *y_label; /* NULL: none */
     bool log_x, log_y;
     bool whole_x; /* x counts: its ticks are whole numbers */
+    bool named_x; /* ticks are at the points of the first curve, at most MGK_TICKS_MAX */
 } mgk_curves;
 
 /*

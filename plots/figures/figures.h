@@ -23,7 +23,10 @@ typedef struct mgk_figure2_input {
 mgk_status mgk_figure2(const mgk_figure2_input *input, const mgk_picture_options *options,
                        const char *path);
 
-/* Figure 5: all attention matrices of several models, 256 x 256 pixels each. */
+/*
+ * Figures 5 and 8: all attention matrices of several models, 256 x 256 pixels each; larger ones are
+ * pooled.
+ */
 typedef struct mgk_figure5_input {
     const mgk_panels *attention; /* [model_count], each [L, H, 1, N, N] */
     size_t model_count;

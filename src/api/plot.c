@@ -86,7 +86,10 @@ static mgk_status check_options(const mgk_plot_options *o)
 /* Any input but a table may be a model. */
 static mgk_status claim_files(const mgk_plot_options *o, mgk_claims *claims)
 {
-    bool tables = o->kind == MGK_PLOT_RANKS || o->kind == MGK_PLOT_CURVES || is_of_measures(o);
+    const bool logs = o->kind == MGK_PLOT_FIGURE &&
+                      (o->figure == 1 || o->figure == 4 || o->figure == 9 || o->figure == 10);
+    bool tables =
+        logs || o->kind == MGK_PLOT_RANKS || o->kind == MGK_PLOT_CURVES || is_of_measures(o);
     for (size_t i = 0; i < o->input_count; i++)
         TRY(tables ? mgk_claims_add_input(claims, o->inputs[i])
                    : mgk_files_model(claims, o->inputs[i]));

@@ -1,105 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* Draws training curves from the logs of mgk-train; measures against the step are in steps.c. */
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/memory.h"
-#include "plot/logs.h"
-#include "plot/plot.h"
-#include "plot/seeds.h"
+#include "plot/runs.h"
 #include "plots/charts/curves.h"
 #include "run/recognise.h"
 
-/* Logs, and what is drawn of them: each by itself, or the mean of those that differ in their seed.
- */
-typedef struct picture {
-    const mgk_plot_options *options;
-    size_t count;         /* of logs */
-    mgk_log_losses *logs; /* [count] */
-    size_t *group;        /* [count], the number of each log's group */
-    char **names;         /* [count], those of groups are paths without seeds; NULL: their logs' */
-    size_t groups;
-    mgk_log_losses means[MGK_GROUPS_MAX];
-    char titles[MGK_GROUPS_MAX][MGK_PLOT_TITLE + 24];
-    bool bits;
-} picture;
-
-static void free_picture(picture *p)
-{
-    for (size_t i = 0; p->logs && i < p->count; i++)
-        mgk_log_losses_free(&p->logs[i]);
-    for (size_t i = 0; p->names && i < p->count; i++)
-        mgk_free(p->names[i]);
-    for (size_t g = 0; g < MGK_GROUPS_MAX; g++)
-        mgk_log_losses_free(&p->means[g]);
-    mgk_free(p->logs);
-    mgk_free(p->group);
-    mgk_free(p->names);
-}
-
-/* Bands join the logs of seeds; without them each log is a group. */
-static mgk_status group_logs(picture *p)
-{
-    const mgk_plot_options *o = p->options;
-    TRY(mgk_alloc(p->count, sizeof(*p->group), &p->group));
-    p->groups = p->count;
-    for (size_t i = 0; i < p->count; i++)
-        p->group[i] = i;
-    if (!o->bands)
-        return mgk_plot_check_names(o, p->groups);
-    TRY(mgk_alloc(p->count, sizeof(*p->names), &p->names));
-    TRY(mgk_seeds_group(o->inputs, p->count, p->group, p->names, &p->groups));
-    if (p->groups == p->count)
-        return mgk_fail(STATUS_USAGE,
-                        "`bands`: no two logs have names that differ in a seed alone, as "
-                        "run-seed0.csv and run-seed1.csv do");
-    return mgk_plot_check_names(o, p->groups);
-}
-
-static mgk_status read_logs(picture *p)
-{
-    TRY(mgk_alloc(p->count, sizeof(*p->logs), &p->logs));
-    for (size_t i = 0; i < p->count; i++)
-        TRY(mgk_log_losses_read(p->options->inputs[i], &p->logs[i]));
-    p->bits = true;
-    for (size_t g = 0; g < p->groups; g++) {
-        const char *name = p->names ? p->names[g] : p->options->inputs[g];
-        mgk_status status = mgk_log_losses_mean(p->logs, p->group, p->count, g, &p->means[g]);
-        if (status != STATUS_OK)
-            return mgk_fail_prefix(status, name);
-        p->bits = p->bits && p->means[g].language_model;
-    }
-    return STATUS_OK;
-}
-
-/* The title of a group, with the number of its seeds. */
-static const char *title_of(picture *p, size_t g)
-{
-    char title[MGK_PLOT_TITLE];
-    size_t seeds = 0;
-    for (size_t i = 0; i < p->count; i++)
-        seeds += p->group[i] == g;
-    mgk_plot_file_title(p->names ? p->names[g] : p->options->inputs[g], title);
-    const char *name = mgk_plot_name(p->options, g, title);
-    if (seeds == 1)
-        return name == title ? strcpy(p->titles[g], title) : name;
-    snprintf(p->titles[g], sizeof(p->titles[g]), "%.60s, %zu seeds", name, seeds);
-    return p->titles[g];
-}
-
 /* The curve of a group, in bits or nats. */
-static mgk_curve curve_of(const picture *p, mgk_log_points *loss, size_t series)
+static mgk_curve curve_of(bool bits, mgk_log_points *loss, size_t series)
 {
     double *const arrays[] = {loss->y, loss->lower, loss->upper};
     for (int a = 0; a < 3; a++)
-        for (size_t i = 0; p->bits && i < loss->count; i++)
+        for (size_t i = 0; bits && i < loss->count; i++)
             arrays[a][i] /= log(2);
     return (mgk_curve){.x = loss->x, .y = loss->y, .count = loss->count, .series = series};
 }
 
 /* The standard deviation around the curve of a group of several. */
-static void add_band(const picture *p, const mgk_log_points *loss, mgk_curve *curve)
+static void add_band(const mgk_runs *p, const mgk_log_points *loss, mgk_curve *curve)
 {
     if (!p->names || loss->count == 0)
         return;
@@ -107,17 +25,20 @@ static void add_band(const picture *p, const mgk_log_points *loss, mgk_curve *cu
     curve->upper = loss->upper;
 }
 
-static mgk_status draw_picture(picture *p, mgk_plot *plot)
+static mgk_status draw_runs(mgk_runs *p, mgk_plot *plot)
 {
+    bool bits = true;
     mgk_curve curves[2 * MGK_GROUPS_MAX];
     const size_t count = p->groups;
+    for (size_t g = 0; g < count; g++)
+        bits = bits && p->means[g].language_model;
     for (size_t g = 0; g < count; g++) {
         mgk_log_losses *of = &p->means[g];
         /* Training is noisy, so it is drawn first, below the other curves. */
-        curves[g] = curve_of(p, &of->train, g);
+        curves[g] = curve_of(bits, &of->train, g);
         curves[g].faint = true;
-        curves[count + g] = curve_of(p, &of->held_out, g);
-        curves[count + g].label = title_of(p, g);
+        curves[count + g] = curve_of(bits, &of->held_out, g);
+        curves[count + g].label = mgk_runs_title(p, g);
         curves[count + g].markers = true;
         if (of->held_out.count > 0)
             add_band(p, &of->held_out, &curves[count + g]);
@@ -133,20 +54,25 @@ static mgk_status draw_picture(picture *p, mgk_plot *plot)
                                 .keys = keys,
                                 .key_count = 2,
                                 .x_label = "training step",
-                                .y_label = p->bits ? "loss (bits per byte)" : "loss (nats)"};
+                                .y_label = bits ? "loss (bits per byte)" : "loss (nats)"};
     mgk_status status = mgk_draw_curves(&drawing, &plot->picture, p->options->output);
     return status == STATUS_NUMERIC ? mgk_fail_prefix(status, p->options->inputs[0]) : status;
 }
 
+/* Bands join the logs of seeds. */
 static mgk_status draw_logs(mgk_plot *plot)
 {
     mgk_status status;
-    picture p = {.options = plot->options, .count = plot->options->input_count};
-    CHECK(group_logs(&p));
-    CHECK(read_logs(&p));
-    CHECK(draw_picture(&p, plot));
+    const mgk_plot_options *o = plot->options;
+    mgk_runs runs;
+    CHECK(mgk_runs_read(o, o->bands, &runs));
+    if (o->bands && runs.groups == runs.count)
+        CHECK(mgk_fail(STATUS_USAGE,
+                       "`bands`: no two logs have names that differ in a seed alone, as "
+                       "run-seed0.csv and run-seed1.csv do"));
+    CHECK(draw_runs(&runs, plot));
 out:
-    free_picture(&p);
+    mgk_runs_free(&runs);
     return status;
 }
 

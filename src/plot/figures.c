@@ -34,7 +34,7 @@ static mgk_status draw_matrices(mgk_plot *plot)
                                    o->figure == 12 ? STORE_KEYS : STORE_ATTENTION, matrices));
     CHECK(check_square(matrices, count));
     mgk_plot_groups(plot, matrices, count, groups);
-    if (o->figure == 5)
+    if (o->figure == 5 || o->figure == 8)
         status = mgk_figure5(&(mgk_figure5_input){groups, count}, &plot->picture, o->output);
     else if (o->figure == 11)
         status = mgk_figure11(&(mgk_figure11_input){groups, count}, &plot->picture, o->output);
@@ -142,13 +142,18 @@ mgk_status mgk_plot_figure(mgk_plot *plot)
     case 2:
         return draw_attention_and_ranks(plot);
     case 5:
+    case 8:
     case 11:
     case 12:
         return draw_matrices(plot);
     case 6:
         return draw_ranks(plot);
+    case 3:
+    case 7:
+    case 13:
+    case 14:
+        return mgk_plot_cost_figure(plot);
     default:
-        return mgk_fail(STATUS_USAGE, "figure %d: expected 2, 5, 6, 11 or 12",
-                        plot->options->figure);
+        return mgk_plot_curve_figure(plot);
     }
 }

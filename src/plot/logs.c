@@ -2,6 +2,7 @@
 #include "plot/logs.h"
 
 #include <math.h>
+#include <stddef.h>
 
 #include "base/memory.h"
 #include "train/read_log.h"
@@ -18,6 +19,8 @@ void mgk_log_losses_free(mgk_log_losses *losses)
 {
     free_points(&losses->train);
     free_points(&losses->held_out);
+    free_points(&losses->accuracy);
+    free_points(&losses->perplexity);
 }
 
 static mgk_status add_point(mgk_log_points *out, double x, double mean, double deviation)
@@ -32,16 +35,37 @@ static mgk_status add_point(mgk_log_points *out, double x, double mean, double d
     return STATUS_OK;
 }
 
+/* The points of a log, and the columns of their values. */
+static const struct {
+    size_t offset;
+    int column;
+} all_points[] = {{offsetof(mgk_log_losses, train), MGK_LOG_TRAIN_LOSS},
+                  {offsetof(mgk_log_losses, held_out), MGK_LOG_EVAL_LOSS},
+                  {offsetof(mgk_log_losses, accuracy), MGK_LOG_EVAL_ACCURACY},
+                  {offsetof(mgk_log_losses, perplexity), MGK_LOG_PERPLEXITY}};
+
+enum { ALL_POINTS = sizeof(all_points) / sizeof(all_points[0]) };
+
+static mgk_log_points *points_of(mgk_log_losses *losses, size_t i)
+{
+    return (mgk_log_points *)((char *)losses + all_points[i].offset);
+}
+
+static const mgk_log_points *read_points(const mgk_log_losses *losses, size_t i)
+{
+    return (const mgk_log_points *)((const char *)losses + all_points[i].offset);
+}
+
 static mgk_status take(void *context, const double cells[MGK_LOG_COLUMNS])
 {
     mgk_log_losses *log = context;
-    const double step = cells[MGK_LOG_STEP];
     log->language_model |= !isnan(cells[MGK_LOG_BITS_PER_BYTE]);
-    if (!isnan(cells[MGK_LOG_TRAIN_LOSS]))
-        TRY(add_point(&log->train, step, cells[MGK_LOG_TRAIN_LOSS], 0));
-    return isnan(cells[MGK_LOG_EVAL_LOSS])
-               ? STATUS_OK
-               : add_point(&log->held_out, step, cells[MGK_LOG_EVAL_LOSS], 0);
+    for (size_t i = 0; i < ALL_POINTS; i++) {
+        const double value = cells[all_points[i].column];
+        if (!isnan(value))
+            TRY(add_point(points_of(log, i), cells[MGK_LOG_STEP], value, 0));
+    }
+    return STATUS_OK;
 }
 
 mgk_status mgk_log_losses_read(const char *path, mgk_log_losses *out)
@@ -89,30 +113,40 @@ out:
     return status;
 }
 
+/* The mean of one quantity of those logs whose group is `chosen`; adds its points, and theirs. */
+static mgk_status add_quantity(const mgk_log_losses *logs, const size_t *group, size_t count,
+                               size_t chosen, size_t quantity, mgk_log_losses *out,
+                               size_t points[2])
+{
+    const mgk_log_points **runs = NULL;
+    size_t used = 0;
+    mgk_status status;
+    CHECK(mgk_alloc(count, sizeof(*runs), &runs));
+    for (size_t i = 0; i < count; i++)
+        if (group[i] == chosen) {
+            runs[used] = read_points(&logs[i], quantity);
+            points[0] += runs[used++]->count;
+        }
+    CHECK(mean_of(runs, used, points_of(out, quantity)));
+    points[1] += points_of(out, quantity)->count;
+out:
+    mgk_free(runs);
+    return status;
+}
+
 mgk_status mgk_log_losses_mean(const mgk_log_losses *logs, const size_t *group, size_t count,
                                size_t chosen, mgk_log_losses *out)
 {
-    mgk_status status;
-    const mgk_log_points **train = NULL, **held_out = NULL;
-    size_t runs = 0;
-    bool points = false;
-    CHECK(mgk_alloc(count, sizeof(*train), &train));
-    CHECK(mgk_alloc(count, sizeof(*held_out), &held_out));
+    size_t points[2] = {0, 0}, runs = 0;
     out->language_model = true;
-    for (size_t i = 0; i < count; i++) {
-        if (group[i] != chosen)
-            continue;
-        train[runs] = &logs[i].train;
-        held_out[runs++] = &logs[i].held_out;
-        out->language_model = out->language_model && logs[i].language_model;
-        points = points || logs[i].train.count + logs[i].held_out.count > 0;
-    }
-    CHECK(mean_of(train, runs, &out->train));
-    CHECK(mean_of(held_out, runs, &out->held_out));
-    if (points && out->train.count + out->held_out.count == 0)
-        CHECK(mgk_fail(STATUS_SHAPE, "its %zu logs have no step in common", runs));
-out:
-    mgk_free(train);
-    mgk_free(held_out);
-    return status;
+    for (size_t i = 0; i < count; i++)
+        if (group[i] == chosen) {
+            out->language_model = out->language_model && logs[i].language_model;
+            runs++;
+        }
+    for (size_t i = 0; i < ALL_POINTS; i++)
+        TRY(add_quantity(logs, group, count, chosen, i, out, points));
+    if (points[0] > 0 && points[1] == 0)
+        return mgk_fail(STATUS_SHAPE, "its %zu logs have no step in common", runs);
+    return STATUS_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The losses in logs of mgk-train, of one run or of several that differ in their seed. */
+/* The losses and accuracies in logs of mgk-train, of one run or of several that differ in their
+ * seed. */
 #ifndef MGK_PLOT_LOGS_H
 #define MGK_PLOT_LOGS_H
 
@@ -8,16 +9,19 @@
 
 #include "base/status.h"
 
-/* Points (step, loss) of one run; of several at the steps that all have. Zeroed is empty. */
+/* Points (step, loss or another quantity) of one run; of several at the steps that all have. Zeroed
+ * is empty. */
 typedef struct mgk_log_points {
     double *x, *y;         /* [count]; y is the mean */
     double *lower, *upper; /* [count]: the mean less, and plus, the standard deviation of runs */
     size_t count, rooms[4];
 } mgk_log_points;
 
-/* The losses of a log, in nats. Zeroed is empty; release with mgk_log_losses_free. */
+/* The losses of a log, in nats, and what else is held out. Zeroed is empty; release with
+ * mgk_log_losses_free. */
 typedef struct mgk_log_losses {
     mgk_log_points train, held_out;
+    mgk_log_points accuracy, perplexity;
     bool language_model; /* the log has bits per byte */
 } mgk_log_losses;
 

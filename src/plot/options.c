@@ -33,16 +33,41 @@ enum {
     PERFORMER11 = 1 << 22,
     PERFORMER13 = 1 << 23,
     PERFORMER14 = 1 << 24,
-    PICTURES = 25,
-    ALONE = 1 << 25
+    FIGURES_CURVES = 1 << 25,
+    FIGURES_COST = 1 << 26,
+    FIGURE8 = 1 << 27,
+    PICTURES = 28,
+    ALONE = 1 << 28
 };
 
-static const char *const pictures[PICTURES] = {
-    "attention",   "weights",      "keys",         "ranks",        "curves",
-    "cost",        "figure 2",     "figure 5",     "figure 6",     "figure 11",
-    "figure 12",   "heads",        "depth",        "pairs",        "roles",
-    "compare",     "prune",        "map",          "mixture",      "performer 2",
-    "performer 4", "performer 10", "performer 11", "performer 13", "performer 14"};
+static const char *const pictures[PICTURES] = {"attention",
+                                               "weights",
+                                               "keys",
+                                               "ranks",
+                                               "curves",
+                                               "cost",
+                                               "figure 2",
+                                               "figure 5",
+                                               "figure 6",
+                                               "figure 11",
+                                               "figure 12",
+                                               "heads",
+                                               "depth",
+                                               "pairs",
+                                               "roles",
+                                               "compare",
+                                               "prune",
+                                               "map",
+                                               "mixture",
+                                               "performer 2",
+                                               "performer 4",
+                                               "performer 10",
+                                               "performer 11",
+                                               "performer 13",
+                                               "performer 14",
+                                               "figure 1, 4, 9 or 10",
+                                               "figure 3, 7, 13 or 14",
+                                               "figure 8"};
 
 /* What each of them takes; NULL: nothing. */
 static const char *const inputs[PICTURES] = {
@@ -70,14 +95,17 @@ static const char *const inputs[PICTURES] = {
     "attention stores",
     "an attention store",
     "an attention store, and perhaps a matrix of similarities as text",
-    "attention stores of a model that runs as other kinds"};
+    "attention stores of a model that runs as other kinds",
+    "logs of mgk-train",
+    "a model",
+    "attention stores"};
 
 enum {
-    STORES = ATTENTION | FIGURE2 | FIGURE5 | PERFORMER10 | PERFORMER11,
+    STORES = ATTENTION | FIGURE2 | FIGURE5 | FIGURE8 | PERFORMER10 | PERFORMER11,
     SAMPLES = STORES | KEYS | FIGURE12,
     MATRICES = SAMPLES | WEIGHTS | FIGURE11,
     TABLES = RANKS | FIGURE6,
-    MODELS = WEIGHTS | COST | FIGURE11,
+    MODELS = WEIGHTS | COST | FIGURE11 | FIGURES_COST,
     MAPS = HEADS | PAIRS | ROLES | MIXTURE,
     MEASURES = MAPS | DEPTH | MAP,
     DIVERSITY = MEASURES | COMPARE,
@@ -113,7 +141,8 @@ static const option_row rows[] = {
     {"`sweep`", FIELD(sweep), RANKS},
     {"`measure`", FIELD(measure), RANKS | HEADS | DEPTH | PAIRS | COMPARE | PRUNE | MAP | CURVES},
     {"`from_zero`", FIELD(from_zero), ALL | ALONE},
-    {"`from_one`", FIELD(from_one), ALL & ~(COST | PRUNE | PERFORMER2 | PERFORMER4 | PERFORMER13)},
+    {"`from_one`", FIELD(from_one),
+     ALL & ~(COST | PRUNE | PERFORMER2 | PERFORMER4 | PERFORMER13 | FIGURES_CURVES | FIGURES_COST)},
     {"`bands`", FIELD(bands), CURVES},
     {"`skip_missing`", FIELD(skip_missing), HEADS | DEPTH | PAIRS},
     {"`names`", FIELD(name_count), NAMED},
@@ -131,7 +160,10 @@ static const option_row rows[] = {
 static mgk_status picture_of(const mgk_plot_options *o, int *out)
 {
     static const int figures[] = {
-        [2] = FIGURE2, [5] = FIGURE5, [6] = FIGURE6, [11] = FIGURE11, [12] = FIGURE12};
+        [1] = FIGURES_CURVES, [2] = FIGURE2,         [3] = FIGURES_COST, [4] = FIGURES_CURVES,
+        [5] = FIGURE5,        [6] = FIGURE6,         [7] = FIGURES_COST, [8] = FIGURE8,
+        [9] = FIGURES_CURVES, [10] = FIGURES_CURVES, [11] = FIGURE11,    [12] = FIGURE12,
+        [13] = FIGURES_COST,  [14] = FIGURES_COST};
     static const int kinds[] = {[MGK_PLOT_ATTENTION] = ATTENTION,
                                 [MGK_PLOT_WEIGHTS] = WEIGHTS,
                                 [MGK_PLOT_KEYS] = KEYS,
@@ -153,8 +185,7 @@ static mgk_status picture_of(const mgk_plot_options *o, int *out)
     const size_t figure = o->figure >= 0 && (size_t)o->figure < count ? (size_t)o->figure : 0;
     if (o->kind == MGK_PLOT_FIGURE) {
         *out = figure < sizeof(figures) / sizeof(*figures) ? figures[figure] : 0;
-        return *out ? STATUS_OK
-                    : mgk_fail(STATUS_USAGE, "figure %d: expected 2, 5, 6, 11 or 12", o->figure);
+        return *out ? STATUS_OK : mgk_fail(STATUS_USAGE, "figure %d: expected 1 to 14", o->figure);
     }
     if (o->kind == MGK_PLOT_PERFORMER) {
         *out = performers[figure];

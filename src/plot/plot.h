@@ -45,7 +45,9 @@ mgk_status mgk_plot_sweeps(mgk_plot *plot);
 mgk_status mgk_plot_curves(mgk_plot *plot); /* of logs, or */
 mgk_status mgk_plot_steps(mgk_plot *plot);  /* of measures */
 mgk_status mgk_plot_cost(mgk_plot *plot);
-mgk_status mgk_plot_figure(mgk_plot *plot);
+mgk_status mgk_plot_figure(mgk_plot *plot);       /* which calls, but for matrices and ranks, */
+mgk_status mgk_plot_curve_figure(mgk_plot *plot); /* 1, 4, 9, 10 */
+mgk_status mgk_plot_cost_figure(mgk_plot *plot);  /* 3, 7, 13, 14 */
 mgk_status mgk_plot_heads(mgk_plot *plot);
 mgk_status mgk_plot_depth(mgk_plot *plot);
 mgk_status mgk_plot_pairs(mgk_plot *plot);

@@ -61,8 +61,7 @@ static mgk_status parse_kind(const mgk_arg_list *operands, mgk_plot_options *o, 
     word = operands->count > 1 ? operands->words[1] : "";
     if (!mgk_read_int64(word, &end, &number) || *end || number < 0 || number > 99)
         return mgk_fail(STATUS_USAGE, "%s: expected a number, %s, got \"%s\"", kinds[kind],
-                        o->kind == MGK_PLOT_FIGURE ? "2, 5, 6, 11 or 12" : "2, 4, 10, 11, 13 or 14",
-                        word);
+                        o->kind == MGK_PLOT_FIGURE ? "1 to 14" : "2, 4, 10, 11, 13 or 14", word);
     o->figure = (int)number;
     *used = 2;
     return STATUS_OK;
@@ -300,6 +299,7 @@ int main(int argc, char **argv)
             "  mgk-plot curves softmax8.csv mgk4.csv --name softmax MGK -o curves.svg\n"
             "  mgk-plot curves --bands softmax-seed*.csv mgk-seed*.csv -o seeds.pdf\n"
             "  mgk-plot curves mgk4-steps.h5 --measure js,effective_rank -o steps.pdf\n"
+            "  mgk-plot figure 1 softmax-seed*.csv mgk-seed*.csv linear-seed*.csv -o figure1.pdf\n"
             "  mgk-plot figure 2 a.h5 b.h5 c.h5 a.csv b.csv c.csv -o figure2.png\n"
             "  mgk-plot performer 4 -o features.pdf\n"
             "  mgk-plot performer 13 proteins.h5 blosum62.txt -o tokens.pdf\n",

@@ -84,6 +84,10 @@ cp m1.csv a-seed1.csv
 cp m1.csv a-seed2.csv
 draws p.svg curves --bands a-seed1.csv a-seed2.csv m3.csv
 draws p.pdf cost m1.safetensors m3.safetensors
+draws p.pdf figure 3 m1.safetensors
+draws p.svg figure 13 m3.safetensors --name a b c d
+refuses 2 '2 names for 3 models' figure 7 m1.safetensors --name a b -o p.png
+draws p.png figure 8 s1.h5
 draws p.png figure 2 s1.h5 s3.h5 r1.csv r3.csv
 draws p.png figure 2 r1.csv s1.h5 --layers 1
 draws p.png figure 5 s1.h5 s3.h5 --panel 20 --pooling max
@@ -129,7 +133,7 @@ refuses 2 'got "picture"' picture s1.h5 -o p.png
 refuses 2 'attention: no input, expected attention stores, or arrays' attention -o p.png
 refuses 2 'attention: no --output, the name of the picture' attention s1.h5
 refuses 2 'figure: expected a number' figure s1.h5 -o p.png
-refuses 2 'figure 3: expected 2, 5, 6, 11 or 12' figure 3 s1.h5 -o p.png
+refuses 2 'figure 15: expected 1 to 14' figure 15 s1.h5 -o p.png
 refuses 2 '--sample' attention s1.h5 --sample -1 -o p.png
 refuses 2 '--tokens: expected at least 1' keys s1.h5 --tokens 0 -o p.png
 refuses 2 '--panel: expected at least 1' curves m1.csv --panel 0 -o p.png
@@ -189,7 +193,7 @@ refuses 2 '--from-zero and --from-one exclude each other' heads d1.h5 --from-zer
 refuses 2 '--columns and --labels exclude each other' attention s1.h5 --columns 2 --labels -o p.png
 refuses 2 '2 names for 1 model' attention s1.h5 --columns 2 --name a b -o p.png
 refuses 2 'performer: expected a number, 2, 4, 10, 11, 13 or 14, got "s1.h5"' performer s1.h5 -o p.png
-refuses 2 'figure: expected a number, 2, 5, 6, 11 or 12, got ""' figure
+refuses 2 'figure: expected a number, 1 to 14, got ""' figure
 refuses 2 'performer 5: expected 2, 4, 10, 11, 13 or 14' performer 5
 refuses 2 'performer 10: no input, expected attention stores' performer 10 -o p.png
 refuses 2 'performer 4: no --output' performer 4

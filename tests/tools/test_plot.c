@@ -270,7 +270,7 @@ static void heads_of_rank_files(void **state)
 static void figures_name_their_models(void **state)
 {
     (void)state;
-    static const int figures[] = {2, 5, 6, 11, 12};
+    static const int figures[] = {2, 3, 5, 6, 7, 8, 11, 12, 13, 14};
     const char *const ranks = "plot_ranks.h5", *const both[] = {ranks, case_store};
     char sha256[MGK_SHA256_HEX_SIZE], expected[128];
     assert_ok(mgk_sha256_file(case_model, sha256));
@@ -286,6 +286,8 @@ static void figures_name_their_models(void **state)
             o.input_count = 2;
         } else if (figure == 6) {
             o.inputs = &ranks;
+        } else if (figure == 3 || figure == 7 || figure > 12) {
+            o.inputs = &case_model;
         }
         png_picture picture = case_draw(&o);
         assert_non_null(strstr(picture.texts, "Software=mgk "));
@@ -365,8 +367,14 @@ static void options_without_sense_are_usage(void **state)
     case_refuses(o, MGK_USAGE, "attention: no input, expected");
     o = right;
     o.kind = MGK_PLOT_FIGURE;
+    o.figure = 15;
+    case_refuses(o, MGK_USAGE, "figure 15: expected 1 to 14");
     o.figure = 3;
-    case_refuses(o, MGK_USAGE, "figure 3: expected 2, 5, 6, 11 or 12");
+    o.inputs = (const char *const[]){case_model, case_model};
+    o.input_count = 2;
+    case_refuses(o, MGK_USAGE, "figure 3: 2 inputs, expected one model");
+    o.inputs = right.inputs;
+    o.input_count = 1;
     o.figure = 5;
     o.matrix = true;
     case_refuses(o, MGK_USAGE,

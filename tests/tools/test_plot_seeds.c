@@ -124,6 +124,10 @@ static void means_of_runs(void **state)
                   (const double[]){2, 1, 0.5});
     assert_points(&mean.held_out, 1, (const double[]){20}, (const double[]){2},
                   (const double[]){0.5});
+    assert_points(&mean.accuracy, 1, (const double[]){20}, (const double[]){0.5},
+                  (const double[]){0});
+    assert_points(&mean.perplexity, 1, (const double[]){20}, (const double[]){2},
+                  (const double[]){0});
     mgk_log_losses_free(&mean);
     mean = (mgk_log_losses){.language_model = false};
     assert_ok(mgk_log_losses_mean(logs, group, RUNS, 1, &mean));
@@ -187,6 +191,36 @@ static void pictures_show_bands(void **state)
     check_picture(true);
 }
 
+/* Linear models have a column of their own, language models perplexities on a log axis. */
+static void figures_of_training(void **state)
+{
+    (void)state;
+    const row points[] = {{10, 3, 2.5}, {20, 2, 2}};
+    const char *files[] = {"one-seed1.csv", "one-seed3.csv", "two-smlk-2.csv"};
+    mgk_plot_options o = case_options(MGK_PLOT_FIGURE, files, 3);
+    o.figure = 1;
+    write_runs(false);
+    write_log(files[2], points, 2, false);
+    png_picture classes = case_draw(&o);
+    files[2] = "two-smlks-2.csv";
+    write_log(files[2], points, 2, false);
+    png_picture single = case_draw(&o);
+    assert_true(classes.width > single.width);
+    write_runs(true);
+    case_refuses(o, MGK_USAGE,
+                 "one.csv is the log of a language model, and two-smlks-2.csv of a classifier");
+    write_log(files[2], points, 2, true);
+    png_picture words = case_draw(&o);
+    assert_true(case_differ(&words, &single));
+    files[2] = "two-none.csv";
+    write_log(files[2], &(const row){10, 3, NAN}, 1, false);
+    write_runs(false);
+    case_refuses(o, MGK_INPUT, "two-none.csv: no evaluation on held-out data");
+    mgk_free(words.pixels);
+    mgk_free(classes.pixels);
+    mgk_free(single.pixels);
+}
+
 static void refusals(void **state)
 {
     (void)state;
@@ -219,9 +253,9 @@ static int enter(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(seeds_are_left_out), cmocka_unit_test(paths_are_grouped),
-        cmocka_unit_test(means_of_runs),      cmocka_unit_test(pictures_show_bands),
-        cmocka_unit_test(refusals),
+        cmocka_unit_test(seeds_are_left_out),  cmocka_unit_test(paths_are_grouped),
+        cmocka_unit_test(means_of_runs),       cmocka_unit_test(pictures_show_bands),
+        cmocka_unit_test(figures_of_training), cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, enter, NULL);
 }

@@ -337,6 +337,7 @@ mgk_attention_size mgk_attention_size_of(const mgk_config *config, int layer, in
                                 .below = kind->reads_below && layer > 0 &&
                                          mgk_config_kind(config, layer - 1) == kind,
                                 .causal = config->causal,
+                                .hard = kind->mixture && config->prior == MGK_PRIOR_HARD,
                                 .seed = config->pattern_seed,
                                 .settings = &config->settings};
 }
