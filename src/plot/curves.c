@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Draws training curves from the logs of mgk-train; measures against the step are in steps.c. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,15 +59,18 @@ static mgk_status group_logs(picture *p)
 static mgk_status read_logs(picture *p)
 {
     TRY(mgk_alloc(p->count, sizeof(*p->logs), &p->logs));
-    for (size_t i = 0; i < p->count; i++)
-        TRY(mgk_log_losses_read(p->options->inputs[i], &p->logs[i]));
     p->bits = true;
+    for (size_t i = 0; i < p->count; i++) {
+        TRY(mgk_log_losses_read(p->options->inputs[i], &p->logs[i]));
+        p->bits = p->bits && p->logs[i].bits > 0;
+    }
+    for (size_t i = 0; p->bits && i < p->count; i++)
+        mgk_log_losses_in_bits(&p->logs[i]);
     for (size_t g = 0; g < p->groups; g++) {
         const char *name = p->names ? p->names[g] : p->options->inputs[g];
         mgk_status status = mgk_log_losses_mean(p->logs, p->group, p->count, g, &p->means[g]);
         if (status != STATUS_OK)
             return mgk_fail_prefix(status, name);
-        p->bits = p->bits && p->means[g].language_model;
     }
     return STATUS_OK;
 }
@@ -88,13 +90,8 @@ static const char *title_of(picture *p, size_t g)
     return p->titles[g];
 }
 
-/* The curve of a group, in bits or nats. */
-static mgk_curve curve_of(const picture *p, mgk_log_points *loss, size_t series)
+static mgk_curve curve_of(const mgk_log_points *loss, size_t series)
 {
-    double *const arrays[] = {loss->y, loss->lower, loss->upper};
-    for (int a = 0; a < 3; a++)
-        for (size_t i = 0; p->bits && i < loss->count; i++)
-            arrays[a][i] /= log(2);
     return (mgk_curve){.x = loss->x, .y = loss->y, .count = loss->count, .series = series};
 }
 
@@ -114,9 +111,9 @@ static mgk_status draw_picture(picture *p, mgk_plot *plot)
     for (size_t g = 0; g < count; g++) {
         mgk_log_losses *of = &p->means[g];
         /* Training is noisy, so it is drawn first, below the other curves. */
-        curves[g] = curve_of(p, &of->train, g);
+        curves[g] = curve_of(&of->train, g);
         curves[g].faint = true;
-        curves[count + g] = curve_of(p, &of->held_out, g);
+        curves[count + g] = curve_of(&of->held_out, g);
         curves[count + g].label = title_of(p, g);
         curves[count + g].markers = true;
         if (of->held_out.count > 0)

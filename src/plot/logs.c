@@ -36,7 +36,8 @@ static mgk_status take(void *context, const double cells[MGK_LOG_COLUMNS])
 {
     mgk_log_losses *log = context;
     const double step = cells[MGK_LOG_STEP];
-    log->language_model |= !isnan(cells[MGK_LOG_BITS_PER_BYTE]);
+    if (cells[MGK_LOG_BITS_PER_BYTE] > 0 && cells[MGK_LOG_EVAL_LOSS] > 0)
+        log->bits = cells[MGK_LOG_BITS_PER_BYTE] / cells[MGK_LOG_EVAL_LOSS];
     if (!isnan(cells[MGK_LOG_TRAIN_LOSS]))
         TRY(add_point(&log->train, step, cells[MGK_LOG_TRAIN_LOSS], 0));
     return isnan(cells[MGK_LOG_EVAL_LOSS])
@@ -47,6 +48,21 @@ static mgk_status take(void *context, const double cells[MGK_LOG_COLUMNS])
 mgk_status mgk_log_losses_read(const char *path, mgk_log_losses *out)
 {
     return mgk_log_read(path, take, out);
+}
+
+static void scale(mgk_log_points *points, double factor)
+{
+    for (size_t i = 0; i < points->count; i++) {
+        points->y[i] *= factor;
+        points->lower[i] *= factor;
+        points->upper[i] *= factor;
+    }
+}
+
+void mgk_log_losses_in_bits(mgk_log_losses *losses)
+{
+    scale(&losses->train, losses->bits);
+    scale(&losses->held_out, losses->bits);
 }
 
 /* The loss at a step, from point *at on; NaN: there is none. Steps ascend. */
@@ -98,13 +114,11 @@ mgk_status mgk_log_losses_mean(const mgk_log_losses *logs, const size_t *group, 
     bool points = false;
     CHECK(mgk_alloc(count, sizeof(*train), &train));
     CHECK(mgk_alloc(count, sizeof(*held_out), &held_out));
-    out->language_model = true;
     for (size_t i = 0; i < count; i++) {
         if (group[i] != chosen)
             continue;
         train[runs] = &logs[i].train;
         held_out[runs++] = &logs[i].held_out;
-        out->language_model = out->language_model && logs[i].language_model;
         points = points || logs[i].train.count + logs[i].held_out.count > 0;
     }
     CHECK(mean_of(train, runs, &out->train));

@@ -3,7 +3,6 @@
 #ifndef MGK_PLOT_LOGS_H
 #define MGK_PLOT_LOGS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -15,13 +14,16 @@ typedef struct mgk_log_points {
     size_t count, rooms[4];
 } mgk_log_points;
 
-/* The losses of a log, in nats. Zeroed is empty; release with mgk_log_losses_free. */
+/* The losses of a log, in nats of a target. Zeroed is empty; release with mgk_log_losses_free. */
 typedef struct mgk_log_losses {
     mgk_log_points train, held_out;
-    bool language_model; /* the log has bits per byte */
+    double bits; /* per byte that are a nat of a target, as in the log's evaluations; 0: unknown */
 } mgk_log_losses;
 
 mgk_status mgk_log_losses_read(const char *path, mgk_log_losses *out);
+
+/* Makes nats of a target, as they were read, bits per byte, which must be known. */
+void mgk_log_losses_in_bits(mgk_log_losses *losses);
 void mgk_log_losses_free(mgk_log_losses *losses);
 
 /*

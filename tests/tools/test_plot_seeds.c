@@ -19,7 +19,8 @@ typedef struct row {
     double step, train, held_out;
 } row;
 
-static void write_log(const char *path, const row *rows, size_t count, bool bits)
+/* token_bytes: of a token of the held-out text; 0: the model predicts no text. */
+static void write_log(const char *path, const row *rows, size_t count, double token_bytes)
 {
     FILE *file = fopen(path, "w");
     assert_non_null(file);
@@ -32,8 +33,10 @@ static void write_log(const char *path, const row *rows, size_t count, bool bits
         fputs(",1,", file);
         if (isnan(r->held_out))
             fputs(",,,\n", file);
+        else if (token_bytes > 0)
+            fprintf(file, "%.17g,0.5,%.17g,2\n", r->held_out, r->held_out / log(2) / token_bytes);
         else
-            fprintf(file, "%.17g,0.5,%s,2\n", r->held_out, bits ? "1" : "");
+            fprintf(file, "%.17g,0.5,,\n", r->held_out);
     }
     assert_int_equal(fclose(file), 0);
 }
@@ -87,16 +90,16 @@ static const char *const runs[] = {"one-seed1.csv", "two-seed1.csv", "one-seed2.
 enum { RUNS = 4 };
 
 /* Steps 10 to 40, of which the first run lacks the last and the third has one more. */
-static void write_runs(bool bits)
+static void write_runs(double token_bytes)
 {
     const row first[] = {{10, 3, NAN}, {20, 2, 2.5}, {30, 1.5, NAN}};
     const row other[] = {{10, 4, 3}, {20, 1, NAN}};
     const row second[] = {{10, 5, NAN}, {15, 9, 9}, {20, 4, 1.5}, {30, 2.5, NAN}, {40, 1, 1}};
     const row third[] = {{10, 1, NAN}, {20, 3, 2}, {30, 2, NAN}, {40, 1, 1}};
-    write_log(runs[0], first, 3, bits);
-    write_log(runs[1], other, 2, bits);
-    write_log(runs[2], second, 5, bits);
-    write_log(runs[3], third, 4, bits);
+    write_log(runs[0], first, 3, token_bytes);
+    write_log(runs[1], other, 2, token_bytes);
+    write_log(runs[2], second, 5, token_bytes);
+    write_log(runs[3], third, 4, token_bytes);
 }
 
 static void assert_points(const mgk_log_points *points, size_t count, const double *x,
@@ -115,8 +118,8 @@ static void means_of_runs(void **state)
 {
     (void)state;
     static const size_t group[RUNS] = {0, 1, 0, 0};
-    mgk_log_losses logs[RUNS] = {{.language_model = false}}, mean = {.language_model = false};
-    write_runs(false);
+    mgk_log_losses logs[RUNS] = {{.bits = 0}}, mean = {.bits = 0};
+    write_runs(0);
     for (int i = 0; i < RUNS; i++)
         assert_ok(mgk_log_losses_read(runs[i], &logs[i]));
     assert_ok(mgk_log_losses_mean(logs, group, RUNS, 0, &mean));
@@ -125,7 +128,7 @@ static void means_of_runs(void **state)
     assert_points(&mean.held_out, 1, (const double[]){20}, (const double[]){2},
                   (const double[]){0.5});
     mgk_log_losses_free(&mean);
-    mean = (mgk_log_losses){.language_model = false};
+    mean = (mgk_log_losses){.bits = 0};
     assert_ok(mgk_log_losses_mean(logs, group, RUNS, 1, &mean));
     assert_points(&mean.train, 2, (const double[]){10, 20}, (const double[]){4, 1},
                   (const double[]){0, 0});
@@ -134,10 +137,11 @@ static void means_of_runs(void **state)
         mgk_log_losses_free(&logs[i]);
 }
 
-/* In bits where all are language models. */
-static void check_picture(bool bits)
+/* In bits per byte where all are language models. */
+static void check_picture(double token_bytes)
 {
-    const double unit = bits ? log(2) : 1;
+    const bool bits = token_bytes > 0;
+    const double unit = bits ? log(2) * token_bytes : 1;
     double one[] = {3 / unit, 3 / unit, 2 / unit}, two[] = {4 / unit, 1 / unit};
     double held_one[] = {2 / unit}, low[] = {1.5 / unit}, high[] = {2.5 / unit},
            held_two[] = {3 / unit};
@@ -165,7 +169,7 @@ static void check_picture(bool bits)
                                 .y_label = bits ? "loss (bits per byte)" : "loss (nats)"};
     mgk_picture_options options = mgk_picture_defaults();
     options.force = true;
-    write_runs(bits);
+    write_runs(token_bytes);
     assert_ok(mgk_draw_curves(&drawing, &options, "expected.png"));
     mgk_plot_options o = case_options(MGK_PLOT_CURVES, runs, RUNS);
     o.bands = true;
@@ -183,8 +187,9 @@ static void check_picture(bool bits)
 static void pictures_show_bands(void **state)
 {
     (void)state;
-    check_picture(false);
-    check_picture(true);
+    check_picture(0);
+    check_picture(1);
+    check_picture(2.75);
 }
 
 static void refusals(void **state)
@@ -193,8 +198,8 @@ static void refusals(void **state)
     const row later[] = {{50, 1, 1}};
     const char *files[] = {"one-seed1.csv", "one-seed4.csv"};
     mgk_plot_options o = case_options(MGK_PLOT_CURVES, runs, 2);
-    write_runs(false);
-    write_log(files[1], later, 1, false);
+    write_runs(0);
+    write_log(files[1], later, 1, 0);
     o.bands = true;
     case_refuses(o, MGK_USAGE, "no two logs have names that differ in a seed alone");
     o.inputs = files;
