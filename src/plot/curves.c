@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/names.h"
 #include "plot/logs.h"
 #include "plot/plot.h"
 #include "plot/seeds.h"
@@ -15,23 +16,23 @@
 typedef struct picture {
     const mgk_plot_options *options;
     size_t count;         /* of logs */
-    mgk_log_losses *logs; /* [count] */
+    mgk_log_curves *logs; /* [count] */
     size_t *group;        /* [count], the number of each log's group */
     char **names;         /* [count], those of groups are paths without seeds; NULL: their logs' */
     size_t groups;
-    mgk_log_losses means[MGK_GROUPS_MAX];
+    mgk_log_curves means[MGK_GROUPS_MAX];
     char titles[MGK_GROUPS_MAX][MGK_PLOT_TITLE + 24];
-    bool bits;
+    bool accuracy, bits; /* in place of the loss; of the loss, per byte */
 } picture;
 
 static void free_picture(picture *p)
 {
     for (size_t i = 0; p->logs && i < p->count; i++)
-        mgk_log_losses_free(&p->logs[i]);
+        mgk_log_curves_free(&p->logs[i]);
     for (size_t i = 0; p->names && i < p->count; i++)
         mgk_free(p->names[i]);
     for (size_t g = 0; g < MGK_GROUPS_MAX; g++)
-        mgk_log_losses_free(&p->means[g]);
+        mgk_log_curves_free(&p->means[g]);
     mgk_free(p->logs);
     mgk_free(p->group);
     mgk_free(p->names);
@@ -61,14 +62,17 @@ static mgk_status read_logs(picture *p)
     TRY(mgk_alloc(p->count, sizeof(*p->logs), &p->logs));
     p->bits = true;
     for (size_t i = 0; i < p->count; i++) {
-        TRY(mgk_log_losses_read(p->options->inputs[i], &p->logs[i]));
+        TRY(mgk_log_curves_read(p->options->inputs[i], p->accuracy, &p->logs[i]));
+        if (p->accuracy && p->logs[i].held_out.count == 0)
+            return mgk_fail(STATUS_SHAPE, "%s: no accuracy of held-out data",
+                            p->options->inputs[i]);
         p->bits = p->bits && p->logs[i].bits > 0;
     }
     for (size_t i = 0; p->bits && i < p->count; i++)
-        mgk_log_losses_in_bits(&p->logs[i]);
+        mgk_log_curves_in_bits(&p->logs[i]);
     for (size_t g = 0; g < p->groups; g++) {
         const char *name = p->names ? p->names[g] : p->options->inputs[g];
-        mgk_status status = mgk_log_losses_mean(p->logs, p->group, p->count, g, &p->means[g]);
+        mgk_status status = mgk_log_curves_mean(p->logs, p->group, p->count, g, &p->means[g]);
         if (status != STATUS_OK)
             return mgk_fail_prefix(status, name);
     }
@@ -90,18 +94,18 @@ static const char *title_of(picture *p, size_t g)
     return p->titles[g];
 }
 
-static mgk_curve curve_of(const mgk_log_points *loss, size_t series)
+static mgk_curve curve_of(const mgk_log_points *points, size_t series)
 {
-    return (mgk_curve){.x = loss->x, .y = loss->y, .count = loss->count, .series = series};
+    return (mgk_curve){.x = points->x, .y = points->y, .count = points->count, .series = series};
 }
 
 /* The standard deviation around the curve of a group of several. */
-static void add_band(const picture *p, const mgk_log_points *loss, mgk_curve *curve)
+static void add_band(const picture *p, const mgk_log_points *points, mgk_curve *curve)
 {
-    if (!p->names || loss->count == 0)
+    if (!p->names || points->count == 0)
         return;
-    curve->lower = loss->lower;
-    curve->upper = loss->upper;
+    curve->lower = points->lower;
+    curve->upper = points->upper;
 }
 
 static mgk_status draw_picture(picture *p, mgk_plot *plot)
@@ -109,7 +113,7 @@ static mgk_status draw_picture(picture *p, mgk_plot *plot)
     mgk_curve curves[2 * MGK_GROUPS_MAX];
     const size_t count = p->groups;
     for (size_t g = 0; g < count; g++) {
-        mgk_log_losses *of = &p->means[g];
+        mgk_log_curves *of = &p->means[g];
         /* Training is noisy, so it is drawn first, below the other curves. */
         curves[g] = curve_of(&of->train, g);
         curves[g].faint = true;
@@ -128,17 +132,30 @@ static mgk_status draw_picture(picture *p, mgk_plot *plot)
     const mgk_curves drawing = {.curves = curves,
                                 .count = 2 * count,
                                 .keys = keys,
-                                .key_count = 2,
+                                .key_count = p->accuracy ? 1 : 2,
                                 .x_label = "training step",
-                                .y_label = p->bits ? "loss (bits per byte)" : "loss (nats)"};
+                                .y_label = p->accuracy ? "accuracy"
+                                           : p->bits   ? "loss (bits per byte)"
+                                                       : "loss (nats)"};
     mgk_status status = mgk_draw_curves(&drawing, &plot->picture, p->options->output);
     return status == STATUS_NUMERIC ? mgk_fail_prefix(status, p->options->inputs[0]) : status;
+}
+
+static mgk_status choose_column(const mgk_plot_options *o, bool *accuracy)
+{
+    static const char *const columns[] = {"loss", "accuracy"};
+    int column = 0;
+    if (o->measure)
+        TRY(mgk_names_choose("measure", o->measure, columns, 2, &column));
+    *accuracy = column == 1;
+    return STATUS_OK;
 }
 
 static mgk_status draw_logs(mgk_plot *plot)
 {
     mgk_status status;
     picture p = {.options = plot->options, .count = plot->options->input_count};
+    TRY(choose_column(plot->options, &p.accuracy));
     CHECK(group_logs(&p));
     CHECK(read_logs(&p));
     CHECK(draw_picture(&p, plot));
@@ -165,14 +182,13 @@ static mgk_status find_content(const mgk_plot_options *o, bool *measures)
                           table, other);
 }
 
-/* What chooses among measures says nothing of a log. */
+/* What chooses layers and heads says nothing of a log. */
 static mgk_status check_logs(const mgk_plot_options *o)
 {
-    const char *name = o->measure       ? "`measure`"
-                       : o->layer_count ? "`layers`"
-                       : o->head_count  ? "`heads`"
-                       : o->from_one    ? "`from_one`"
-                                        : NULL;
+    const char *name = o->layer_count  ? "`layers`"
+                       : o->head_count ? "`heads`"
+                       : o->from_one   ? "`from_one`"
+                                       : NULL;
     return name ? mgk_fail(STATUS_USAGE,
                            "%s: not an option of curves of training logs, but of measures", name)
                 : STATUS_OK;

@@ -14,7 +14,7 @@ static void free_points(mgk_log_points *points)
     mgk_free(points->upper);
 }
 
-void mgk_log_losses_free(mgk_log_losses *losses)
+void mgk_log_curves_free(mgk_log_curves *losses)
 {
     free_points(&losses->train);
     free_points(&losses->held_out);
@@ -32,9 +32,9 @@ static mgk_status add_point(mgk_log_points *out, double x, double mean, double d
     return STATUS_OK;
 }
 
-static mgk_status take(void *context, const double cells[MGK_LOG_COLUMNS])
+static mgk_status take_loss(void *context, const double cells[MGK_LOG_COLUMNS])
 {
-    mgk_log_losses *log = context;
+    mgk_log_curves *log = context;
     const double step = cells[MGK_LOG_STEP];
     if (cells[MGK_LOG_BITS_PER_BYTE] > 0 && cells[MGK_LOG_EVAL_LOSS] > 0)
         log->bits = cells[MGK_LOG_BITS_PER_BYTE] / cells[MGK_LOG_EVAL_LOSS];
@@ -45,9 +45,17 @@ static mgk_status take(void *context, const double cells[MGK_LOG_COLUMNS])
                : add_point(&log->held_out, step, cells[MGK_LOG_EVAL_LOSS], 0);
 }
 
-mgk_status mgk_log_losses_read(const char *path, mgk_log_losses *out)
+static mgk_status take_accuracy(void *context, const double cells[MGK_LOG_COLUMNS])
 {
-    return mgk_log_read(path, take, out);
+    mgk_log_curves *log = context;
+    return isnan(cells[MGK_LOG_EVAL_ACCURACY])
+               ? STATUS_OK
+               : add_point(&log->held_out, cells[MGK_LOG_STEP], cells[MGK_LOG_EVAL_ACCURACY], 0);
+}
+
+mgk_status mgk_log_curves_read(const char *path, bool accuracy, mgk_log_curves *out)
+{
+    return mgk_log_read(path, accuracy ? take_accuracy : take_loss, out);
 }
 
 static void scale(mgk_log_points *points, double factor)
@@ -59,14 +67,14 @@ static void scale(mgk_log_points *points, double factor)
     }
 }
 
-void mgk_log_losses_in_bits(mgk_log_losses *losses)
+void mgk_log_curves_in_bits(mgk_log_curves *losses)
 {
     scale(&losses->train, losses->bits);
     scale(&losses->held_out, losses->bits);
 }
 
-/* The loss at a step, from point *at on; NaN: there is none. Steps ascend. */
-static double loss_at(const mgk_log_points *points, double step, size_t *at)
+/* The value at a step, from point *at on; NaN: there is none. Steps ascend. */
+static double value_at(const mgk_log_points *points, double step, size_t *at)
 {
     while (*at < points->count && points->x[*at] < step)
         ++*at;
@@ -79,7 +87,7 @@ static mgk_status add_mean(const mgk_log_points *const *runs, size_t count, doub
 {
     double sum = 0, squares = 0;
     for (size_t r = 0; r < count; r++) {
-        values[r] = loss_at(runs[r], step, &places[r]);
+        values[r] = value_at(runs[r], step, &places[r]);
         sum += values[r];
     }
     if (isnan(sum))
@@ -105,8 +113,8 @@ out:
     return status;
 }
 
-mgk_status mgk_log_losses_mean(const mgk_log_losses *logs, const size_t *group, size_t count,
-                               size_t chosen, mgk_log_losses *out)
+mgk_status mgk_log_curves_mean(const mgk_log_curves *logs, const size_t *group, size_t count,
+                               size_t chosen, mgk_log_curves *out)
 {
     mgk_status status;
     const mgk_log_points **train = NULL, **held_out = NULL;

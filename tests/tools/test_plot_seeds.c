@@ -19,7 +19,8 @@ typedef struct row {
     double step, train, held_out;
 } row;
 
-/* token_bytes: of a token of the held-out text; 0: the model predicts no text. */
+/* The accuracy is a tenth of the loss. token_bytes: of a token of the held-out text; 0: the model
+ * predicts no text. */
 static void write_log(const char *path, const row *rows, size_t count, double token_bytes)
 {
     FILE *file = fopen(path, "w");
@@ -34,9 +35,10 @@ static void write_log(const char *path, const row *rows, size_t count, double to
         if (isnan(r->held_out))
             fputs(",,,\n", file);
         else if (token_bytes > 0)
-            fprintf(file, "%.17g,0.5,%.17g,2\n", r->held_out, r->held_out / log(2) / token_bytes);
+            fprintf(file, "%.17g,%.17g,%.17g,2\n", r->held_out, r->held_out / 10,
+                    r->held_out / log(2) / token_bytes);
         else
-            fprintf(file, "%.17g,0.5,,\n", r->held_out);
+            fprintf(file, "%.17g,%.17g,,\n", r->held_out, r->held_out / 10);
     }
     assert_int_equal(fclose(file), 0);
 }
@@ -118,23 +120,23 @@ static void means_of_runs(void **state)
 {
     (void)state;
     static const size_t group[RUNS] = {0, 1, 0, 0};
-    mgk_log_losses logs[RUNS] = {{.bits = 0}}, mean = {.bits = 0};
+    mgk_log_curves logs[RUNS] = {{.bits = 0}}, mean = {.bits = 0};
     write_runs(0);
     for (int i = 0; i < RUNS; i++)
-        assert_ok(mgk_log_losses_read(runs[i], &logs[i]));
-    assert_ok(mgk_log_losses_mean(logs, group, RUNS, 0, &mean));
+        assert_ok(mgk_log_curves_read(runs[i], false, &logs[i]));
+    assert_ok(mgk_log_curves_mean(logs, group, RUNS, 0, &mean));
     assert_points(&mean.train, 3, (const double[]){10, 20, 30}, (const double[]){3, 3, 2},
                   (const double[]){2, 1, 0.5});
     assert_points(&mean.held_out, 1, (const double[]){20}, (const double[]){2},
                   (const double[]){0.5});
-    mgk_log_losses_free(&mean);
-    mean = (mgk_log_losses){.bits = 0};
-    assert_ok(mgk_log_losses_mean(logs, group, RUNS, 1, &mean));
+    mgk_log_curves_free(&mean);
+    mean = (mgk_log_curves){.bits = 0};
+    assert_ok(mgk_log_curves_mean(logs, group, RUNS, 1, &mean));
     assert_points(&mean.train, 2, (const double[]){10, 20}, (const double[]){4, 1},
                   (const double[]){0, 0});
-    mgk_log_losses_free(&mean);
+    mgk_log_curves_free(&mean);
     for (int i = 0; i < RUNS; i++)
-        mgk_log_losses_free(&logs[i]);
+        mgk_log_curves_free(&logs[i]);
 }
 
 /* In bits per byte where all are language models. */
@@ -184,6 +186,42 @@ static void check_picture(double token_bytes)
     mgk_free(expected.pixels);
 }
 
+/* Nothing of training, and no bits. */
+static void accuracies(void **state)
+{
+    (void)state;
+    const double steps[] = {10, 20}, one[] = {0.2}, low[] = {0.15}, high[] = {0.25}, two[] = {0.3};
+    const mgk_curve curves[] = {
+        {.label = "one, 3 seeds",
+         .x = steps + 1,
+         .y = one,
+         .lower = low,
+         .upper = high,
+         .count = 1,
+         .series = 0,
+         .markers = true},
+        {.label = "two", .x = steps, .y = two, .count = 1, .series = 1, .markers = true}};
+    const mgk_legend_entry key = {"held out, with the standard deviation of seeds", mgk_key_color,
+                                  KEY_LINE};
+    const mgk_curves drawing = {.curves = curves,
+                                .count = 2,
+                                .keys = &key,
+                                .key_count = 1,
+                                .x_label = "training step",
+                                .y_label = "accuracy"};
+    mgk_picture_options options = mgk_picture_defaults();
+    options.force = true;
+    write_runs(2.75);
+    assert_ok(mgk_draw_curves(&drawing, &options, "expected.png"));
+    mgk_plot_options o = case_options(MGK_PLOT_CURVES, runs, RUNS);
+    o.bands = true;
+    o.measure = "accuracy";
+    png_picture expected = read_png("expected.png"), picture = case_draw(&o);
+    case_assert_same(&picture, &expected);
+    mgk_free(picture.pixels);
+    mgk_free(expected.pixels);
+}
+
 static void pictures_show_bands(void **state)
 {
     (void)state;
@@ -209,6 +247,10 @@ static void refusals(void **state)
     o.names = files;
     o.name_count = 1;
     case_refuses(o, MGK_USAGE, "1 name for 2 models");
+    o = case_options(MGK_PLOT_CURVES, files + 1, 1);
+    write_log(files[1], (const row[]){{10, 1, NAN}}, 1, 0);
+    o.measure = "accuracy";
+    case_refuses(o, MGK_INPUT, "one-seed4.csv: no accuracy of held-out data");
     o = case_options(MGK_PLOT_RANKS, runs, 2);
     o.bands = true;
     case_refuses(o, MGK_USAGE, "`bands`: not an option of ranks, but of curves");
@@ -226,7 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(seeds_are_left_out), cmocka_unit_test(paths_are_grouped),
         cmocka_unit_test(means_of_runs),      cmocka_unit_test(pictures_show_bands),
-        cmocka_unit_test(refusals),
+        cmocka_unit_test(accuracies),         cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, enter, NULL);
 }
