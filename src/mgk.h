@@ -998,8 +998,9 @@ typedef struct mgk_plot_options {
     const char *title;
     /* heads, depth, pairs, map: the name of the measure; NULL: "entropy", of pairs and map "js".
      * compare, curves: one or several names with commas between them; NULL: six usual ones, or
-     * "entropy". prune: one curve of each input; NULL: all. ranks: a column of numbers of rank
-     * files; NULL: "rank", divided by N if matrices differ in N */
+     * "entropy"; curves of logs: "loss", as NULL, or "accuracy" of held-out data. prune: one curve
+     * of each input; NULL: all. ranks: a column of numbers of rank files; NULL: "rank", divided by
+     * N if matrices differ in N */
     const char *measure;
     bool from_zero;    /* as without it: numbers begin at 0; excludes `from_one` */
     bool skip_missing; /* measures: leave out inputs that lack `measure`; false: they are errors */

@@ -81,8 +81,10 @@ static mgk_status update_prior(mgk_device *device, const mgk_attention_view *vie
     const mgk_linear linear = layer->kind->features(view, layer);
     TRY(check_trainable(device, layer, &linear));
     if (layer->mix_keys)
-        return mgk_fail(STATUS_UNSUPPORTED, "keys that are mixed before their features have no "
-                                            "responsibilities, which soft-E priors need");
+        return mgk_fail(STATUS_USAGE,
+                        "`prior` em: attention \"%s\" that mixes keys before their features, as "
+                        "`recipe` lra sets it, has no soft-E priors; expected learned",
+                        layer->kind->name);
     return device->op->linear_responsibilities(device, view, &linear, prior);
 }
 

@@ -61,11 +61,11 @@ static mgk_status add_group(mgk_runs *runs, size_t g, figure *out)
     const size_t column = is_linear(mgk_runs_path(runs, g)) ? 1 : 0, at = out->counts[column]++;
     mgk_log_points *quality = out->language_models ? &of->perplexity : &of->accuracy;
     const bool band = runs->groups < runs->count;
-    if (of->language_model != out->language_models)
+    if ((of->bits > 0) != out->language_models)
         return mgk_fail(
             STATUS_USAGE, "%s is the log of a %s, and %s of a %s: expected logs of one task",
             mgk_runs_path(runs, 0), out->language_models ? "language model" : "classifier",
-            mgk_runs_path(runs, g), of->language_model ? "language model" : "classifier");
+            mgk_runs_path(runs, g), of->bits > 0 ? "language model" : "classifier");
     if (quality->count == 0)
         return mgk_fail(STATUS_FORMAT, "%s: no evaluation on held-out data",
                         mgk_runs_path(runs, g));
@@ -117,7 +117,7 @@ mgk_status mgk_plot_curve_figure(mgk_plot *plot)
     mgk_runs runs;
     figure f = {.counts = {0}};
     CHECK(mgk_runs_read(plot->options, true, &runs));
-    f.language_models = runs.means[0].language_model;
+    f.language_models = runs.means[0].bits > 0;
     for (size_t g = 0; g < runs.groups; g++)
         CHECK(add_group(&runs, g, &f));
     CHECK(draw(&f, runs.groups, plot));

@@ -59,7 +59,8 @@ static const mgk_log_points *read_points(const mgk_log_losses *losses, size_t i)
 static mgk_status take(void *context, const double cells[MGK_LOG_COLUMNS])
 {
     mgk_log_losses *log = context;
-    log->language_model |= !isnan(cells[MGK_LOG_BITS_PER_BYTE]);
+    if (cells[MGK_LOG_BITS_PER_BYTE] > 0 && cells[MGK_LOG_EVAL_LOSS] > 0)
+        log->bits = cells[MGK_LOG_BITS_PER_BYTE] / cells[MGK_LOG_EVAL_LOSS];
     for (size_t i = 0; i < ALL_POINTS; i++) {
         const double value = cells[all_points[i].column];
         if (!isnan(value))
@@ -71,6 +72,27 @@ static mgk_status take(void *context, const double cells[MGK_LOG_COLUMNS])
 mgk_status mgk_log_losses_read(const char *path, mgk_log_losses *out)
 {
     return mgk_log_read(path, take, out);
+}
+
+static void scale(mgk_log_points *points, double factor)
+{
+    for (size_t i = 0; i < points->count; i++) {
+        points->y[i] *= factor;
+        points->lower[i] *= factor;
+        points->upper[i] *= factor;
+    }
+}
+
+void mgk_log_losses_in_bits(mgk_log_losses *losses)
+{
+    scale(&losses->train, losses->bits);
+    scale(&losses->held_out, losses->bits);
+}
+
+/* What both have but for digits of logs; 0: they differ. */
+static double common_bits(double a, double b)
+{
+    return fabs(a - b) <= 1e-6 * a ? a : 0;
 }
 
 /* The loss at a step, from point *at on; NaN: there is none. Steps ascend. */
@@ -138,12 +160,9 @@ mgk_status mgk_log_losses_mean(const mgk_log_losses *logs, const size_t *group, 
                                size_t chosen, mgk_log_losses *out)
 {
     size_t points[2] = {0, 0}, runs = 0;
-    out->language_model = true;
     for (size_t i = 0; i < count; i++)
-        if (group[i] == chosen) {
-            out->language_model = out->language_model && logs[i].language_model;
-            runs++;
-        }
+        if (group[i] == chosen)
+            out->bits = runs++ == 0 ? logs[i].bits : common_bits(out->bits, logs[i].bits);
     for (size_t i = 0; i < ALL_POINTS; i++)
         TRY(add_quantity(logs, group, count, chosen, i, out, points));
     if (points[0] > 0 && points[1] == 0)

@@ -22,11 +22,15 @@ typedef struct mgk_log_points {
 typedef struct mgk_log_losses {
     mgk_log_points train, held_out;
     mgk_log_points accuracy, perplexity;
-    bool language_model; /* the log has bits per byte */
+    double bits; /* per byte, of a nat of a target, by the log's evaluations; 0: not known, as of
+                    classifiers */
 } mgk_log_losses;
 
 mgk_status mgk_log_losses_read(const char *path, mgk_log_losses *out);
 void mgk_log_losses_free(mgk_log_losses *losses);
+
+/* Makes losses in nats of a target, as they were read, bits per byte, which must be known. */
+void mgk_log_losses_in_bits(mgk_log_losses *losses);
 
 /*
  * The mean of those logs [count] whose group is `chosen`, and the standard deviation (of n − 1); of

@@ -119,7 +119,9 @@ static mgk_result evaluate_all(mgk_tool *tool, const mgk_arg_list *models, mgk_e
 /* Notes for the man page, after the help of each option. */
 static const mgk_arg_note notes[] = {
     {"Input", "One of --text, --tokens and --task is needed; a decoder also reads --audio."},
-    {"samples", "If fewer than all are taken, they are drawn by seed."},
+    {"samples", "If fewer than all are taken, they are drawn by seed.\n"
+                "Each passage of a pair is one sequence, and a pair of which one is drawn is "
+                "evaluated whole."},
     {"stride", "A window has {N} tokens (--length).\n"
                "The first window predicts all its tokens, each other one its last {K}, which have "
                "{N}-{K} tokens or more of their window before them; every token but the first of "

@@ -231,8 +231,8 @@ int main(int argc, char **argv)
         {MGK_ARG_TEXT, 0, "measure", &w.measure, "NAME",
          "Heads, depth, pairs, map: the measure to draw; entropy, of pairs and map js, if not "
          "given. Compare and curves: names with commas between them; six usual ones, or entropy, "
-         "if "
-         "not given. Prune: one curve, such as prune_importance; all three if not given. Ranks: a "
+         "if not given; of logs loss, if not given, or accuracy. Prune: one curve, such as "
+         "prune_importance; all three if not given. Ranks: a "
          "column of numbers, such as effective_rank; rank if not given, as a share of N if "
          "matrices differ in N.",
          NULL},
@@ -297,7 +297,8 @@ int main(int argc, char **argv)
             "  mgk-plot map mgk4-map.h5 -o map.pdf\n"
             "  mgk-plot mixture mgk4-diversity.h5 -o mixture.pdf\n"
             "  mgk-plot curves softmax8.csv mgk4.csv --name softmax MGK -o curves.svg\n"
-            "  mgk-plot curves --bands softmax-seed*.csv mgk-seed*.csv -o seeds.pdf\n"
+            "  mgk-plot curves --bands softmax-seed*.csv mgk-seed*.csv --measure accuracy -o "
+            "seeds.pdf\n"
             "  mgk-plot curves mgk4-steps.h5 --measure js,effective_rank -o steps.pdf\n"
             "  mgk-plot figure 1 softmax-seed*.csv mgk-seed*.csv linear-seed*.csv -o figure1.pdf\n"
             "  mgk-plot figure 2 a.h5 b.h5 c.h5 a.csv b.csv c.csv -o figure2.png\n"

@@ -90,6 +90,7 @@ refuses '--initial "ous": expected one of ours, lra, lm; similar: ours' $text --
 refuses '--pooling is for classifiers' $text --pooling mean
 refuses 'none.pt: No such file' $text --from none.pt
 refuses 'attention "mlk" has no soft-E priors of all queries' $lists --attention mlk --prior em-all
+refuses '--prior em: attention "mlk" that mixes keys' $lists --recipe lra --attention mlk --prior em --steps 2 --warmup 1
 refuses 'none of its tensors' --task lm --data text.txt --attention softmax --layers 1 --heads 3 --dim 6 --head-dim 3 \
     --hidden 5 --length 12 --batch 2 --quiet --from lra.safetensors
 

@@ -67,6 +67,7 @@ refuses 1 'no measure "cosine" of "mgk.step-000000.safetensors"; there are' mgk.
 refuses 2 'log.csv does not: expected logs of mgk-train alone' mgk.h5 log.csv
 refuses 2 '2 names for 1 model' mgk.h5 --name one two
 refuses 2 '--measure: expected 1 to 8 names with commas between them, got "js,"' mgk.h5 --measure js,
+refuses 2 '--measure "js": expected one of loss, accuracy' log.csv --measure js
 refuses 2 '--layers: not an option of curves of training logs' log.csv --layers 0
 refuses 2 '--from-one: not an option of curves of training logs' log.csv --from-one
 refuses 2 '--bands: not an option of curves of measures' mgk.h5 --bands

@@ -19,7 +19,9 @@ typedef struct row {
     double step, train, held_out;
 } row;
 
-static void write_log(const char *path, const row *rows, size_t count, bool bits)
+/* The accuracy is a tenth of the loss. token_bytes: of a token of the held-out text; 0: the model
+ * predicts no text. */
+static void write_log(const char *path, const row *rows, size_t count, double token_bytes)
 {
     FILE *file = fopen(path, "w");
     assert_non_null(file);
@@ -32,8 +34,11 @@ static void write_log(const char *path, const row *rows, size_t count, bool bits
         fputs(",1,", file);
         if (isnan(r->held_out))
             fputs(",,,\n", file);
+        else if (token_bytes > 0)
+            fprintf(file, "%.17g,%.17g,%.17g,2\n", r->held_out, r->held_out / 10,
+                    r->held_out / log(2) / token_bytes);
         else
-            fprintf(file, "%.17g,0.5,%s,2\n", r->held_out, bits ? "1" : "");
+            fprintf(file, "%.17g,%.17g,,\n", r->held_out, r->held_out / 10);
     }
     assert_int_equal(fclose(file), 0);
 }
@@ -87,16 +92,16 @@ static const char *const runs[] = {"one-seed1.csv", "two-seed1.csv", "one-seed2.
 enum { RUNS = 4 };
 
 /* Steps 10 to 40, of which the first run lacks the last and the third has one more. */
-static void write_runs(bool bits)
+static void write_runs(double token_bytes)
 {
     const row first[] = {{10, 3, NAN}, {20, 2, 2.5}, {30, 1.5, NAN}};
     const row other[] = {{10, 4, 3}, {20, 1, NAN}};
     const row second[] = {{10, 5, NAN}, {15, 9, 9}, {20, 4, 1.5}, {30, 2.5, NAN}, {40, 1, 1}};
     const row third[] = {{10, 1, NAN}, {20, 3, 2}, {30, 2, NAN}, {40, 1, 1}};
-    write_log(runs[0], first, 3, bits);
-    write_log(runs[1], other, 2, bits);
-    write_log(runs[2], second, 5, bits);
-    write_log(runs[3], third, 4, bits);
+    write_log(runs[0], first, 3, token_bytes);
+    write_log(runs[1], other, 2, token_bytes);
+    write_log(runs[2], second, 5, token_bytes);
+    write_log(runs[3], third, 4, token_bytes);
 }
 
 static void assert_points(const mgk_log_points *points, size_t count, const double *x,
@@ -115,8 +120,8 @@ static void means_of_runs(void **state)
 {
     (void)state;
     static const size_t group[RUNS] = {0, 1, 0, 0};
-    mgk_log_losses logs[RUNS] = {{.language_model = false}}, mean = {.language_model = false};
-    write_runs(false);
+    mgk_log_losses logs[RUNS] = {{.bits = 0}}, mean = {.bits = 0};
+    write_runs(0);
     for (int i = 0; i < RUNS; i++)
         assert_ok(mgk_log_losses_read(runs[i], &logs[i]));
     assert_ok(mgk_log_losses_mean(logs, group, RUNS, 0, &mean));
@@ -124,12 +129,11 @@ static void means_of_runs(void **state)
                   (const double[]){2, 1, 0.5});
     assert_points(&mean.held_out, 1, (const double[]){20}, (const double[]){2},
                   (const double[]){0.5});
-    assert_points(&mean.accuracy, 1, (const double[]){20}, (const double[]){0.5},
-                  (const double[]){0});
-    assert_points(&mean.perplexity, 1, (const double[]){20}, (const double[]){2},
-                  (const double[]){0});
+    assert_points(&mean.accuracy, 1, (const double[]){20}, (const double[]){0.2},
+                  (const double[]){0.05});
+    assert_int_equal(mean.perplexity.count, 0);
     mgk_log_losses_free(&mean);
-    mean = (mgk_log_losses){.language_model = false};
+    mean = (mgk_log_losses){.bits = 0};
     assert_ok(mgk_log_losses_mean(logs, group, RUNS, 1, &mean));
     assert_points(&mean.train, 2, (const double[]){10, 20}, (const double[]){4, 1},
                   (const double[]){0, 0});
@@ -138,10 +142,11 @@ static void means_of_runs(void **state)
         mgk_log_losses_free(&logs[i]);
 }
 
-/* In bits where all are language models. */
-static void check_picture(bool bits)
+/* In bits per byte where all are language models. */
+static void check_picture(double token_bytes)
 {
-    const double unit = bits ? log(2) : 1;
+    const bool bits = token_bytes > 0;
+    const double unit = bits ? log(2) * token_bytes : 1;
     double one[] = {3 / unit, 3 / unit, 2 / unit}, two[] = {4 / unit, 1 / unit};
     double held_one[] = {2 / unit}, low[] = {1.5 / unit}, high[] = {2.5 / unit},
            held_two[] = {3 / unit};
@@ -169,7 +174,7 @@ static void check_picture(bool bits)
                                 .y_label = bits ? "loss (bits per byte)" : "loss (nats)"};
     mgk_picture_options options = mgk_picture_defaults();
     options.force = true;
-    write_runs(bits);
+    write_runs(token_bytes);
     assert_ok(mgk_draw_curves(&drawing, &options, "expected.png"));
     mgk_plot_options o = case_options(MGK_PLOT_CURVES, runs, RUNS);
     o.bands = true;
@@ -184,11 +189,48 @@ static void check_picture(bool bits)
     mgk_free(expected.pixels);
 }
 
+/* Nothing of training, and no bits. */
+static void accuracies(void **state)
+{
+    (void)state;
+    const double steps[] = {10, 20}, one[] = {0.2}, low[] = {0.15}, high[] = {0.25}, two[] = {0.3};
+    const mgk_curve curves[] = {
+        {.label = "one, 3 seeds",
+         .x = steps + 1,
+         .y = one,
+         .lower = low,
+         .upper = high,
+         .count = 1,
+         .series = 0,
+         .markers = true},
+        {.label = "two", .x = steps, .y = two, .count = 1, .series = 1, .markers = true}};
+    const mgk_legend_entry key = {"held out, with the standard deviation of seeds", mgk_key_color,
+                                  KEY_LINE};
+    const mgk_curves drawing = {.curves = curves,
+                                .count = 2,
+                                .keys = &key,
+                                .key_count = 1,
+                                .x_label = "training step",
+                                .y_label = "accuracy"};
+    mgk_picture_options options = mgk_picture_defaults();
+    options.force = true;
+    write_runs(2.75);
+    assert_ok(mgk_draw_curves(&drawing, &options, "expected.png"));
+    mgk_plot_options o = case_options(MGK_PLOT_CURVES, runs, RUNS);
+    o.bands = true;
+    o.measure = "accuracy";
+    png_picture expected = read_png("expected.png"), picture = case_draw(&o);
+    case_assert_same(&picture, &expected);
+    mgk_free(picture.pixels);
+    mgk_free(expected.pixels);
+}
+
 static void pictures_show_bands(void **state)
 {
     (void)state;
-    check_picture(false);
-    check_picture(true);
+    check_picture(0);
+    check_picture(1);
+    check_picture(2.75);
 }
 
 /* Linear models have a column of their own, language models perplexities on a log axis. */
@@ -199,22 +241,22 @@ static void figures_of_training(void **state)
     const char *files[] = {"one-seed1.csv", "one-seed3.csv", "two-smlk-2.csv"};
     mgk_plot_options o = case_options(MGK_PLOT_FIGURE, files, 3);
     o.figure = 1;
-    write_runs(false);
-    write_log(files[2], points, 2, false);
+    write_runs(0);
+    write_log(files[2], points, 2, 0);
     png_picture classes = case_draw(&o);
     files[2] = "two-smlks-2.csv";
-    write_log(files[2], points, 2, false);
+    write_log(files[2], points, 2, 0);
     png_picture single = case_draw(&o);
     assert_true(classes.width > single.width);
-    write_runs(true);
+    write_runs(1);
     case_refuses(o, MGK_USAGE,
                  "one.csv is the log of a language model, and two-smlks-2.csv of a classifier");
-    write_log(files[2], points, 2, true);
+    write_log(files[2], points, 2, 1);
     png_picture words = case_draw(&o);
     assert_true(case_differ(&words, &single));
     files[2] = "two-none.csv";
-    write_log(files[2], &(const row){10, 3, NAN}, 1, false);
-    write_runs(false);
+    write_log(files[2], &(const row){10, 3, NAN}, 1, 0);
+    write_runs(0);
     case_refuses(o, MGK_INPUT, "two-none.csv: no evaluation on held-out data");
     mgk_free(words.pixels);
     mgk_free(classes.pixels);
@@ -227,8 +269,8 @@ static void refusals(void **state)
     const row later[] = {{50, 1, 1}};
     const char *files[] = {"one-seed1.csv", "one-seed4.csv"};
     mgk_plot_options o = case_options(MGK_PLOT_CURVES, runs, 2);
-    write_runs(false);
-    write_log(files[1], later, 1, false);
+    write_runs(0);
+    write_log(files[1], later, 1, 0);
     o.bands = true;
     case_refuses(o, MGK_USAGE, "no two logs have names that differ in a seed alone");
     o.inputs = files;
@@ -238,6 +280,10 @@ static void refusals(void **state)
     o.names = files;
     o.name_count = 1;
     case_refuses(o, MGK_USAGE, "1 name for 2 models");
+    o = case_options(MGK_PLOT_CURVES, files + 1, 1);
+    write_log(files[1], (const row[]){{10, 1, NAN}}, 1, 0);
+    o.measure = "accuracy";
+    case_refuses(o, MGK_INPUT, "one-seed4.csv: no accuracy of held-out data");
     o = case_options(MGK_PLOT_RANKS, runs, 2);
     o.bands = true;
     case_refuses(o, MGK_USAGE, "`bands`: not an option of ranks, but of curves");
@@ -253,9 +299,10 @@ static int enter(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(seeds_are_left_out),  cmocka_unit_test(paths_are_grouped),
-        cmocka_unit_test(means_of_runs),       cmocka_unit_test(pictures_show_bands),
-        cmocka_unit_test(figures_of_training), cmocka_unit_test(refusals),
+        cmocka_unit_test(seeds_are_left_out), cmocka_unit_test(paths_are_grouped),
+        cmocka_unit_test(means_of_runs),      cmocka_unit_test(pictures_show_bands),
+        cmocka_unit_test(accuracies),         cmocka_unit_test(figures_of_training),
+        cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, enter, NULL);
 }

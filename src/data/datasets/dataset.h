@@ -116,8 +116,10 @@ void mgk_dataset_close(mgk_dataset *dataset);
 
 mgk_dataset_shape mgk_dataset_shape_of(const mgk_dataset *dataset);
 
-/* The bytes of text that a token stands for on average, 1 without a tokenizer; 0: not known, as of
- * tasks with classes. */
+/*
+ * The bytes of the text, mgk_dataset_bytes, for each token that is predicted, by which losses of a
+ * token become those of a byte; 1 without a tokenizer. 0: not known, as of tasks with classes.
+ */
 double mgk_dataset_token_bytes(const mgk_dataset *dataset);
 
 /* A remark for users on how samples were made, for example what was left out; NULL: none. */

@@ -28,7 +28,7 @@ struct mgk_dataset {
     mgk_dataset_shape shape;
     uint64_t size;
     uint64_t bytes;   /* as mgk_dataset_bytes */
-    uint64_t tokens;  /* of these bytes; 0: not known */
+    uint64_t tokens;  /* that are predicted of these; 0: not known */
     char remark[512]; /* "": none */
 };
 

@@ -139,7 +139,7 @@ mgk_status mgk_lm_open(const mgk_dataset_options *options, mgk_dataset **out)
     if (!train) {
         lm->base.size = mgk_windows_count(&lm->windows);
         lm->base.bytes = lm->tokens ? lm->tokens->text_size : lm->windows.total;
-        lm->base.tokens = lm->tokens ? lm->count : lm->windows.total;
+        lm->base.tokens = lm->windows.total;
     }
     *out = &lm->base;
 out:
