@@ -125,6 +125,8 @@ done >list.tsv
     complain "not told of pairs: $(cat stderr)"
 "$programs/mgk-dump" listed.safetensors --task retrieval --data list.tsv documents --samples 2 -o listed.h5 --quiet ||
     complain "no dump of listed pairs"
+refuses 'documents: a folder; expected files, or a list' "$train" --task retrieval $classes --data documents list.tsv \
+    -o x.safetensors
 refuses 'no pairs: ' "$train" --task retrieval $classes --data list.tsv reviews -o x.safetensors
 
 # An interrupted run goes on as if nothing had happened.
@@ -164,7 +166,7 @@ refuses 'word.txt: 1 token of text, expected at least 13' "$train" $few --tokeni
 # Wrong options.
 refuses '--vocabulary 255: expected 256' "$train" $few --tokenizer bpe --vocabulary 255 --data text.txt -o x.safetensors
 refuses '--vocabulary 300 is for a --tokenizer' "$train" $few --vocabulary 300 --data text.txt -o x.safetensors
-refuses 'absent: No such file' "$train" $few --tokenizer absent --data text.txt -o x.safetensors
+refuses '--tokenizer absent: no such file; expected one, or bytes, bpe' "$train" $few --tokenizer absent --data text.txt -o x.safetensors
 refuses '--tokenizer is for texts' "$train" --task listops --tokenizer bpe $model -o x.safetensors
 
 # A damaged tokenizer is refused, but not by programs that need none.
