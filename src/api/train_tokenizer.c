@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "model/formats/format.h"
@@ -51,6 +52,11 @@ mgk_status mgk_train_claim_tokenizer(const mgk_train_options *o, mgk_task task, 
         return STATUS_OK;
     if (task == MGK_TASK_LISTOPS)
         return mgk_fail(STATUS_USAGE, "`tokenizer` is for texts, not for lists");
+    if (kind == KINDS && !mgk_exists(o->tokenizer))
+        return mgk_fail(STATUS_USAGE,
+                        "`tokenizer` %s: no such file; expected one, or bytes, bpe, words or "
+                        "words-split",
+                        o->tokenizer);
     return kind == KINDS ? mgk_files_tokenizer(claims, o->tokenizer) : STATUS_OK;
 }
 

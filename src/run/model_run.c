@@ -176,6 +176,7 @@ static mgk_status open_dataset(mgk_model_run *run, const mgk_job *job, const cha
     TRY(mgk_input_open(input, run->model, run->tokenizer, job->seed, run->stride, &run->data));
     const char *file = input->tokens           ? input->tokens
                        : input->text_count > 0 ? input->text[0]
+                       : input->data_count > 0 ? input->data[0]
                                                : "texts";
     mgk_job_report_remark(job, input->text_count > 1 ? "text" : file,
                           mgk_dataset_remark(run->data));

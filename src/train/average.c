@@ -9,8 +9,10 @@ mgk_status mgk_average_check(const mgk_train_settings *s)
         return mgk_fail(STATUS_USAGE, "`average` %d: expected 0 to %d evaluations", s->average,
                         MGK_AVERAGE_MOST);
     if (mgk_averages(s) && s->evaluate_every == 0)
-        return mgk_fail(STATUS_USAGE,
-                        "`average` %d: expected a number of steps between evaluations", s->average);
+        return mgk_fail(
+            STATUS_USAGE,
+            "`average` %d: expected a number of steps between evaluations (`evaluate_every`)",
+            s->average);
     return STATUS_OK;
 }
 

@@ -139,8 +139,8 @@ static mgk_status check_settings(const mgk_train_settings *s, const mgk_model *m
     TRY(mgk_average_check(s));
     TRY(check_reals(s));
     if (s->patience > 0 && (!held_out || s->evaluate_every == 0))
-        return mgk_fail(STATUS_USAGE, "`patience` needs held-out data, and a number of steps "
-                                      "between evaluations");
+        return mgk_fail(STATUS_USAGE, "`patience` needs `held_out` data, and steps between "
+                                      "evaluations (`evaluate_every`)");
     if (s->accumulation > 1 && replaces_priors(model))
         return mgk_fail(STATUS_USAGE,
                         "soft-E priors (em) cannot be accumulated over %d batches of a step; "

@@ -206,7 +206,7 @@ static void too_little_text_is_refused(void **state)
     paths[0] = path_of(state, "absent");
     assert_refused(&options, STATUS_IO, "absent: ");
     paths[0] = path_of(state, "");
-    assert_refused(&options, STATUS_IO, "not a regular file");
+    assert_refused(&options, STATUS_USAGE, "a folder; expected files, or a list of pairs");
 }
 
 int main(void)

@@ -167,7 +167,7 @@ matrices="1 2 3 8 9 11 12"
 option_of "1 3 8 9 12" --sample 1
 option_of "$matrices 4 5 10 13 14 15 16 17 19 20" --layers 1
 option_of "$matrices 4 5 10 13 14 -15 16 19 20" --heads 0
-option_of "-4 -5 -13 -14 15 -17 -18 19" --measure js
+option_of "-4 -5 -6 -13 -14 15 -17 -18 19" --measure js
 draws p.png ranks r1.csv --measure effective_rank
 draws p.svg ranks r1.h5 r3.json --measure energy_1
 refuses 2 '--measure: no column "efective_rank" of numbers in rank files; similar: effective_rank' \

@@ -67,6 +67,9 @@ awk -F, -v bytes="$(wc -c <held_out.txt)" -v words="$words" 'NR > 1 && $6 != "" 
     END { if (!((bits * bytes / words * log(2) / loss - 1) ^ 2 < 1e-6)) exit 1 }' words-split.csv ||
     complain "bits are not over bytes: $(tail -n 1 words-split.csv)"
 "$programs/mgk-eval" bpe.safetensors --text held_out.txt --csv --quiet >eval.csv || complain "no evaluation"
+"$programs/mgk-eval" words.safetensors --text held_out.txt 2>stderr >eval.txt || complain "no evaluation of words"
+grep -q '^mgk-eval: held_out.txt: [0-9]* of [0-9]* tokens ([0-9.]* %) are not in the vocabulary$' stderr ||
+    complain "mgk-eval tells nothing of unknown words: $(cat stderr)"
 awk -F, 'FNR == 1 { file++ } FNR > 1 && file == 1 && $6 != "" { ratio = $8 / $6 } FNR > 1 && file == 2 { other = $7 / $5 }
     END { if (!(ratio > 0 && (other / ratio - 1) ^ 2 < 1e-14)) exit 1 }' bpe.csv eval.csv ||
     complain "mgk-eval has other bytes: $(cat eval.csv)"
@@ -125,6 +128,8 @@ done >list.tsv
     complain "not told of pairs: $(cat stderr)"
 "$programs/mgk-dump" listed.safetensors --task retrieval --data list.tsv documents --samples 2 -o listed.h5 --quiet ||
     complain "no dump of listed pairs"
+refuses 'documents: a folder; expected files, or a list' "$train" --task retrieval $classes --data documents list.tsv \
+    -o x.safetensors
 refuses 'no pairs: ' "$train" --task retrieval $classes --data list.tsv reviews -o x.safetensors
 
 # An interrupted run goes on as if nothing had happened.
@@ -164,7 +169,7 @@ refuses 'word.txt: 1 token of text, expected at least 13' "$train" $few --tokeni
 # Wrong options.
 refuses '--vocabulary 255: expected 256' "$train" $few --tokenizer bpe --vocabulary 255 --data text.txt -o x.safetensors
 refuses '--vocabulary 300 is for a --tokenizer' "$train" $few --vocabulary 300 --data text.txt -o x.safetensors
-refuses 'absent: No such file' "$train" $few --tokenizer absent --data text.txt -o x.safetensors
+refuses '--tokenizer absent: no such file; expected one, or bytes, bpe' "$train" $few --tokenizer absent --data text.txt -o x.safetensors
 refuses '--tokenizer is for texts' "$train" --task listops --tokenizer bpe $model -o x.safetensors
 
 # A damaged tokenizer is refused, but not by programs that need none.

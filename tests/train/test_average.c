@@ -272,9 +272,10 @@ static void test_refusals(void **state)
     settings.patience = -1;
     refused(f, &settings, true, "patience: -1");
     settings.patience = 2;
-    refused(f, &settings, false, "needs held-out data");
+    refused(f, &settings, false, "`patience` needs `held_out` data");
     settings.evaluate_every = 0;
-    refused(f, &settings, true, "`patience` needs");
+    refused(f, &settings, true,
+            "`patience` needs `held_out` data, and steps between evaluations (`evaluate_every`)");
     settings = averaged(2);
     assert_fails(train(f, &settings, true, 5, &seen), STATUS_INTERRUPTED);
     settings.resume = CHECKPOINT;

@@ -107,9 +107,7 @@ static mgk_status read_data(const mgk_dataset_options *options, lm_dataset *lm)
                               lm->tokens));
     lm->base.shape.vocabulary = (size_t)mgk_tokenizer_vocabulary(options->tokenizer);
     lm->count = lm->tokens->count;
-    const int32_t *ids = (const int32_t *)(const void *)lm->tokens->ids.data;
-    mgk_dataset_tell_unknown(
-        &lm->base, mgk_tokenizer_count_unknown(options->tokenizer, ids, lm->count), lm->count);
+    mgk_dataset_tell_unknown(&lm->base, lm->tokens->unknown, lm->count);
     return STATUS_OK;
 }
 

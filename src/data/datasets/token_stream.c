@@ -44,7 +44,12 @@ static mgk_status add_piece(mgk_token_stream *stream, size_t start, size_t size)
     size_t before = stream->ids.size;
     TRY(encode(stream, start, size));
     TRY(mgk_buffer_append(&stream->marks, &piece, sizeof(piece)));
-    stream->count += (stream->ids.size - before) / sizeof(int32_t);
+    const size_t count = (stream->ids.size - before) / sizeof(int32_t);
+    stream->count += count;
+    if (count > 0) {
+        const int32_t *added = (const int32_t *)(const void *)(stream->ids.data + before);
+        stream->unknown += mgk_tokenizer_count_unknown(stream->tokenizer, added, count);
+    }
     if (stream->ids.size > stream->most_kept && stream->kept) {
         stream->kept = false;
         mgk_buffer_free(&stream->ids);

@@ -14,6 +14,7 @@
 
 typedef struct mgk_token_stream {
     size_t count;     /* total number of tokens */
+    size_t unknown;   /* of these, words that are not in the vocabulary */
     size_t text_size; /* bytes of the texts */
     mgk_texts texts;  /* closed if all tokens are kept */
     mgk_buffer marks; /* private to token_stream.c */

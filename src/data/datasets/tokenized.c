@@ -277,6 +277,16 @@ static mgk_status open_lines(const mgk_dataset_options *options, tokenized_datas
     return STATUS_OK;
 }
 
+/* Words that are not known flatter a model: which ones they were is not predicted. */
+static void tell_unknown(const mgk_tokenizer *tokenizer, tokenized_dataset *set)
+{
+    const mgk_token_stream *windows = set->windows;
+    const size_t all = windows ? windows->count : count(&set->ids);
+    const size_t unknown =
+        windows ? windows->unknown : mgk_tokenizer_count_unknown(tokenizer, ids_of(&set->ids), all);
+    mgk_dataset_tell_unknown(&set->base, unknown, all);
+}
+
 static mgk_status prepare(const mgk_dataset_options *options, tokenized_dataset *set)
 {
     set->base.functions = &functions;
@@ -303,6 +313,8 @@ mgk_status mgk_tokenized_open(const mgk_dataset_options *options, mgk_dataset **
     if (set->base.size == 0)
         CHECK(mgk_fail(STATUS_SHAPE, "%s%s: no tokens", options->paths[0],
                        options->path_count > 1 ? " and others" : ""));
+    if (options->tokenizer)
+        tell_unknown(options->tokenizer, set);
     if (set->cut > 0)
         mgk_dataset_add_remark(&set->base, "%zu of %llu %s cut to %zu %s", set->cut,
                                (unsigned long long)set->base.size,
