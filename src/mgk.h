@@ -172,7 +172,9 @@ MGK_API mgk_result mgk_check_job(const mgk_job *job);
 
 /* Where tokens come from. Exactly one of text, tokens, task, images, audio and strings is set. */
 typedef struct mgk_input {
-    const char *const *text; /* text files, [text_count]; tokenised as the model expects */
+    /* text files, [text_count]; tokenised as the model expects. A folder stands for all files in it
+     * and in its folders that end in .txt, in the order of bytes of their paths. */
+    const char *const *text;
     size_t text_count;
     const char *tokens;      /* an array (.npy, .npz, HDF5), or lines of ids */
     const char *task;        /* "lm", "listops", "retrieval", "text": a dataset as in training */

@@ -389,8 +389,8 @@ static mgk_status claim_files(const mgk_train_options *o, mgk_task task,
 {
     TRY(check_resume(o, s->checkpoint));
     TRY(mgk_train_claim_tokenizer(o, task, claims));
-    TRY(mgk_files_list(claims, o->data, o->data_count));
-    TRY(mgk_files_list(claims, o->held_out, o->held_out_count));
+    TRY(mgk_files_texts(claims, o->data, o->data_count));
+    TRY(mgk_files_texts(claims, o->held_out, o->held_out_count));
     if (o->resume && !mgk_is_same_file(o->resume, s->checkpoint))
         TRY(mgk_claims_add_input(claims, o->resume));
     if (o->from && !o->resume)

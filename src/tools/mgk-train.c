@@ -26,6 +26,8 @@ static const mgk_arg_note notes[] = {
              "listed pair; `text` decides "
              "whether a review is positive or negative."},
     {"data",
+     "A folder of texts stands for all files in it and in its folders that end in `.txt`, in the "
+     "order of bytes of their paths. Links to folders are not followed.\n"
      "`retrieval` also reads a list of pairs and a folder of their texts: `--data LIST FOLDER`. A "
      "line of the list is two ids and a tab between them; `ID.txt` in the folder is the "
      "text of an id. The task is whether two texts are listed.\n"
@@ -150,7 +152,7 @@ int main(int argc, char **argv)
         {MGK_ARG_HEADING, 0, "Task", NULL, NULL, NULL, NULL},
         {MGK_ARG_WORD, 0, "task", &o.task, "lm|listops|retrieval|text", "Task to train on.", NULL},
         {MGK_ARG_FILES, 0, "data", &data, "PATH...",
-         "Training files: any text (lm, retrieval), TSV of the Long Range Arena (listops, "
+         "Texts or folders of .txt (lm, retrieval), TSV of the Long Range Arena (listops, "
          "retrieval), a folder with pos/ and neg/ (text). Without them listops are generated.",
          NULL},
         {MGK_ARG_FILES, 0, "held-out", &held_out, "PATH...",

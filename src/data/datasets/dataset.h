@@ -47,7 +47,9 @@ typedef enum mgk_split { MGK_SPLIT_TRAIN, MGK_SPLIT_EVAL, MGK_SPLIT_TEST } mgk_s
 typedef struct mgk_dataset_options {
     mgk_task task;
     mgk_split split;
-    const char *const *paths; /* [path_count]; used during mgk_dataset_open only */
+    /* [path_count]; used during mgk_dataset_open only. Of lm and retrieval, but for lists of pairs,
+     * a folder stands for its texts, see text_files.h. */
+    const char *const *paths;
     size_t path_count;
     size_t length; /* N, 1 to 2^31 - 1; tokens: 0 = length of the longest sequence */
     uint64_t seed;
