@@ -326,6 +326,15 @@ typedef struct mgk_train_options {
     /* Classifiers read the state of a learned token of its own in front of each sequence, which
      * then has N + 1 tokens; `pooling` is "first". */
     bool class_token;
+    /*
+     * Language models: the tokens at which clusters of an adaptive softmax begin, "2000,8000"
+     * (Grave et al. 2017); NULL (default): an ordinary softmax. Tokens should be in the order of
+     * how frequent they are, as learnt words are. With a divisor d > 1 the embeddings of cluster k
+     * have 1 / d^k of the numbers of the first tokens' (Baevski and Auli 2019); 0 (default), 1: all
+     * have as many. The logged accuracy is then a lower bound. On the CPU.
+     */
+    const char *adaptive_cutoffs;
+    int adaptive_divisor;
 } mgk_train_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

@@ -16,6 +16,7 @@
 #include "run/files.h"
 #include "run/job.h"
 #include "run/kind_settings.h"
+#include "train/cutoffs.h"
 #include "train/initial.h"
 #include "train/kept.h"
 #include "train/optimiser.h"
@@ -209,6 +210,7 @@ static mgk_status build_config(const mgk_train_options *o, mgk_task task,
         config->normalizer_epsilon = a->normalizer_epsilon;
     TRY(set_variances(a, config));
     TRY(set_aggregation(a, config));
+    TRY(mgk_cutoffs_set(o->adaptive_cutoffs, o->adaptive_divisor, config));
     TRY(mgk_config_resolve(config));
     if (config->settings.random > 0)
         config->pattern_seed = (int)(o->job.seed % INT_MAX);

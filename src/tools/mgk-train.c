@@ -70,6 +70,16 @@ static const mgk_arg_note notes[] = {
      "there are heads, and dynamic routing makes the capsules in three steps (Gu and Feng 2019; "
      "Sabour et al. 2017).\n"
      "The CPU alone runs such models."},
+    {"adaptive-cutoffs",
+     "The head of the output has the tokens before {A} and an entry for each cluster; only where "
+     "the next token is in a cluster are the logits of this cluster computed (Grave et al. 2017).\n"
+     "It pays for tens of thousands of tokens in the order of their frequency, as `words` and "
+     "`words-split` learn them; those of `bpe` are in the order of their merges.\n"
+     "The logged accuracy counts tokens before {A} alone. The CPU trains such models."},
+    {"adaptive-divisor",
+     "Cluster {k} has embeddings of dim / D^{k} numbers, and a map to dim (Baevski and Auli 2019; "
+     "`div_val` of Transformer-XL). Input and output share them, but for the map of the tokens "
+     "before the first cutoff, of which the output has its own."},
     {"batch",
      "A batch that does not fit into the memory of the device is refused; the message names a "
      "number that fits."},
@@ -203,6 +213,11 @@ int main(int argc, char **argv)
          NULL},
         {MGK_ARG_WORD, 0, "positions", &o.positions, "learned|sinusoidal|alternate|backward|none",
          "Positions: learned, or sines and cosines in halves, in turns, or counted backward.",
+         NULL},
+        {MGK_ARG_TEXT, 0, "adaptive-cutoffs", &o.adaptive_cutoffs, "A[,B...]",
+         "First tokens of the clusters of an adaptive softmax, whose words are rarer (lm).", NULL},
+        {MGK_ARG_INT, 0, "adaptive-divisor", &o.adaptive_divisor, "D",
+         "Embeddings of each cluster have 1/D of the numbers of those before; 1 if not given.",
          NULL},
         {MGK_ARG_WORD, 0, "norms", &o.norms, "pre|post",
          "Norms before the blocks of a layer, or after their sums.", NULL},

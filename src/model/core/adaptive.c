@@ -40,6 +40,12 @@ static size_t words_of(const mgk_adaptive *output, size_t part)
     return end - begin_of(output, part);
 }
 
+/* The weights of the frequent words. */
+static const void *frequent_of(const mgk_adaptive *output)
+{
+    return output->frequent ? output->frequent : output->words;
+}
+
 static mgk_status set_sizes(work *w)
 {
     const mgk_adaptive *output = w->output;
@@ -148,7 +154,8 @@ static mgk_status head_backward(const work *w, size_t rows)
     const mgk_adaptive *output = w->output;
     const mgk_adaptive_gradient *to = w->gradient;
     const size_t frequent = words_of(output, 0);
-    TRY(multiply_backward(w, rows, output->words, frequent, 0, w->head, 0, to->words));
+    TRY(multiply_backward(w, rows, frequent_of(output), frequent, 0, w->head, 0,
+                          to->frequent ? to->frequent : to->words));
     TRY(multiply_backward(w, rows, output->cluster_weight, output->clusters, frequent, w->head, 1,
                           to->cluster_weight));
     if (!output->bias)
@@ -183,7 +190,7 @@ static mgk_status add_head(const work *w, size_t part, size_t rows, mgk_loss *lo
 {
     const mgk_adaptive *output = w->output;
     const size_t frequent = words_of(output, 0);
-    TRY(multiply(w, rows, output->words, frequent, 0, w->head));
+    TRY(multiply(w, rows, frequent_of(output), frequent, 0, w->head));
     TRY(multiply(w, rows, output->cluster_weight, output->clusters, frequent, w->head));
     for (size_t i = 0; i < rows; i++)
         w->target[i] = part ? (int32_t)(frequent + part - 1) : w->targets[w->row[i]];

@@ -17,6 +17,7 @@ typedef struct mgk_adaptive {
     size_t dim, vocabulary, clusters; /* C, V, K >= 1 */
     const int *cutoffs;       /* [K] first words of the clusters: ascending, in (0, V]; V: empty */
     const void *words, *bias; /* [V, C], [V] or NULL */
+    const void *frequent;     /* [cutoffs[0], C] in place of the first rows of words, or NULL */
     const void *cluster_weight, *cluster_bias; /* [K, C], [K] or NULL */
     size_t block;                              /* logits that exist at a time; 0: 2^24 */
 } mgk_adaptive;
@@ -25,6 +26,7 @@ typedef struct mgk_adaptive {
 typedef struct mgk_adaptive_gradient {
     double scale;                        /* weight of a target in the loss */
     void *words, *bias;                  /* += [V, C], [V] or NULL */
+    void *frequent;                      /* += [cutoffs[0], C], or NULL with that of the output */
     void *cluster_weight, *cluster_bias; /* += [K, C], [K] or NULL */
     void *hidden;                        /* written: [rows, C], 0 without a target */
 } mgk_adaptive_gradient;
