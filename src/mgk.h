@@ -335,6 +335,9 @@ typedef struct mgk_train_options {
      */
     const char *adaptive_cutoffs;
     int adaptive_divisor;
+    /* Language models: each of the batch * accumulation samples of a step continues one of as many
+     * equal parts of the text where the step before left it; false: they are drawn. */
+    bool streams;
 } mgk_train_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

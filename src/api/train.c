@@ -237,6 +237,10 @@ static mgk_status data_options(const mgk_train_options *o, mgk_task task, mgk_sp
         options.length = (size_t)o->architecture.length;
     options.listops_above = (size_t)o->listops_above;
     options.listops_below = (size_t)o->listops_below;
+    if (o->streams && task != MGK_TASK_LM)
+        return mgk_fail(STATUS_USAGE, "`streams` is for language models, not for classifiers");
+    if (o->streams && o->batch > 0 && o->accumulation > 0)
+        options.streams = (size_t)o->batch * (size_t)o->accumulation;
     options.samples = (size_t)(training ? o->listops_samples : o->evaluate_samples);
     *out = options;
     return STATUS_OK;

@@ -70,6 +70,10 @@ static const mgk_arg_note notes[] = {
      "there are heads, and dynamic routing makes the capsules in three steps (Gu and Feng 2019; "
      "Sabour et al. 2017).\n"
      "The CPU alone runs such models."},
+    {"streams",
+     "The text is cut into as many equal parts as a step has samples, and each sample is the next "
+     "window of its part, as in Transformer-XL; a last window that is not whole is left out.\n"
+     "A run that stops is resumed where each part was."},
     {"adaptive-cutoffs",
      "The head of the output has the tokens before {A} and an entry for each cluster; only where "
      "the next token is in a cluster are the logits of this cluster computed (Grave et al. 2017).\n"
@@ -173,6 +177,10 @@ int main(int argc, char **argv)
          NULL},
         {MGK_ARG_INT, 0, "vocabulary", &o.vocabulary, "N",
          "Most tokens of a learnt tokenizer; 0, the default: 4096 of bpe, 16384 of words.", NULL},
+        {MGK_ARG_FLAG, 0, "streams", &o.streams, NULL,
+         "Each row of a batch reads on in a part of the text of its own; otherwise windows are "
+         "drawn (lm).",
+         NULL},
         {MGK_ARG_FLAG, 0, "article-per-file", &o.article_per_file, NULL,
          "Retrieval: each file is an article; otherwise files are split at WikiText titles, lines "
          "such as \"= Title =\".",

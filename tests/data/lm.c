@@ -111,6 +111,44 @@ static void training_draws_windows_of_the_text(void **state)
     mgk_dataset_close(lm);
 }
 
+/* Streams of 3 N + 4 bytes have three windows each; the last three bytes of the text are in none.
+ */
+static void streams_read_on(void **state)
+{
+    enum { STREAMS = 4, PART = 3 * N + 4 };
+    unsigned char text[STREAMS * PART + 3];
+    fill_text(text, sizeof(text));
+    const char *path = write_bytes(state, "text", text, sizeof(text));
+    mgk_dataset_options options = options_for(MGK_TASK_LM, &path, N);
+    options.streams = STREAMS;
+    mgk_dataset *lm = open_ok(&options);
+    int32_t tokens[N], targets[N], length;
+    assert_true(mgk_dataset_size(lm) == 0);
+    for (uint64_t index = 0; index < 7 * STREAMS; index++) {
+        const size_t start = index % STREAMS * PART + index / STREAMS % 3 * N;
+        assert_ok(mgk_dataset_sample(lm, index, tokens, &length, targets));
+        assert_int_equal(length, N);
+        for (size_t i = 0; i < N; i++) {
+            assert_int_equal(tokens[i], text[start + i]);
+            assert_int_equal(targets[i], text[start + i + 1]);
+        }
+    }
+    uint64_t hash, other;
+    assert_ok(mgk_dataset_hash(lm, &hash));
+    mgk_dataset_close(lm);
+    options.streams = 0; /* a run is not resumed with other samples */
+    lm = open_ok(&options);
+    assert_ok(mgk_dataset_hash(lm, &other));
+    assert_true(hash != other);
+    mgk_dataset_close(lm);
+    options.streams = sizeof(text) / (N + 1); /* each has a window and its last target */
+    lm = open_ok(&options);
+    assert_ok(mgk_dataset_sample(lm, UINT64_MAX, tokens, &length, targets));
+    mgk_dataset_close(lm);
+    options.streams++;
+    assert_refused(&options, STATUS_SHAPE, "text: 103 bytes of text, expected at least 8 for each");
+}
+
 static void samples_depend_on_seed_and_index_alone(void **state)
 {
     unsigned char text[1000];
@@ -305,6 +343,7 @@ int main(void)
         folder_test(evaluation_predicts_every_byte_but_the_first_once),
         folder_test(the_longest_window_decides_the_length),
         folder_test(training_draws_windows_of_the_text),
+        folder_test(streams_read_on),
         folder_test(samples_depend_on_seed_and_index_alone),
         folder_test(files_are_put_end_to_end),
         folder_test(windows_of_tokens_are_as_those_of_bytes),

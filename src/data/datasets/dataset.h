@@ -77,6 +77,9 @@ typedef struct mgk_dataset_options {
     /* Lists of pairs, in a training run: the paths of the other split, [other_count] */
     const char *const *other_paths;
     size_t other_count;
+    /* lm, TRAIN: the text is cut into so many equal parts, and sample i is the next window of part
+     * i % streams, see lm.c; 0: windows are drawn */
+    size_t streams;
     bool lines;      /* lm: each line is one sample; blank lines are none, or with */
     bool every_line; /* an error */
     /* lm, and tokens of an array of one text, but for training: windows of all the text that begin
