@@ -72,7 +72,8 @@ printf x >one_byte
 refuse 1 'absent: No such file' $few --data absent -o new.safetensors
 refuse 1 'empty: ' $few --data empty -o new.safetensors
 refuse 1 'one_byte: 1 byte of text, expected at least 17' $few --data one_byte -o new.safetensors
-refuse 1 'not a regular file' $few --data . -o new.safetensors
+mkdir -p folder
+refuse 1 'folder: no .txt files' $few --data folder -o new.safetensors
 refuse 1 'one_byte: 1 byte of text' $few --data text.txt --held-out one_byte -o new.safetensors
 # Any bytes are a valid text.
 "$train" $few --data "$train" -o binary.safetensors || complain "bytes are refused"
