@@ -172,7 +172,9 @@ MGK_API mgk_result mgk_check_job(const mgk_job *job);
 
 /* Where tokens come from. Exactly one of text, tokens, task, images, audio and strings is set. */
 typedef struct mgk_input {
-    const char *const *text; /* text files, [text_count]; tokenised as the model expects */
+    /* text files, [text_count]; tokenised as the model expects. A folder stands for all files in it
+     * and in its folders that end in .txt, in the order of bytes of their paths. */
+    const char *const *text;
     size_t text_count;
     const char *tokens;      /* an array (.npy, .npz, HDF5), or lines of ids */
     const char *task;        /* "lm", "listops", "retrieval", "text": a dataset as in training */
@@ -324,6 +326,18 @@ typedef struct mgk_train_options {
     /* Classifiers read the state of a learned token of its own in front of each sequence, which
      * then has N + 1 tokens; `pooling` is "first". */
     bool class_token;
+    /*
+     * Language models: the tokens at which clusters of an adaptive softmax begin, "2000,8000"
+     * (Grave et al. 2017); NULL (default): an ordinary softmax. Tokens should be in the order of
+     * how frequent they are, as learnt words are. With a divisor d > 1 the embeddings of cluster k
+     * have 1 / d^k of the numbers of the first tokens' (Baevski and Auli 2019); 0 (default), 1: all
+     * have as many. The logged accuracy is then a lower bound. On the CPU.
+     */
+    const char *adaptive_cutoffs;
+    int adaptive_divisor;
+    /* Language models: each of the batch * accumulation samples of a step continues one of as many
+     * equal parts of the text where the step before left it; false: they are drawn. */
+    bool streams;
 } mgk_train_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

@@ -16,6 +16,7 @@
 #include "run/files.h"
 #include "run/job.h"
 #include "run/kind_settings.h"
+#include "train/cutoffs.h"
 #include "train/initial.h"
 #include "train/kept.h"
 #include "train/optimiser.h"
@@ -209,6 +210,7 @@ static mgk_status build_config(const mgk_train_options *o, mgk_task task,
         config->normalizer_epsilon = a->normalizer_epsilon;
     TRY(set_variances(a, config));
     TRY(set_aggregation(a, config));
+    TRY(mgk_cutoffs_set(o->adaptive_cutoffs, o->adaptive_divisor, config));
     TRY(mgk_config_resolve(config));
     if (config->settings.random > 0)
         config->pattern_seed = (int)(o->job.seed % INT_MAX);
@@ -235,6 +237,10 @@ static mgk_status data_options(const mgk_train_options *o, mgk_task task, mgk_sp
         options.length = (size_t)o->architecture.length;
     options.listops_above = (size_t)o->listops_above;
     options.listops_below = (size_t)o->listops_below;
+    if (o->streams && task != MGK_TASK_LM)
+        return mgk_fail(STATUS_USAGE, "`streams` is for language models, not for classifiers");
+    if (o->streams && o->batch > 0 && o->accumulation > 0)
+        options.streams = (size_t)o->batch * (size_t)o->accumulation;
     options.samples = (size_t)(training ? o->listops_samples : o->evaluate_samples);
     *out = options;
     return STATUS_OK;
@@ -389,8 +395,8 @@ static mgk_status claim_files(const mgk_train_options *o, mgk_task task,
 {
     TRY(check_resume(o, s->checkpoint));
     TRY(mgk_train_claim_tokenizer(o, task, claims));
-    TRY(mgk_files_list(claims, o->data, o->data_count));
-    TRY(mgk_files_list(claims, o->held_out, o->held_out_count));
+    TRY(mgk_files_texts(claims, o->data, o->data_count));
+    TRY(mgk_files_texts(claims, o->held_out, o->held_out_count));
     if (o->resume && !mgk_is_same_file(o->resume, s->checkpoint))
         TRY(mgk_claims_add_input(claims, o->resume));
     if (o->from && !o->resume)

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "data/datasets/text_files.h"
 #include "data/tokenizers/tokenizer.h"
 #include "model/formats/checkpoint.h"
 #include "run/job.h"
@@ -61,6 +62,19 @@ mgk_status mgk_files_list(mgk_claims *claims, const char *const *paths, size_t c
     return STATUS_OK;
 }
 
+mgk_status mgk_files_texts(mgk_claims *claims, const char *const *paths, size_t count)
+{
+    mgk_text_files files = {0};
+    mgk_status status = mgk_files_list(claims, paths, count);
+    for (size_t i = 0; status == STATUS_OK && i < count; i++)
+        if (mgk_is_folder(paths[i]))
+            status = mgk_text_files_add(&files, paths[i]);
+    if (status == STATUS_OK)
+        status = mgk_files_list(claims, files.paths, files.count);
+    mgk_text_files_free(&files);
+    return status;
+}
+
 /* A tokenizer may consist of several files in one folder. */
 mgk_status mgk_files_tokenizer(mgk_claims *claims, const char *path)
 {
@@ -76,10 +90,10 @@ mgk_status mgk_files_tokenizer(mgk_claims *claims, const char *path)
 
 mgk_status mgk_files_input(mgk_claims *claims, const mgk_input *input)
 {
-    TRY(mgk_files_list(claims, input->text, input->text_count));
+    TRY(mgk_files_texts(claims, input->text, input->text_count));
     TRY(mgk_files_list(claims, &input->tokens, input->tokens != NULL));
     TRY(mgk_files_list(claims, &input->target, input->target != NULL));
-    TRY(mgk_files_list(claims, input->data, input->data_count));
+    TRY(mgk_files_texts(claims, input->data, input->data_count));
     TRY(mgk_files_list(claims, input->images, input->image_count));
     TRY(mgk_files_list(claims, input->audio, input->audio_count));
     return input->tokenizer ? mgk_files_tokenizer(claims, input->tokenizer) : STATUS_OK;

@@ -16,6 +16,9 @@ mgk_status mgk_files_model(mgk_claims *claims, const char *path);
 
 mgk_status mgk_files_list(mgk_claims *claims, const char *const *paths, size_t count);
 
+/* The same, and all texts in folders among the paths, see mgk_text_files_add. */
+mgk_status mgk_files_texts(mgk_claims *claims, const char *const *paths, size_t count);
+
 /* The files of an input. */
 mgk_status mgk_files_tokenizer(mgk_claims *claims, const char *path); /* a file or a folder */
 mgk_status mgk_files_input(mgk_claims *claims, const mgk_input *input);

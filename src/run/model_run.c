@@ -151,7 +151,7 @@ static mgk_status remark_lines(const mgk_job *job, const mgk_input *input, const
     char note[512], name[128], *text;
     size_t size;
     bool sentences = false;
-    if (input->lines || input->text_count == 0)
+    if (input->lines || input->text_count == 0 || mgk_is_folder(input->text[0]))
         return STATUS_OK;
     TRY(mgk_alloc(MGK_SENTENCES_READ, 1, &text));
     mgk_status status = mgk_file_read_beginning(input->text[0], MGK_SENTENCES_READ, text, &size);

@@ -26,6 +26,8 @@ static const mgk_arg_note notes[] = {
              "listed pair; `text` decides "
              "whether a review is positive or negative."},
     {"data",
+     "A folder of texts stands for all files in it and in its folders that end in `.txt`, in the "
+     "order of bytes of their paths. Links to folders are not followed.\n"
      "`retrieval` also reads a list of pairs and a folder of their texts: `--data LIST FOLDER`. A "
      "line of the list is two ids and a tab between them; `ID.txt` in the folder is the "
      "text of an id. The task is whether two texts are listed.\n"
@@ -68,6 +70,20 @@ static const mgk_arg_note notes[] = {
      "there are heads, and dynamic routing makes the capsules in three steps (Gu and Feng 2019; "
      "Sabour et al. 2017).\n"
      "The CPU alone runs such models."},
+    {"streams",
+     "The text is cut into as many equal parts as a step has samples, and each sample is the next "
+     "window of its part, as in Transformer-XL; a last window that is not whole is left out.\n"
+     "A run that stops is resumed where each part was."},
+    {"adaptive-cutoffs",
+     "The head of the output has the tokens before {A} and an entry for each cluster; only where "
+     "the next token is in a cluster are the logits of this cluster computed (Grave et al. 2017).\n"
+     "It pays for tens of thousands of tokens in the order of their frequency, as `words` and "
+     "`words-split` learn them; those of `bpe` are in the order of their merges.\n"
+     "The logged accuracy counts tokens before {A} alone. The CPU trains such models."},
+    {"adaptive-divisor",
+     "Cluster {k} has embeddings of dim / D^{k} numbers, and a map to dim (Baevski and Auli 2019; "
+     "`div_val` of Transformer-XL). Input and output share them, but for the map of the tokens "
+     "before the first cutoff, of which the output has its own."},
     {"batch",
      "A batch that does not fit into the memory of the device is refused; the message names a "
      "number that fits."},
@@ -150,7 +166,7 @@ int main(int argc, char **argv)
         {MGK_ARG_HEADING, 0, "Task", NULL, NULL, NULL, NULL},
         {MGK_ARG_WORD, 0, "task", &o.task, "lm|listops|retrieval|text", "Task to train on.", NULL},
         {MGK_ARG_FILES, 0, "data", &data, "PATH...",
-         "Training files: any text (lm, retrieval), TSV of the Long Range Arena (listops, "
+         "Texts or folders of .txt (lm, retrieval), TSV of the Long Range Arena (listops, "
          "retrieval), a folder with pos/ and neg/ (text). Without them listops are generated.",
          NULL},
         {MGK_ARG_FILES, 0, "held-out", &held_out, "PATH...",
@@ -161,6 +177,10 @@ int main(int argc, char **argv)
          NULL},
         {MGK_ARG_INT, 0, "vocabulary", &o.vocabulary, "N",
          "Most tokens of a learnt tokenizer; 0, the default: 4096 of bpe, 16384 of words.", NULL},
+        {MGK_ARG_FLAG, 0, "streams", &o.streams, NULL,
+         "Each row of a batch reads on in a part of the text of its own; otherwise windows are "
+         "drawn (lm).",
+         NULL},
         {MGK_ARG_FLAG, 0, "article-per-file", &o.article_per_file, NULL,
          "Retrieval: each file is an article; otherwise files are split at WikiText titles, lines "
          "such as \"= Title =\".",
@@ -201,6 +221,11 @@ int main(int argc, char **argv)
          NULL},
         {MGK_ARG_WORD, 0, "positions", &o.positions, "learned|sinusoidal|alternate|backward|none",
          "Positions: learned, or sines and cosines in halves, in turns, or counted backward.",
+         NULL},
+        {MGK_ARG_TEXT, 0, "adaptive-cutoffs", &o.adaptive_cutoffs, "A[,B...]",
+         "First tokens of the clusters of an adaptive softmax, whose words are rarer (lm).", NULL},
+        {MGK_ARG_INT, 0, "adaptive-divisor", &o.adaptive_divisor, "D",
+         "Embeddings of each cluster have 1/D of the numbers of those before; 1 if not given.",
          NULL},
         {MGK_ARG_WORD, 0, "norms", &o.norms, "pre|post",
          "Norms before the blocks of a layer, or after their sums.", NULL},

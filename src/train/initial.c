@@ -47,7 +47,8 @@ static bool is_map(const mgk_parameter *p, bool bias)
         "attention.query.", "attention.key.",    "attention.value.",   "attention.output.",
         "feed_forward.in.", "feed_forward.out.", "classifier.hidden.", "classifier.output."};
     const char *end = bias ? "bias" : "weight";
-    bool found = strcmp(p->name, "output.weight") == 0 && !bias;
+    bool found = !bias && (strcmp(p->name, "output.weight") == 0 ||
+                           strcmp(p->name, "output.clusters.weight") == 0);
     for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
         found |= strstr(p->name, maps[i]) != NULL && ends_with(p->name, end);
     return found;
@@ -68,13 +69,15 @@ static size_t inputs_of(const mgk_parameters *parameters, const mgk_parameter *b
 static void draw(const mgk_parameters *parameters, size_t i, mgk_initial_values values,
                  uint64_t seed, double *weights)
 {
-    static const double spread = 0.02, shift = 0.5;
+    static const double spread = 0.02, shift = 0.5, narrow = 0.01;
     const mgk_parameter *p = &parameters->list[i];
     const bool lm = values == MGK_INITIAL_LM;
     double *out = weights + p->offset;
     if (ends_with(p->name, "attention.key_shift")) {
         draw_normal(p, 0, shift, seed, i, out);
         memset(out, 0, p->count / p->shape[0] * sizeof(*out));
+    } else if (lm && ends_with(p->name, ".projection.weight")) {
+        draw_normal(p, 0, narrow, seed, i, out);
     } else if (strncmp(p->name, "embedding.", strlen("embedding.")) == 0 && p->axes == 2) {
         draw_normal(p, 0, spread, seed, i, out);
     } else if (lm && (is_map(p, false) || ends_with(p->name, "norm.weight") ||

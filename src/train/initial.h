@@ -18,7 +18,8 @@ mgk_status mgk_initial_from_name(const char *name, mgk_initial_values *values);
 /*
  * Draws the weights of a new model anew from `seed`. Both: shifts of the first key 0, of others
  * N(0, 0.5). "lra": embeddings N(0, 0.02), maps and their biases uniform in ±1/√inputs. "lm":
- * embeddings and maps N(0, 0.02), biases 0, gains of norms N(1, 0.02). Other parameters, such as
+ * embeddings and maps N(0, 0.02), maps of embeddings N(0, 0.01), biases 0, gains of norms
+ * N(1, 0.02). Other parameters, such as
  * priors and those of a kind alone, stay.
  */
 mgk_status mgk_initial_draw(mgk_model *model, mgk_initial_values values, uint64_t seed);

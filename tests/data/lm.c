@@ -111,6 +111,44 @@ static void training_draws_windows_of_the_text(void **state)
     mgk_dataset_close(lm);
 }
 
+/* Streams of 3 N + 4 bytes have three windows each; the last three bytes of the text are in none.
+ */
+static void streams_read_on(void **state)
+{
+    enum { STREAMS = 4, PART = 3 * N + 4 };
+    unsigned char text[STREAMS * PART + 3];
+    fill_text(text, sizeof(text));
+    const char *path = write_bytes(state, "text", text, sizeof(text));
+    mgk_dataset_options options = options_for(MGK_TASK_LM, &path, N);
+    options.streams = STREAMS;
+    mgk_dataset *lm = open_ok(&options);
+    int32_t tokens[N], targets[N], length;
+    assert_true(mgk_dataset_size(lm) == 0);
+    for (uint64_t index = 0; index < 7 * STREAMS; index++) {
+        const size_t start = index % STREAMS * PART + index / STREAMS % 3 * N;
+        assert_ok(mgk_dataset_sample(lm, index, tokens, &length, targets));
+        assert_int_equal(length, N);
+        for (size_t i = 0; i < N; i++) {
+            assert_int_equal(tokens[i], text[start + i]);
+            assert_int_equal(targets[i], text[start + i + 1]);
+        }
+    }
+    uint64_t hash, other;
+    assert_ok(mgk_dataset_hash(lm, &hash));
+    mgk_dataset_close(lm);
+    options.streams = 0; /* a run is not resumed with other samples */
+    lm = open_ok(&options);
+    assert_ok(mgk_dataset_hash(lm, &other));
+    assert_true(hash != other);
+    mgk_dataset_close(lm);
+    options.streams = sizeof(text) / (N + 1); /* each has a window and its last target */
+    lm = open_ok(&options);
+    assert_ok(mgk_dataset_sample(lm, UINT64_MAX, tokens, &length, targets));
+    mgk_dataset_close(lm);
+    options.streams++;
+    assert_refused(&options, STATUS_SHAPE, "text: 103 bytes of text, expected at least 8 for each");
+}
+
 static void samples_depend_on_seed_and_index_alone(void **state)
 {
     unsigned char text[1000];
@@ -221,8 +259,6 @@ static void bad_files_are_refused(void **state)
     const char *path = path_of(state, "absent");
     mgk_dataset_options options = options_for(MGK_TASK_LM, &path, N);
     assert_refused(&options, STATUS_IO, "absent: No such file");
-    path = path_of(state, "");
-    assert_refused(&options, STATUS_IO, "not a regular file");
     path = write_text(state, "empty", "");
     assert_refused(&options, STATUS_SHAPE, "empty: empty");
     path = write_text(state, "short", "1234567");
@@ -234,6 +270,58 @@ static void bad_files_are_refused(void **state)
     options.paths = paths;
     options.path_count = 2;
     assert_refused(&options, STATUS_IO, "gone: ");
+}
+
+/* Writes a tree of texts and hostile entries; its texts end to end are "0123456789abcdefgh". */
+static void write_tree(void **state)
+{
+    assert_int_equal(mkdir(path_of(state, "b"), 0700), 0);
+    assert_int_equal(mkdir(path_of(state, "b/deep.txt"), 0700), 0);
+    assert_int_equal(mkdir(path_of(state, "empty"), 0700), 0);
+    write_text(state, "b.txt", "0123"); /* before b/, as '.' is before '/' */
+    write_text(state, "b/a.txt", "456");
+    write_text(state, "b/deep.txt/0.txt", "789a");
+    write_text(state, "b/z.txt", "bcd");
+    write_text(state, "c.TXT", "not this one");
+    write_text(state, "c.md", "efgh");
+    assert_int_equal(symlink("../..", path_of(state, "b/deep.txt/up")), 0);
+    assert_int_equal(symlink(".", path_of(state, "b/self.txt")), 0);
+    assert_int_equal(symlink("c.md", path_of(state, "link.txt")), 0);
+}
+
+static void a_folder_stands_for_its_texts(void **state)
+{
+    static const char text[] = "0123456789abcdefgh";
+    const char *path = path_of(state, "");
+    mgk_dataset_options options = options_for(MGK_TASK_LM, &path, 17);
+    int32_t tokens[17], targets[17], length;
+    write_tree(state);
+    options.split = MGK_SPLIT_EVAL;
+    mgk_dataset *lm = open_ok(&options);
+    assert_int_equal(mgk_dataset_size(lm), 1);
+    assert_ok(mgk_dataset_sample(lm, 0, tokens, &length, targets));
+    for (int i = 0; i < 17; i++) {
+        assert_int_equal(tokens[i], text[i]);
+        assert_int_equal(targets[i], text[i + 1]);
+    }
+    mgk_dataset_close(lm);
+    path = path_of(state, "b/self.txt"); /* a link that is named itself is followed */
+    mgk_dataset_close(open_ok(&options));
+}
+
+static void bad_folders_are_refused(void **state)
+{
+    const char *path = path_of(state, "");
+    mgk_dataset_options options = options_for(MGK_TASK_LM, &path, N);
+    assert_refused(&options, STATUS_SHAPE, ": no .txt files");
+    assert_int_equal(symlink("nowhere", path_of(state, "gone.txt")), 0);
+    assert_refused(&options, STATUS_IO, "/gone.txt: No such file");
+    assert_int_equal(unlink(path_of(state, "gone.txt")), 0);
+    assert_int_equal(symlink("loop.txt", path_of(state, "loop.txt")), 0);
+    assert_refused(&options, STATUS_IO, "/loop.txt: Too many levels");
+    assert_int_equal(unlink(path_of(state, "loop.txt")), 0);
+    assert_int_equal(mkfifo(path_of(state, "pipe.txt"), 0600), 0);
+    assert_refused(&options, STATUS_IO, "/pipe.txt: not a regular file");
 }
 
 static void an_unreadable_file_is_refused(void **state)
@@ -255,10 +343,13 @@ int main(void)
         folder_test(evaluation_predicts_every_byte_but_the_first_once),
         folder_test(the_longest_window_decides_the_length),
         folder_test(training_draws_windows_of_the_text),
+        folder_test(streams_read_on),
         folder_test(samples_depend_on_seed_and_index_alone),
         folder_test(files_are_put_end_to_end),
         folder_test(windows_of_tokens_are_as_those_of_bytes),
+        folder_test(a_folder_stands_for_its_texts),
         folder_test(bad_files_are_refused),
+        folder_test(bad_folders_are_refused),
         folder_test(an_unreadable_file_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "data/fixture.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/memory.h"
 #include "data/datasets/articles.h"
@@ -205,8 +206,14 @@ static void too_little_text_is_refused(void **state)
     assert_refused(&options, STATUS_SHAPE, "byte: 0 articles");
     paths[0] = path_of(state, "absent");
     assert_refused(&options, STATUS_IO, "absent: ");
-    paths[0] = path_of(state, "");
-    assert_refused(&options, STATUS_USAGE, "a folder; expected files, or a list of pairs");
+    assert_int_equal(mkdir(path_of(state, "folder"), 0700), 0);
+    paths[0] = path_of(state, "folder");
+    assert_refused(&options, STATUS_SHAPE, "folder: no .txt files");
+    write_text(state, "folder/a.txt", "0123456789abcdef");
+    options.article_per_file = true;
+    assert_refused(&options, STATUS_SHAPE, "a.txt: 1 article ");
+    write_text(state, "folder/b.txt", "0123456789abcdef");
+    mgk_dataset_close(open_ok(&options));
 }
 
 int main(void)

@@ -24,6 +24,7 @@ from golden import Draw, save_expected
 STEPS, WARMUP, BATCH, LENGTH = 8, 3, 4, 9
 DIM, HEADS, HEAD_DIM, HIDDEN, LAYERS, WORDS, CLASSES = 12, 2, 4, 14, 2, 23, 3
 LRA_RATE, LM_RATE = 0.02, 0.01
+CUTOFFS = 5, 12
 
 
 class Distance(torch.nn.Module):
@@ -132,7 +133,7 @@ def lm_batches(name):
 
 
 def lm_loss(model, batch):
-    return model(batch[:, :-1].T, batch[:, 1:].T)[0].mean()
+    return model(batch[:, :-1].T.contiguous(), batch[:, 1:].T)[0].mean()
 
 
 def spread(model):
@@ -142,15 +143,17 @@ def spread(model):
             torch.nn.init.normal_(tensor, 0, 0.3)
 
 
-def lm(name, module, mode):
+def lm(name, module, mode, **adaptive):
     torch.manual_seed(seed_of(name))
     model = module.MemTransformerLM(
         WORDS, LAYERS, HEADS, DIM, HEAD_DIM, HIDDEN, 0, 0, tgt_len=LENGTH, ext_len=0, mem_len=0,
-        attn_type=200 if mode else 2, device="cpu")
+        attn_type=200 if mode else 2, device="cpu", **adaptive)
     for layer in model.layers if mode else ():  # DecoderLayer does not pass the mode on
         layer.dec_attn = module.MGKAttn(HEADS, DIM, HEAD_DIM, 0, update_mode=mode)
     spread(model)
     saved = {n: t.clone() for n, t in model.state_dict().items()}
+    if adaptive:  # a state has no cutoffs, only a whole module has
+        saved["crit.cutoffs"] = list(CUTOFFS)
     model = model.double().train()
     model.pos_emb.inv_freq = 1 / 10000 ** (torch.arange(0, DIM, 2).double() / DIM)
     optimizer = torch.optim.Adam(model.parameters(), lr=LM_RATE)
@@ -196,6 +199,9 @@ def runs(repository):
     yield "lra_smlk", lra("lra smlk", ModelForSC, "linear", False, True, "learned")
     for mode in (None, "rbf", "rbf2keys", "soft", "soft2keys", "hard", "hard2keys"):
         yield f"lm_{mode or 'softmax'}", lm(f"lm {mode}", mem_transformer, mode)
+    for name, divisor in ("adaptive", 1), ("divided", 2):  # train.py ties maps so
+        yield "lm_" + name, lm("lm " + name, mem_transformer, None, cutoffs=list(CUTOFFS),
+                               div_val=divisor, tie_projs=[False, True, True])
 
 
 def main():

@@ -17,12 +17,13 @@ typedef struct problem {
     double words[WORDS * DIM], bias[WORDS], clusters[CLUSTERS * DIM], cluster_bias[CLUSTERS];
     double hidden[ROWS * DIM];
     int32_t targets[ROWS];
-    void *arrays[8];
+    void *arrays[16];
     int count;
     mgk_adaptive output;
     const void *hidden_;
     const int32_t *targets_;
     mgk_loss *loss_;
+    mgk_adaptive_gradient gradient;
 } problem;
 
 static void draw(double *values, size_t count, uint64_t stream)
@@ -177,9 +178,88 @@ static void test_no_rows(void **state)
     close_problem(&p);
 }
 
+/* The loss with double numbers as they are now on the device. */
+static double loss_of(const problem *p)
+{
+    const mgk_loss none = {.sum = 0};
+    mgk_loss found;
+    assert_ok(p->device->op->upload(p->device, p->loss_, &none, sizeof(none)));
+    assert_ok(mgk_adaptive_loss(p->device, &p->output, ROWS, p->hidden_, p->targets_, p->loss_));
+    assert_ok(p->device->op->download(p->device, &found, p->loss_, sizeof(found)));
+    return found.sum;
+}
+
+/* The numbers of an array and their gradients, which begin with `before`, against differences. */
+static void expect_gradient(const problem *p, const void *array, double *values, size_t count,
+                            const void *gradient, double before)
+{
+    static const double step = 1e-5;
+    double found[ROWS * DIM];
+    assert_true(count <= ROWS * DIM);
+    assert_ok(p->device->op->download(p->device, found, gradient, count * sizeof(double)));
+    for (size_t i = 0; i < count; i++) {
+        const double value = values[i];
+        double loss[2];
+        for (int side = 0; side < 2; side++) {
+            values[i] = value + (side ? step : -step);
+            assert_ok(p->device->op->upload(p->device, (void *)(size_t)array, values,
+                                            count * sizeof(double)));
+            loss[side] = loss_of(p);
+        }
+        values[i] = value;
+        const double slope = (loss[1] - loss[0]) / (2 * step);
+        /* the third derivative of a sum of 37 cross-entropies times step², and rounding / step */
+        assert_close(found[i], before + p->gradient.scale * slope, 1e-7, 1e-7);
+    }
+    assert_ok(
+        p->device->op->upload(p->device, (void *)(size_t)array, values, count * sizeof(double)));
+}
+
+/* Parameters have a gradient before, to which this is added; hidden states do not. */
+static void open_gradient(problem *p, bool biases, double before)
+{
+    double filled[WORDS * DIM];
+    for (size_t i = 0; i < WORDS * DIM; i++)
+        filled[i] = before;
+    p->gradient = (mgk_adaptive_gradient){.scale = 0.25,
+                                          .words = put_reals(p, filled, WORDS * DIM),
+                                          .cluster_weight = put_reals(p, filled, CLUSTERS * DIM),
+                                          .hidden = put_reals(p, p->hidden, ROWS * DIM)};
+    if (biases) {
+        p->gradient.bias = put_reals(p, filled, WORDS);
+        p->gradient.cluster_bias = put_reals(p, filled, CLUSTERS);
+    }
+}
+
+static void test_gradients(void **state)
+{
+    static const size_t blocks[] = {0, 20, 40, 200};
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        problem p;
+        const bool biases = i % 2;
+        open_problem(&p, MGK_DOUBLE, biases);
+        p.output.block = blocks[i / 2];
+        open_gradient(&p, biases, 0.5);
+        assert_ok(
+            mgk_adaptive_backward(p.device, &p.output, ROWS, p.hidden_, p.targets_, &p.gradient));
+        expect_gradient(&p, p.output.words, p.words, WORDS * DIM, p.gradient.words, 0.5);
+        expect_gradient(&p, p.output.cluster_weight, p.clusters, CLUSTERS * DIM,
+                        p.gradient.cluster_weight, 0.5);
+        expect_gradient(&p, p.hidden_, p.hidden, ROWS * DIM, p.gradient.hidden, 0);
+        if (biases) {
+            expect_gradient(&p, p.output.bias, p.bias, WORDS, p.gradient.bias, 0.5);
+            expect_gradient(&p, p.output.cluster_bias, p.cluster_bias, CLUSTERS,
+                            p.gradient.cluster_bias, 0.5);
+        }
+        close_problem(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_losses),
+                                       cmocka_unit_test(test_gradients),
                                        cmocka_unit_test(test_no_rows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,6 +79,7 @@ static void assert_same(const mgk_config *a, const mgk_config *b)
     assert_int_equal(a->output_bias, b->output_bias);
     assert_int_equal(a->cutoff_count, b->cutoff_count);
     assert_memory_equal(a->cutoffs, b->cutoffs, sizeof(a->cutoffs));
+    assert_int_equal(a->cutoff_divisor, b->cutoff_divisor);
     assert_int_equal(a->padding, b->padding);
     assert_int_equal(a->memory, b->memory);
     assert_int_equal(a->start, b->start);
@@ -248,6 +249,18 @@ static mgk_config sound_config(void)
     return config;
 }
 
+/* A language model with embeddings of three widths. */
+static mgk_config divided_config(void)
+{
+    mgk_config config;
+    mgk_config_defaults(MGK_FAMILY_LM, &config);
+    config.cutoffs[0] = 10;
+    config.cutoffs[1] = 60;
+    config.cutoff_count = 2;
+    config.cutoff_divisor = 3;
+    return config;
+}
+
 /* A decoder that attends to an encoder. */
 static mgk_config decoder_config(void)
 {
@@ -284,6 +297,7 @@ static void test_json_round_trip(void **state)
     round_trip(sound_config());
     round_trip(clip_config());
     round_trip(rotary_config());
+    round_trip(divided_config());
     round_trip(decoder_config());
 }
 
@@ -421,6 +435,11 @@ static void test_json_refused(void **state)
         {"{\"family\":\"lm\",\"logit_cap\":2,\"cutoffs\":[5]}", "logit_cap"},
         {"{\"family\":\"lm\",\"padding\":256}", "padding"},
         {"{\"family\":\"lm\",\"cutoffs\":7}", "cutoffs"},
+        {"{\"family\":\"lm\",\"cutoff_divisor\":2}", "with cutoffs"},
+        {"{\"family\":\"lm\",\"cutoff_divisor\":1,\"cutoffs\":[7]}", "2 and more"},
+        {"{\"family\":\"lm\",\"cutoff_divisor\":2,\"cutoffs\":[7],\"tied\":false}", "tied"},
+        {"{\"family\":\"lm\",\"cutoff_divisor\":2,\"cutoffs\":[7,256]}", "end of the vocabulary"},
+        {"{\"family\":\"lm\",\"cutoff_divisor\":1000,\"cutoffs\":[7]}", "leaves nothing"},
         {"{\"family\":\"lm\",\"cutoffs\":[0]}", "cutoffs[0]"},
         {"{\"family\":\"lm\",\"cutoffs\":[5,5]}", "cutoffs[1]"},
         {"{\"family\":\"lm\",\"cutoffs\":[5,257]}", "cutoffs[1]"},

@@ -505,6 +505,23 @@ static void test_values_of_terms(void **state)
     }
 }
 
+/* An adaptive softmax, with one table of words or with one for each part of the vocabulary. */
+static void test_clusters(void **state)
+{
+    (void)state;
+    static const int cutoffs[] = {4, 6, 8};
+    for (int divisor = 0; divisor <= 2; divisor += 2)
+        for (int count = 1; count <= 3; count++) {
+            mgk_config config = config_of(MGK_FAMILY_LM, count == 1 ? "mgk" : "softmax");
+            memcpy(config.cutoffs, cutoffs, sizeof(cutoffs));
+            config.cutoff_count = count;
+            config.cutoff_divisor = divisor;
+            config.dim = 12;
+            config.pre_norm = count == 2;
+            check_gradient(&config);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -519,6 +536,7 @@ int main(void)
         cmocka_unit_test(test_dropout_of_attention),
         cmocka_unit_test(test_soft_expectation),
         cmocka_unit_test(test_capsules),
+        cmocka_unit_test(test_clusters),
         cmocka_unit_test(test_variants),
         cmocka_unit_test(test_published_variants),
         cmocka_unit_test(test_terms),

@@ -120,7 +120,7 @@ static void structures_have_their_sizes(void **state)
         ROW(mgk_job, 104, trained_with, 96),
         ROW(mgk_input, 192, reserved, 160),
         ROW(mgk_architecture, 120, reserved, 96),
-        ROW(mgk_train_options, 688, class_token, 680),
+        ROW(mgk_train_options, 704, streams, 700),
         ROW(mgk_kind_settings, 112, reserved, 64),
         ROW(mgk_kind_description, 104, reserved, 72),
         ROW(mgk_setting_description, 48, reserved, 24),

@@ -14,7 +14,7 @@
 
 /* The removal of the 4 heads of a layer takes a run more than there are, in 12 orders; samples of 9
  * tokens in two batches of the host. */
-enum { MODELS = 2, ORDERS = 12, RUNS = 4 + 1, SAMPLES = 130, BATCHES = 2 };
+enum { MODELS = 2, ORDERS = 12, RUNS = 4 + 1, SAMPLES = 230, BATCHES = 2 };
 enum { OF_MODEL = ORDERS * RUNS * BATCHES };
 
 static const char *const models[MODELS] = {"softmax.safetensors", "mgk.safetensors"};
@@ -264,7 +264,7 @@ static void correct_last_checksum(void)
 static void orders_are_not_trusted(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {"4060600000000000", /* 131 */
+    static const char *const wrong[] = {"406ce00000000000", /* 231 */
                                         "3fe0000000000000" /* 0.5 */, "bff0000000000000" /* −1 */,
                                         "7ff8000000000000" /* NaN */};
     interrupt("out.csv", RUNS * BATCHES + 1);
@@ -278,7 +278,7 @@ static void orders_are_not_trusted(void **state)
         mgk_diversity_options o = resuming();
         assert_int_equal(mgk_measure_diversity(&o, NULL), MGK_INPUT);
         assert_string_equal(mgk_error(),
-                            "out.csv.part: line 132: not the values of an order of pruning");
+                            "out.csv.part: line 232: not the values of an order of pruning");
     }
     unlink(journal);
 }

@@ -72,8 +72,17 @@ printf x >one_byte
 refuse 1 'absent: No such file' $few --data absent -o new.safetensors
 refuse 1 'empty: ' $few --data empty -o new.safetensors
 refuse 1 'one_byte: 1 byte of text, expected at least 17' $few --data one_byte -o new.safetensors
-refuse 1 'not a regular file' $few --data . -o new.safetensors
+mkdir -p folder
+refuse 1 'folder: no .txt files' $few --data folder -o new.safetensors
 refuse 1 'one_byte: 1 byte of text' $few --data text.txt --held-out one_byte -o new.safetensors
+
+# A folder stands for its texts, wherever they are in it; none of them is overwritten.
+mkdir -p folder/of/texts
+cp text.txt folder/of/texts/a.txt
+"$train" $few --data folder --held-out folder --log folder.csv -o folder.safetensors || complain "a folder of texts is refused"
+"$train" $few --data text.txt --held-out text.txt --log file.csv -o file.safetensors || complain "a text is refused"
+cmp folder.csv file.csv || complain "a folder of one text is not as the text"
+refuse 2 'same file as the input' $few --data folder -o new.safetensors --log folder/of/texts/a.txt --force
 # Any bytes are a valid text.
 "$train" $few --data "$train" -o binary.safetensors || complain "bytes are refused"
 "$info" binary.safetensors >/dev/null || complain "no model of bytes"

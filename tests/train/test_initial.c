@@ -85,6 +85,31 @@ static void test_language_models(void **state)
     mgk_model_free(model);
 }
 
+/* Tables of two widths, and their maps. */
+static void test_adaptive(void **state)
+{
+    const train_case *c = *state;
+    mgk_config config;
+    mgk_config_defaults(MGK_FAMILY_LM, &config);
+    config.layers = 1;
+    config.dim = 64;
+    config.vocabulary = 256;
+    config.cutoffs[0] = 100;
+    config.cutoff_count = 1;
+    config.cutoff_divisor = 2;
+    mgk_model *model = new_model(&config, c->device, 3);
+    assert_close(spread_of(model, "embedding.token.1.weight", 0, 0).deviation, 1 / 8.0, 0, 0.1);
+    assert_close(spread_of(model, "embedding.token.1.projection.weight", 0, 0).deviation,
+                 1 / sqrt(32), 0, 0.1);
+    assert_ok(mgk_initial_draw(model, MGK_INITIAL_LM, 5));
+    assert_close(spread_of(model, "embedding.token.1.weight", 0, 0).deviation, 0.02, 0, 0.1);
+    assert_close(spread_of(model, "embedding.token.1.projection.weight", 0, 0).deviation, 0.01, 0,
+                 0.1);
+    assert_close(spread_of(model, "output.projection.weight", 0, 0).deviation, 0.01, 0, 0.1);
+    assert_close(spread_of(model, "output.clusters.weight", 0, 0).deviation, 0.02, 0, 0.4);
+    mgk_model_free(model);
+}
+
 static void test_encoders(void **state)
 {
     mgk_model *model = wide_model(*state, MGK_FAMILY_ENCODER);
@@ -197,6 +222,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_language_models, train_case_setup,
                                         train_case_teardown),
+        cmocka_unit_test_setup_teardown(test_adaptive, train_case_setup, train_case_teardown),
         cmocka_unit_test_setup_teardown(test_encoders, train_case_setup, train_case_teardown),
         cmocka_unit_test_setup_teardown(test_taking, train_case_setup, train_case_teardown),
         cmocka_unit_test_setup_teardown(test_taking_other_heads, train_case_setup,

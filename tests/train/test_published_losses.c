@@ -7,6 +7,7 @@
 #include "test.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "model/containers/tensors.h"
@@ -32,7 +33,8 @@ static const run_row rows[] = {
     {"lm_softmax", NULL, MGK_QUERIES_SEEN},       {"lm_rbf", NULL, MGK_QUERIES_SEEN},
     {"lm_rbf2keys", NULL, MGK_QUERIES_SEEN},      {"lm_soft", NULL, MGK_QUERIES_ALL},
     {"lm_soft2keys", NULL, MGK_QUERIES_ALL},      {"lm_hard", NULL, MGK_QUERIES_SEEN},
-    {"lm_hard2keys", NULL, MGK_QUERIES_SEEN},
+    {"lm_hard2keys", NULL, MGK_QUERIES_SEEN},     {"lm_adaptive", NULL, MGK_QUERIES_SEEN},
+    {"lm_divided", NULL, MGK_QUERIES_SEEN},
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
@@ -68,6 +70,73 @@ static void *zeros(const training *t, size_t bytes)
     return array;
 }
 
+/* A tensor of theirs, for a parameter [rows, ·]; the first row is the last one if it is reversed.
+ */
+static void take(const mgk_tensors *file, const char *name, bool reversed, double *out)
+{
+    const size_t *shape;
+    double *values = values_of(file, name, &shape);
+    for (size_t row = 0; row < shape[0]; row++)
+        memcpy(out + row * shape[1], values + (reversed ? shape[0] - 1 - row : row) * shape[1],
+               shape[1] * sizeof(*out));
+    mgk_free(values);
+}
+
+/* Fills a parameter that is read as a product from the factor that the file has. */
+static void take_factor(const mgk_tensors *file, const mgk_parameter *p, double *out)
+{
+    char name[80];
+    int part;
+    if (strcmp(p->name, "output.projection.weight") == 0) {
+        take(file, "crit.out_projs.0", false, out);
+    } else if (strcmp(p->name, "output.clusters.weight") == 0) {
+        take(file, "crit.cluster_weight", true, out);
+    } else {
+        assert_int_equal(sscanf(p->name, "embedding.token.%d.", &part), 1);
+        snprintf(name, sizeof(name),
+                 strstr(p->name, "projection") ? "word_emb.emb_projs.%d"
+                                               : "word_emb.emb_layers.%d.weight",
+                 part);
+        take(file, name, false, out);
+    }
+}
+
+static const mgk_parameter *find(const mgk_model *model, const char *name)
+{
+    for (size_t i = 0; i < model->parameters.count; i++)
+        if (strcmp(model->parameters.list[i].name, name) == 0)
+            return &model->parameters.list[i];
+    return NULL;
+}
+
+/* Replaces a model, which is read with products of its tables and maps, by one that has these; its
+ * widths are halved. */
+static void divide(const char *path, mgk_model **model)
+{
+    mgk_model *whole = *model;
+    mgk_config config = whole->config;
+    mgk_tensors *file;
+    double *weights;
+    config.tied = true;
+    config.cutoff_divisor = 2;
+    assert_ok(mgk_config_resolve(&config));
+    assert_ok(mgk_model_create(&config, 0, whole->device, model));
+    assert_ok(mgk_tensors_open(path, &file));
+    assert_ok(mgk_alloc((*model)->parameters.total, sizeof(*weights), &weights));
+    for (size_t i = 0; i < (*model)->parameters.count; i++) {
+        const mgk_parameter *p = &(*model)->parameters.list[i];
+        const mgk_parameter *read = find(whole, p->name);
+        if (read && strcmp(p->name, "output.clusters.weight") != 0)
+            assert_ok(mgk_model_read(whole, read->offset, read->count, weights + p->offset));
+        else
+            take_factor(file, p, weights + p->offset);
+    }
+    assert_ok(mgk_model_upload(*model, weights, (*model)->weights));
+    mgk_free(weights);
+    mgk_tensors_close(file);
+    mgk_model_free(whole);
+}
+
 static void open_training(const run_row *row, training *t)
 {
     char path[512];
@@ -78,6 +147,8 @@ static void open_training(const run_row *row, training *t)
     assert_ok(mgk_device_open("cpu", MGK_DOUBLE, 1, &t->device));
     snprintf(path, sizeof(path), TOP "%s.pt", row->name);
     assert_ok(mgk_model_load(path, &options, t->device, &t->model));
+    if (strcmp(row->name, "lm_divided") == 0)
+        divide(path, &t->model);
     t->model->config.prior_queries = row->queries;
     t->lm = t->model->config.family == MGK_FAMILY_LM;
     snprintf(path, sizeof(path), TOP "%s.safetensors", row->name);

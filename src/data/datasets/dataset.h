@@ -47,7 +47,9 @@ typedef enum mgk_split { MGK_SPLIT_TRAIN, MGK_SPLIT_EVAL, MGK_SPLIT_TEST } mgk_s
 typedef struct mgk_dataset_options {
     mgk_task task;
     mgk_split split;
-    const char *const *paths; /* [path_count]; used during mgk_dataset_open only */
+    /* [path_count]; used during mgk_dataset_open only. Of lm and retrieval, but for lists of pairs,
+     * a folder stands for its texts, see text_files.h. */
+    const char *const *paths;
     size_t path_count;
     size_t length; /* N, 1 to 2^31 - 1; tokens: 0 = length of the longest sequence */
     uint64_t seed;
@@ -75,6 +77,9 @@ typedef struct mgk_dataset_options {
     /* Lists of pairs, in a training run: the paths of the other split, [other_count] */
     const char *const *other_paths;
     size_t other_count;
+    /* lm, TRAIN: the text is cut into so many equal parts, and sample i is the next window of part
+     * i % streams, see lm.c; 0: windows are drawn */
+    size_t streams;
     bool lines;      /* lm: each line is one sample; blank lines are none, or with */
     bool every_line; /* an error */
     /* lm, and tokens of an array of one text, but for training: windows of all the text that begin

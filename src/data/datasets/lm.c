@@ -4,6 +4,11 @@
  *
  *   Training:   sample `index` is a window of N + 1 tokens at a place drawn from (seed, index);
  *               token i is its token i, target i its token i + 1.
+ *   Streams:    with S of them in place of drawn windows, stream b is the b-th of S equal parts of
+ *               the text, and sample `index` is window index / S of stream index % S; windows of a
+ *               stream follow each other as in evaluation, and begin again after the last whole
+ *               one. So row b of every batch of S samples reads on where it was (as in
+ *               Transformer-XL, Dai et al. 2019).
  *   Evaluation: window w has the tokens wN ... wN + N - 1 and the next token of each as targets;
  *               the last window may be shorter. So every token but the first is predicted exactly
  *               once, also by windows that slide, see windows.h.
@@ -28,6 +33,7 @@ typedef struct lm_dataset {
     size_t count;             /* of bytes or tokens */
     mgk_windows windows;      /* of evaluation, of N when it was opened */
     uint64_t seed;
+    size_t streams; /* of training; 0: windows are drawn */
 } lm_dataset;
 
 /* The tokens of window `index` that have a next one. */
@@ -35,6 +41,17 @@ static size_t length(const mgk_dataset *dataset, uint64_t index)
 {
     const lm_dataset *lm = (const lm_dataset *)dataset;
     return dataset->size == 0 ? lm->windows.room : mgk_windows_length(&lm->windows, index);
+}
+
+/* Where the window of a training sample begins. */
+static size_t training_start(const lm_dataset *lm, uint64_t index)
+{
+    const size_t n = lm->base.shape.length;
+    if (lm->streams == 0)
+        return mgk_random_below(lm->seed, mgk_data_stream(MGK_PURPOSE_WINDOW, 0), index,
+                                lm->count - n);
+    const size_t part = lm->count / lm->streams, windows = (part - 1) / n;
+    return index % lm->streams * part + index / lm->streams % windows * n;
 }
 
 static mgk_status read_tokens(const lm_dataset *lm, size_t start, size_t count, int32_t *ids)
@@ -57,8 +74,7 @@ static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *to
     const size_t n = dataset->shape.length;
     size_t start, count = n, known = 0;
     if (dataset->size == 0) {
-        const uint64_t stream = mgk_data_stream(MGK_PURPOSE_WINDOW, 0);
-        start = mgk_random_below(lm->seed, stream, index, lm->count - n);
+        start = training_start(lm, index);
     } else {
         start = index * lm->windows.stride;
         count = length(dataset, index);
@@ -79,6 +95,8 @@ static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *to
 static mgk_status hash_lm(const mgk_dataset *dataset, uint64_t *hash)
 {
     const lm_dataset *lm = (const lm_dataset *)dataset;
+    if (lm->streams > 0)
+        *hash = mgk_hash(*hash, &lm->streams, sizeof(lm->streams));
     return lm->tokens ? mgk_token_stream_hash(lm->tokens, hash) : mgk_texts_hash(&lm->text, hash);
 }
 
@@ -119,6 +137,15 @@ static mgk_status refuse(const mgk_dataset_options *options, const lm_dataset *l
                     options->path_count > 1 ? " and others" : "", lm->count, noun, needed);
 }
 
+static mgk_status refuse_streams(const mgk_dataset_options *options, const lm_dataset *lm,
+                                 size_t needed)
+{
+    return mgk_fail(STATUS_SHAPE, "%s%s: %zu %s of text, expected at least %zu for each of %zu %s",
+                    options->paths[0], options->path_count > 1 ? " and others" : "", lm->count,
+                    lm->tokens ? "tokens" : "bytes", needed, lm->streams,
+                    MGK_NOUN(lm->streams, "stream", "streams"));
+}
+
 mgk_status mgk_lm_open(const mgk_dataset_options *options, mgk_dataset **out)
 {
     const bool train = options->split == MGK_SPLIT_TRAIN;
@@ -129,9 +156,12 @@ mgk_status mgk_lm_open(const mgk_dataset_options *options, mgk_dataset **out)
     lm->base.functions = &functions;
     lm->base.shape = (mgk_dataset_shape){1, options->length, MGK_BYTE_VALUES, 0};
     lm->seed = options->seed;
+    lm->streams = train ? options->streams : 0;
     CHECK(read_data(options, lm));
     if (lm->count < needed)
         CHECK(refuse(options, lm, needed));
+    if (lm->streams > 0 && lm->count / lm->streams < needed)
+        CHECK(refuse_streams(options, lm, needed));
     lm->windows = (mgk_windows){lm->count - 1, options->length,
                                 mgk_windows_stride(options->stride, options->length)};
     if (!train) {

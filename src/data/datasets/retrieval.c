@@ -15,7 +15,6 @@
  */
 #include <string.h>
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -249,24 +248,12 @@ out:
     return status;
 }
 
-/* Chooses between texts and a TSV file, which are all that is read besides a list of pairs. */
-static mgk_status choose_files(const mgk_dataset_options *options, bool *is_tsv)
-{
-    for (size_t i = 0; i < options->path_count; i++)
-        if (mgk_is_folder(options->paths[i]))
-            return mgk_fail(STATUS_USAGE,
-                            "%s: a folder; expected files, or a list of pairs and behind it the "
-                            "folder of its texts",
-                            options->paths[i]);
-    return mgk_is_pairs_tsv(options->paths[0], is_tsv);
-}
-
 mgk_status mgk_retrieval_open(const mgk_dataset_options *options, mgk_dataset **out)
 {
     bool is_tsv;
     if (mgk_is_pair_list(options->paths, options->path_count))
         return mgk_pair_list_open(options, out);
-    TRY(choose_files(options, &is_tsv));
+    TRY(mgk_is_pairs_tsv(options->paths[0], &is_tsv));
     return is_tsv ? mgk_pairs_tsv_open(options, out) : open_pairs(options, out);
 }
 
@@ -275,7 +262,7 @@ mgk_status mgk_retrieval_learn(const mgk_dataset_options *options, mgk_learner *
     bool is_tsv;
     if (mgk_is_pair_list(options->paths, options->path_count))
         return mgk_pair_list_learn(options, learner);
-    TRY(choose_files(options, &is_tsv));
+    TRY(mgk_is_pairs_tsv(options->paths[0], &is_tsv));
     return is_tsv ? mgk_pairs_tsv_learn(options, learner)
                   : mgk_texts_learn(options->paths, options->path_count, learner);
 }

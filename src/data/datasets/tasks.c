@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "data/datasets/implementation.h"
+#include "data/datasets/pair_list.h"
+#include "data/datasets/text_files.h"
 #include "data/datasets/tokenized.h"
 
 /* The registry of tasks: a new task needs a file and a row here. */
@@ -9,14 +11,15 @@ static const struct {
     const char *name;
     size_t length; /* default N */
     bool needs_paths;
+    bool folders; /* a folder stands for the texts in it */
     mgk_status (*open)(const mgk_dataset_options *options, mgk_dataset **out);
     mgk_status (*learn)(const mgk_dataset_options *options, mgk_learner *learner); /* or NULL */
 } tasks[] = {
-    [MGK_TASK_LM] = {"lm", 256, true, mgk_lm_open, mgk_lm_learn},
-    [MGK_TASK_LISTOPS] = {"listops", 2000, false, mgk_listops_open, NULL},
-    [MGK_TASK_RETRIEVAL] = {"retrieval", 4000, true, mgk_retrieval_open, mgk_retrieval_learn},
-    [MGK_TASK_TEXT] = {"text", 4000, true, mgk_text_open, mgk_text_learn},
-    [MGK_TASK_TOKENS] = {"tokens", 0, true, mgk_tokens_open, NULL},
+    [MGK_TASK_LM] = {"lm", 256, true, true, mgk_lm_open, mgk_lm_learn},
+    [MGK_TASK_LISTOPS] = {"listops", 2000, false, false, mgk_listops_open, NULL},
+    [MGK_TASK_RETRIEVAL] = {"retrieval", 4000, true, true, mgk_retrieval_open, mgk_retrieval_learn},
+    [MGK_TASK_TEXT] = {"text", 4000, true, false, mgk_text_open, mgk_text_learn},
+    [MGK_TASK_TOKENS] = {"tokens", 0, true, false, mgk_tokens_open, NULL},
 };
 
 enum { TASKS = sizeof(tasks) / sizeof(tasks[0]) };
@@ -56,14 +59,47 @@ static mgk_status check(const mgk_dataset_options *options)
     return STATUS_OK;
 }
 
-mgk_status mgk_dataset_open(const mgk_dataset_options *options, mgk_dataset **out)
+/* Names the files of folders in place of these; `files` belongs to the caller, also on failure. */
+static mgk_status set_files(mgk_dataset_options *options, mgk_text_files *files)
 {
-    *out = NULL;
-    TRY(check(options));
+    if (!tasks[options->task].folders || mgk_is_pair_list(options->paths, options->path_count))
+        return STATUS_OK;
+    TRY(mgk_text_files_list(files, options->paths, options->path_count));
+    options->paths = files->paths;
+    options->path_count = files->count;
+    return STATUS_OK;
+}
+
+static mgk_status open_files(const mgk_dataset_options *options, mgk_dataset **out)
+{
     const bool tokens = options->tokenizer && !options->training_windows;
     if (options->task == MGK_TASK_LM && (tokens || options->lines || options->string_count > 0))
         return mgk_tokenized_open(options, out);
     return tasks[options->task].open(options, out);
+}
+
+mgk_status mgk_dataset_open(const mgk_dataset_options *options, mgk_dataset **out)
+{
+    mgk_dataset_options copy = *options;
+    mgk_text_files files = {0};
+    *out = NULL;
+    TRY(check(options));
+    mgk_status status = set_files(&copy, &files);
+    if (status == STATUS_OK)
+        status = open_files(&copy, out);
+    mgk_text_files_free(&files);
+    return status;
+}
+
+static mgk_status learn_files(const mgk_dataset_options *options, mgk_learner *learner)
+{
+    mgk_dataset_options copy = *options;
+    mgk_text_files files = {0};
+    mgk_status status = set_files(&copy, &files);
+    if (status == STATUS_OK)
+        status = tasks[options->task].learn(&copy, learner);
+    mgk_text_files_free(&files);
+    return status;
 }
 
 mgk_status mgk_dataset_learn(const mgk_dataset_options *options, mgk_learnt kind, size_t vocabulary,
@@ -76,7 +112,7 @@ mgk_status mgk_dataset_learn(const mgk_dataset_options *options, mgk_learnt kind
         return mgk_fail(STATUS_USAGE, "%s: has no texts from which a tokenizer is learnt",
                         tasks[options->task].name);
     TRY(mgk_learner_open(kind, &learner));
-    mgk_status status = tasks[options->task].learn(options, learner);
+    mgk_status status = learn_files(options, learner);
     if (status == STATUS_OK)
         status = mgk_learner_finish(learner, vocabulary, text);
     mgk_learner_close(learner);

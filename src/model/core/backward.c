@@ -197,6 +197,8 @@ static mgk_status classifier_backward(mgk_pass *pass, void *gradient, void *dhid
 static mgk_status tied_backward(mgk_pass *pass, void *gradient, void *dhidden_states)
 {
     const mgk_parameters *parameters = &pass->model->parameters;
+    if (mgk_pass_has_clusters(pass))
+        return mgk_pass_clustered_backward(pass, gradient, dhidden_states);
     mgk_linear_map tied = {parameters->token, parameters->head.bias};
     return linear_backward(pass, gradient, tied, mgk_pass_rows(pass),
                            (size_t)pass->model->config.dim, mgk_pass_classes(pass), pass->output,
@@ -224,8 +226,9 @@ mgk_status mgk_pass_backward(mgk_pass *pass, void *gradient, const mgk_gradient_
     TRY(mgk_pass_dropout_add(pass, 0, pass->dstream, NULL, pass->dstream));
     void *dposition =
         parameters->position == MGK_ABSENT ? NULL : mgk_at(device, gradient, parameters->position);
-    return device->op->embed_backward(device, (size_t)pass->sequences, (size_t)pass->tokens,
-                                      (size_t)config->dim, pass->ids,
-                                      pass->model->config.embedding_scale, pass->dstream,
-                                      mgk_at(device, gradient, parameters->token), dposition);
+    TRY(device->op->embed_backward(
+        device, (size_t)pass->sequences, (size_t)pass->tokens, (size_t)config->dim, pass->ids,
+        pass->model->config.embedding_scale, pass->dstream,
+        pass->words ? pass->dwords : mgk_at(device, gradient, parameters->token), dposition));
+    return mgk_pass_tables_backward(pass, gradient);
 }

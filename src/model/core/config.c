@@ -327,6 +327,32 @@ static mgk_status check_sizes(const mgk_config *config)
     return STATUS_OK;
 }
 
+/* Checks what tables of several widths allow; the sizes and cutoffs are checked already. */
+static mgk_status check_divisor(const mgk_config *config)
+{
+    const int parts = config->cutoff_count;
+    if (config->cutoff_divisor == 0)
+        return STATUS_OK;
+    if (config->cutoff_divisor == 1 || parts == 0 || !config->tied || !config->output_bias ||
+        config->embedding != config->dim || config->positions_skip_padding)
+        return mgk_fail(STATUS_USAGE,
+                        "cutoff_divisor is %d, expected 0, or 2 and more with cutoffs, a tied "
+                        "output with biases, embedding of dim, and no positions_skip_padding",
+                        config->cutoff_divisor);
+    if (config->cutoffs[parts - 1] == config->vocabulary)
+        return mgk_fail(STATUS_USAGE,
+                        "cutoff_divisor is %d, expected 0 with a cutoff at the end of the "
+                        "vocabulary, %d",
+                        config->cutoff_divisor, config->vocabulary);
+    if (mgk_config_part_width(config, parts) == 0)
+        return mgk_fail(STATUS_USAGE,
+                        "cutoff_divisor is %d, expected less: dim, %d, divided by it %d %s leaves "
+                        "nothing",
+                        config->cutoff_divisor, config->dim, parts,
+                        MGK_NOUN(parts, "time", "times"));
+    return STATUS_OK;
+}
+
 /* Checks what an embedding of another width and shared layers allow. */
 static mgk_status check_embedding(const mgk_config *config)
 {
@@ -370,6 +396,21 @@ static mgk_status check_embedding(const mgk_config *config)
                         "positions_skip_padding is true, expected false without learned positions "
                         "and a padding id");
     return STATUS_OK;
+}
+
+size_t mgk_config_part_words(const mgk_config *config, int part)
+{
+    const int begin = part == 0 ? 0 : config->cutoffs[part - 1];
+    const int end = part == config->cutoff_count ? config->vocabulary : config->cutoffs[part];
+    return (size_t)(end - begin);
+}
+
+size_t mgk_config_part_width(const mgk_config *config, int part)
+{
+    int width = config->dim;
+    for (int i = 0; i < part && config->cutoff_divisor > 0; i++)
+        width /= config->cutoff_divisor;
+    return (size_t)width;
 }
 
 bool mgk_config_is_local(const mgk_config *config, int layer)
@@ -428,6 +469,7 @@ mgk_status mgk_config_resolve(mgk_config *config)
     TRY(check_family(config));
     TRY(check_sizes(config));
     TRY(check_embedding(config));
+    TRY(check_divisor(config));
     TRY(check_blocks(config));
     TRY(check_streams(config));
     TRY(check_buckets(config));

@@ -231,10 +231,12 @@ typedef struct mgk_config {
     int cutoffs[MGK_MAX_CUTOFFS]; /* adaptive softmax: first words of clusters, ascending, < V; V:
                                      the cluster is empty, but the first softmax has its entry */
     int cutoff_count;             /* of `cutoffs` (Grave et al. 2017); 0: ordinary softmax */
-    int padding;                  /* id of padding in files of tokens; -1: none */
-    bool padding_word;            /* this id also begins or ends texts */
-    bool padding_masked;          /* encoders: no query sees a token with this id, wherever it
-                                     stands, and its final hidden state is 0; written if true */
+    /* d: cluster k = 1, 2, … has embeddings of C / d^k numbers, see clusters.c; 0: of C */
+    int cutoff_divisor;
+    int padding;         /* id of padding in files of tokens; -1: none */
+    bool padding_word;   /* this id also begins or ends texts */
+    bool padding_masked; /* encoders: no query sees a token with this id, wherever it
+                            stands, and its final hidden state is 0; written if true */
 
     /*
      * The decoder of an encoder-decoder model: after its own attention each layer attends to the
@@ -310,6 +312,11 @@ bool mgk_config_reads_tokens(const mgk_config *config);
 
 /* A norm after the last layer: in all models but those that normalise the residual sums. */
 bool mgk_config_has_final_norm(const mgk_config *config);
+
+/* Of part 0 of the vocabulary, the frequent words, or of part k, cluster k: its words, and the
+ * numbers of their embeddings. */
+size_t mgk_config_part_words(const mgk_config *config, int part);
+size_t mgk_config_part_width(const mgk_config *config, int part);
 
 /* The numbers of a token's final hidden state: C, or 2 C of both streams. */
 int mgk_config_hidden_width(const mgk_config *config);

@@ -123,6 +123,7 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(output_bias), .kind = MGK_FIELD_FLAG},
     {AT(logit_scale), .kind = MGK_FIELD_REAL, .low = FLT_MIN, .high = 1e6},
     {AT(logit_cap), .kind = MGK_FIELD_REAL, .low = 0, .high = 1e6},
+    {AT(cutoff_divisor), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE, .sparse = true},
     {AT(padding), .kind = MGK_FIELD_SIZE, .low = -1, .high = MAX_SIZE},
     {AT(memory), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE},
     {AT(start), .kind = MGK_FIELD_SIZE, .low = -1, .high = MAX_SIZE},

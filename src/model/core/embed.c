@@ -14,7 +14,8 @@ static mgk_status embed_tokens(const mgk_pass *pass, void *y)
                                                     : mgk_pass_weight(pass, parameters->position);
     TRY(device->op->embed(device, (size_t)pass->sequences, (size_t)pass->tokens, width, pass->ids,
                           config->positions_backward ? pass->lengths : NULL,
-                          config->embedding_scale, mgk_pass_weight(pass, parameters->token),
+                          config->embedding_scale,
+                          pass->words ? pass->words : mgk_pass_weight(pass, parameters->token),
                           pass->padded ? NULL : positions, y));
     return pass->padded ? device->op->add_rows(device, mgk_pass_rows(pass), width, pass->places,
                                                positions, y)
@@ -83,6 +84,7 @@ mgk_status mgk_pass_embed(mgk_pass *pass)
     const mgk_parameters *parameters = &pass->model->parameters;
     const mgk_config *config = &pass->model->config;
     void *first = pass->narrow ? pass->narrow : pass->embedded;
+    TRY(mgk_pass_multiply_tables(pass));
     TRY(config->picture.patch > 0 ? embed_patches(pass)
         : config->sound.bands > 0 ? embed_sounds(pass)
                                   : embed_tokens(pass, first));

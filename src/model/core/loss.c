@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Logits and the loss of a forward pass. */
-#include "model/core/adaptive.h"
 #include "model/core/pass_private.h"
 
 /* ---- logits ---------------------------------------------------------------------------------- */
@@ -97,6 +96,8 @@ mgk_status mgk_pass_smooth(mgk_pass *pass, double smoothing)
     if (smoothing != 0 && !device->op->smooth_targets)
         return mgk_fail(STATUS_UNSUPPORTED, "%s does not smooth targets; the CPU does",
                         device->name);
+    if (smoothing != 0 && mgk_pass_has_clusters(pass))
+        return mgk_fail(STATUS_UNSUPPORTED, "the targets of an adaptive softmax are not smoothed");
     pass->smoothing = smoothing;
     return STATUS_OK;
 }
@@ -112,34 +113,16 @@ static mgk_status word_loss(mgk_pass *pass, size_t first, size_t end, double sca
     return STATUS_OK;
 }
 
-/* The loss of rows of an adaptive softmax. */
-static mgk_status clustered_loss(mgk_pass *pass, size_t first, size_t end, mgk_loss *loss)
-{
-    const mgk_config *config = &pass->model->config;
-    const mgk_parameters *parameters = &pass->model->parameters;
-    const mgk_adaptive output = {.dim = (size_t)config->dim,
-                                 .vocabulary = (size_t)config->vocabulary,
-                                 .clusters = (size_t)config->cutoff_count,
-                                 .cutoffs = config->cutoffs,
-                                 .words = mgk_pass_weight(pass, parameters->head.weight),
-                                 .bias = mgk_pass_weight(pass, parameters->head.bias),
-                                 .cluster_weight =
-                                     mgk_pass_weight(pass, parameters->clusters.weight),
-                                 .cluster_bias = mgk_pass_weight(pass, parameters->clusters.bias)};
-    return mgk_adaptive_loss(pass->model->device, &output, end - first,
-                             mgk_at(pass->model->device, pass->output, first * output.dim),
-                             pass->targets + first, loss);
-}
-
 /* The loss of tokens first … end − 1 of a language model. */
 static mgk_status token_loss(mgk_pass *pass, size_t first, size_t end, double scale, mgk_loss *loss)
 {
-    return mgk_pass_has_clusters(pass) ? clustered_loss(pass, first, end, loss)
+    return mgk_pass_has_clusters(pass) ? mgk_pass_clustered_loss(pass, first, end, loss)
                                        : word_loss(pass, first, end, scale, loss);
 }
 
 mgk_status mgk_pass_loss(mgk_pass *pass, double scale, mgk_loss *loss)
 {
+    pass->loss_scale = scale;
     if (pass->model->config.family == MGK_FAMILY_LM)
         return token_loss(pass, 0, mgk_pass_rows(pass), scale, loss);
     TRY(classifier_logits(pass, pass->output));

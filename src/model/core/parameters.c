@@ -358,6 +358,21 @@ static void append_convolutions(builder *b, const mgk_config *config)
     }
 }
 
+/* The tables of the parts of the vocabulary. Their products have the spread of one table. */
+static void append_parts(builder *b, const mgk_config *config)
+{
+    const double spread = 1 / sqrt((double)config->dim);
+    for (int part = 0; part <= config->cutoff_count; part++) {
+        const size_t width = mgk_config_part_width(config, part);
+        char name[MGK_PARAMETER_NAME];
+        snprintf(name, sizeof(name), "embedding.token.%d.weight", part);
+        b->out->parts[part] = append(b, name, MGK_INITIAL_NORMAL, spread, 2,
+                                     mgk_config_part_words(config, part), width);
+        snprintf(name, sizeof(name), "embedding.token.%d.projection.weight", part);
+        b->out->part_maps[part] = append_weight(b, name, (size_t)config->dim, width);
+    }
+}
+
 static void append_embedding(builder *b, const mgk_config *config)
 {
     mgk_parameters *out = b->out;
@@ -369,6 +384,8 @@ static void append_embedding(builder *b, const mgk_config *config)
                                    mgk_patch_size(&config->picture));
     else if (config->sound.bands > 0)
         append_convolutions(b, config);
+    else if (config->cutoff_divisor > 0)
+        append_parts(b, config);
     else
         out->token = append(b, "embedding.token.weight", MGK_INITIAL_NORMAL, spread, 2,
                             (size_t)config->vocabulary, width);
@@ -394,6 +411,8 @@ static void append_output(builder *b, const mgk_config *config)
         out->back = append_linear(b, "output.projection.weight", NULL, narrow, dim);
         dim = narrow;
     }
+    if (config->cutoff_divisor > 0)
+        out->back = append_linear(b, "output.projection.weight", NULL, dim, dim);
     out->head.weight = config->tied ? out->token : append_weight(b, "output.weight", words, dim);
     if (config->output_bias)
         out->head.bias = append_bias(b, "output.bias", words);

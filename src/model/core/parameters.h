@@ -83,6 +83,10 @@ typedef struct mgk_parameters {
     mgk_linear_map head; /* [classes, K]; language models: [V, C or 2 C], the token embeddings if
                             tied */
     mgk_linear_map clusters; /* adaptive softmax: [cutoff_count, C] */
+    /* With a divisor, in place of token and of the head's weight, for each part of the vocabulary:
+     * [words, width], and the map [C, width]; `back` is then the map [C, C] of frequent words and
+     * clusters in the output. See clusters.c */
+    mgk_offset parts[MGK_MAX_CUTOFFS + 1], part_maps[MGK_MAX_CUTOFFS + 1];
 } mgk_parameters;
 
 /*

@@ -108,6 +108,22 @@ static void plan_votes(mgk_pass *pass, plan *p)
     add(p, &pass->dvotes, pass->training ? block : 0, (size_t)config->heads * pass->width, real);
 }
 
+/* The products of clusters.c. */
+static void plan_words(mgk_pass *pass, plan *p)
+{
+    const mgk_config *config = &pass->model->config;
+    const size_t dim = (size_t)config->dim, real = pass->model->device->real_size;
+    const size_t words = config->cutoff_divisor > 0 ? (size_t)config->vocabulary : 0;
+    const size_t frequent = words > 0 ? (size_t)config->cutoffs[0] : 0;
+    const size_t clusters = words > 0 ? (size_t)config->cutoff_count : 0;
+    add(p, &pass->words, words, dim, real);
+    add(p, &pass->frequent_words, frequent, dim, real);
+    add(p, &pass->cluster_words, clusters, dim, real);
+    add(p, &pass->dwords, pass->training ? words : 0, dim, real);
+    add(p, &pass->dfrequent_words, pass->training ? frequent : 0, dim, real);
+    add(p, &pass->dcluster_words, pass->training ? clusters : 0, dim, real);
+}
+
 /* What a backward pass needs; `pooled` vectors go into the classifier. */
 static void plan_gradients(mgk_pass *pass, plan *p, size_t pooled)
 {
@@ -155,6 +171,7 @@ static void plan_rest(mgk_pass *pass, plan *p)
     add(p, &pass->logits, pass->logit_capacity, (size_t)(lm ? config->vocabulary : config->classes),
         real);
     add(p, &pass->scratch, pass->scratch_reals, 1, real);
+    plan_words(pass, p);
     plan_votes(pass, p);
     plan_gradients(pass, p, pooled);
     add(p, &pass->ids, rows, 1, sizeof(int32_t));
@@ -226,6 +243,8 @@ static const char *special_part(const mgk_config *config, int tokens)
         return "norms without gain or offset";
     if (config->unit_features)
         return "features divided by their sum";
+    if (config->cutoff_divisor > 0)
+        return "embeddings of several widths";
     if (config->aggregate == MGK_AGGREGATION_CAPSULES)
         return "capsules of its heads";
     return NULL;
@@ -396,10 +415,9 @@ bool mgk_model_has_gradients(const mgk_model *model)
     const mgk_config *config = &model->config;
     return !is_foreign(config) && mgk_config_reads_tokens(config) &&
            config->norm == MGK_NORMALIZATION_LAYER && !config->gated && config->tied &&
-           !config->embedding_norm && config->cutoff_count == 0 && config->output_bias &&
-           config->feed_forward_bias && config->key_heads == config->heads &&
-           config->positions != MGK_POSITIONS_ROTARY && kinds_have_gradients(model) &&
-           (config->family == MGK_FAMILY_LM || config->classes > 0);
+           !config->embedding_norm && config->output_bias && config->feed_forward_bias &&
+           config->key_heads == config->heads && config->positions != MGK_POSITIONS_ROTARY &&
+           kinds_have_gradients(model) && (config->family == MGK_FAMILY_LM || config->classes > 0);
 }
 
 mgk_status mgk_pass_check_dropout(const mgk_model *model)
@@ -427,6 +445,9 @@ mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, int memo
     *out = NULL;
     if (training && !mgk_model_has_gradients(model))
         return mgk_fail(STATUS_UNSUPPORTED, "models of this architecture can be run, not trained");
+    if (training && model->config.cutoff_count > 0 && !model->device->all_parts)
+        return mgk_fail(STATUS_UNSUPPORTED, "%s does not train an adaptive softmax; the CPU does",
+                        model->device->name);
     CHECK(mgk_alloc(1, sizeof(*pass), &pass));
     pass->training = training;
     CHECK(mgk_pass_set_sizes(pass, model, sequences, tokens, memory_tokens));

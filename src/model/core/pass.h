@@ -117,7 +117,7 @@ mgk_status mgk_pass_check_dropout(const mgk_model *model);
 
 /* From now on gradients of a training pass are those of smoothed targets (`smoothing` in [0, 1),
  * see smooth_targets in backend.h); losses are of the targets as they are. STATUS_UNSUPPORTED: the
- * device lacks this. */
+ * device lacks this, or the model has an adaptive softmax. */
 mgk_status mgk_pass_smooth(mgk_pass *pass, double smoothing);
 
 /* From now on a training pass applies no dropout and updates no priors: its gradients are those of

@@ -81,11 +81,14 @@ struct mgk_pass {
     void *final;                   /* [T, C or 2 C] after the final norm; pre-norm models */
     void *mean, *deviation;        /* [T] of norms outside of the layer's, such as the final one */
     void *pooled, *features, *classified,
-        *rectified;                   /* encoders: [B, C], [B/2, 4C], [·, K], at least [B, C] */
-    void *logits;                     /* [·, V] or [B, classes]; NULL for an adaptive softmax */
-    size_t logit_capacity;            /* rows of `logits` */
-    void *dstream, *dbranch, *dother; /* [T, C] gradients; training */
-    void *scratch;                    /* of the kinds of all layers */
+        *rectified;        /* encoders: [B, C], [B/2, 4C], [·, K], at least [B, C] */
+    void *logits;          /* [·, V] or [B, classes]; NULL for an adaptive softmax */
+    size_t logit_capacity; /* rows of `logits` */
+    /* [V, C], [cutoffs[0], C], [cutoff_count, C], see clusters.c; NULL without a divisor */
+    void *words, *frequent_words, *cluster_words;
+    void *dwords, *dfrequent_words, *dcluster_words; /* gradients; training */
+    void *dstream, *dbranch, *dother;                /* [T, C] gradients; training */
+    void *scratch;                                   /* of the kinds of all layers */
     void *votes, *dvotes; /* [MGK_ROUTED_TOKENS, H, H, D] for capsules; gradients; training */
     void *dkept[2];       /* gradients of the memory of two layers */
     size_t kept_reals, scratch_reals;         /* of the layer that needs most */
@@ -105,6 +108,7 @@ struct mgk_pass {
 
     const bool *removed; /* [L, H], heads without output; NULL: none */
     double smoothing;    /* of targets, in gradients */
+    double loss_scale;   /* weight of a target in the last loss */
     bool frozen;         /* a training pass leaves dropout and soft-E priors out */
 
     mgk_regulariser *regulariser; /* NULL: no term is added to the loss */
@@ -172,6 +176,14 @@ static inline bool mgk_pass_has_far(const mgk_config *config)
 {
     return config->positions == MGK_POSITIONS_ROTARY && config->rotary_scaling == MGK_ROTARY_LONG;
 }
+
+/* clusters.c: fills pass->words and its likes, if there are any; the loss of tokens first … end − 1
+ * of an adaptive softmax; its gradient, that of the final hidden states [T, C] to dhidden_states;
+ * and last, once that of embeddings is added to pass->dwords, the gradients of tables. */
+mgk_status mgk_pass_multiply_tables(const mgk_pass *pass);
+mgk_status mgk_pass_clustered_loss(const mgk_pass *pass, size_t first, size_t end, mgk_loss *loss);
+mgk_status mgk_pass_clustered_backward(const mgk_pass *pass, void *gradient, void *dhidden_states);
+mgk_status mgk_pass_tables_backward(const mgk_pass *pass, void *gradient);
 
 /* Normalises rows [T, C] of the pass, or [T, dim]; mean and deviation [T] of layer norms. */
 mgk_status mgk_pass_norm(const mgk_pass *pass, mgk_norm map, const void *x, void *y, void *mean,
