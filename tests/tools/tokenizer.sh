@@ -128,7 +128,7 @@ done >list.tsv
     complain "not told of pairs: $(cat stderr)"
 "$programs/mgk-dump" listed.safetensors --task retrieval --data list.tsv documents --samples 2 -o listed.h5 --quiet ||
     complain "no dump of listed pairs"
-refuses 'documents: a folder; expected files, or a list' "$train" --task retrieval $classes --data documents list.tsv \
+refuses 'documents/0.txt and others: 0 articles' "$train" --task retrieval $classes --data documents list.tsv \
     -o x.safetensors
 refuses 'no pairs: ' "$train" --task retrieval $classes --data list.tsv reviews -o x.safetensors
 
