@@ -101,17 +101,18 @@ static mgk_result evaluate_all(mgk_tool *tool, const mgk_arg_list *models, mgk_e
                                layout how)
 {
     mgk_result result = MGK_OK;
-    size_t done = 0;
+    bool printed = false;
     o->job = tool->job;
-    for (; done < models->count && result == MGK_OK; done++) {
+    for (size_t i = 0; i < models->count && result == MGK_OK; i++) {
         mgk_evaluation_summary summary;
-        o->model = models->words[done];
+        o->model = models->words[i];
         result = mgk_evaluate_model(o, &summary);
         mgk_progress_finish(&tool->bar);
         if (result == MGK_OK)
-            print(o->model, &summary, how, done == 0);
+            print(o->model, &summary, how, !printed);
+        printed = printed || result == MGK_OK;
     }
-    if (how == JSON && result == MGK_OK)
+    if (how == JSON && printed)
         puts("]");
     return result;
 }
