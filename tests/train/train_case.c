@@ -184,6 +184,22 @@ void remove_outputs(void)
     unlink(LOG);
 }
 
+mgk_train_settings train_case_overfits(train_case *c)
+{
+    char strange[200];
+    mgk_train_settings settings = tiny_settings();
+    for (size_t i = 0; i < sizeof(strange); i++)
+        strange[i] = "kvqh. "[i % 6];
+    assert_ok(mgk_write_file(HELD_OUT_TEXT, true, strange, sizeof(strange)));
+    mgk_dataset_close(c->held_out);
+    c->held_out = open_text(HELD_OUT_TEXT, MGK_SPLIT_EVAL, 1);
+    settings.steps = 120;
+    settings.rate = 0.1;
+    settings.decay = MGK_DECAY_CONSTANT;
+    settings.evaluate_every = 5;
+    return settings;
+}
+
 void assert_equal_files(const char *a, const char *b)
 {
     mgk_mapping first, second;

@@ -64,6 +64,10 @@ mgk_model *new_model(const mgk_config *config, mgk_device *device, uint64_t seed
 /* 12 steps of 4 samples, 2 of warm-up, evaluated every 4 steps; files as above. */
 mgk_train_settings tiny_settings(void);
 
+/* 120 steps, evaluated every 5, with a held-out text in place of the case's that is unlike the
+ * training text and becomes less likely with every step. */
+mgk_train_settings train_case_overfits(train_case *c);
+
 void remove_outputs(void);
 
 /* Both files contain the same bytes, and are not empty. */
