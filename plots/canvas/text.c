@@ -9,12 +9,13 @@
 
 mgk_status mgk_text_check_room(void)
 {
-    /* Address space of three threads, with stacks of 8 MB and heaps of 64 MB, and of fonts. */
-    const size_t room = (size_t)256 << 20;
+    /* Pango starts three threads, and ends the program if one cannot start. Each takes address space
+     * for a stack of 8 MB and, until its heap of 64 MB is aligned, 128 MB; then there are fonts. */
+    const size_t room = (size_t)512 << 20;
     void *place = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (place == MAP_FAILED)
         return mgk_fail(STATUS_MEMORY,
-                        "no memory for the text of a picture: expected room for 256 MB");
+                        "no memory for the text of a picture: expected room for 512 MB");
     munmap(place, room);
     return STATUS_OK;
 }
