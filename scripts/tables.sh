@@ -3,6 +3,7 @@
 # Tables 1 to 4 of the paper in miniature: trains all models with several seeds, evaluates them, and prints the results
 # beside the paper's numbers.
 set -eu
+. "$(dirname "$0")/runs.sh"
 
 usage() {
     cat << 'END'
@@ -77,56 +78,6 @@ rows="\
 4 mgk     1 em      33.85 65.25 80.73
 4 mgk     1 learned 37.13 65.40 80.63"
 
-# total JSON SECTION: the number "total" of a section of mgk-info --json.
-total() {
-    awk -v section="\"$2\":" '$1 == section { inside = 1 }
-        inside && $1 == "\"total\":" { sub(/,$/, "", $2); print $2; exit }' "$1"
-}
-
-# cell CSV COLUMN: of the only row that mgk-eval prints.
-cell() {
-    awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) column = i }
-        NR == 2 { print $column }' "$1"
-}
-
-# quietly PROGRAM OPTION...: what it says is shown if it fails.
-quietly() {
-    program=$1
-    shift
-    "$programs/$program" "$@" --quiet 2> run.said || {
-        cat run.said >&2
-        return 1
-    }
-}
-
-# evaluate MODEL COLUMN OPTION...
-evaluate() {
-    model=$1 column=$2
-    shift 2
-    quietly mgk-eval "$model" "$@" --csv > run.eval
-    cell run.eval "$column"
-}
-
-# trains NAME OPTION...: continues what was interrupted.
-trains() {
-    name=$1
-    shift
-    state=$name.safetensors.checkpoint
-    [ ! -e "$state" ] || set -- "$@" --resume "$state"
-    quietly mgk-train "$@" -o "$name.safetensors" --log "$name.csv" --force
-}
-
-# gather FOLDER OUT: its texts in one file, each under a title, which ends the text before.
-gather() {
-    [ ! -e "$2" ] || return 0
-    [ -d "$1" ] || wrong_usage "$1: no such folder"
-    find "$1" -name '*.txt' | LC_ALL=C sort | while IFS= read -r file; do
-        printf '\n = %s = \n\n' "$(basename "$file" .txt)"
-        cat "$file"
-    done > "$2.part"
-    mv "$2.part" "$2"
-}
-
 # classify TASK NAME OPTION...: trains and prints the accuracy on what was not seen in training.
 classify() {
     task=$1 name=$2
@@ -159,8 +110,8 @@ predict() {
     shift
     trains "$name" --task lm --data train.txt --held-out valid.txt --tokenizer "$tokenizer" "$@"
     valid=$(evaluate "$name.safetensors" perplexity --text valid.txt --stride $((window / 2)) $split_samples)
-    evaluate "$name.safetensors" perplexity --text test.txt --stride $((window / 2)) $split_samples > run.test
-    echo "$valid,$(cat run.test)"
+    evaluate "$name.safetensors" perplexity --text test.txt --stride $((window / 2)) $split_samples > run$$.test
+    echo "$valid,$(cat run$$.test)"
 }
 
 # run TASK KIND HEADS PRIOR SEED: a line of results.csv, unless it is there: task, kind, heads, prior, seed, two numbers,
@@ -182,8 +133,8 @@ run() {
         numbers=$(classify "$task" "$name" "$@" $classifier),
     fi
     [ "${numbers#,}" = "$numbers" ] || { echo "tables.sh: $name has no result" >&2; exit 1; }
-    "$programs/mgk-info" --json "$name.safetensors" > run.json
-    echo "$task,$kind,$heads,$prior,$seed,$numbers,$(total run.json flops_forward),$(total run.json parameters)" \
+    "$programs/mgk-info" --json "$name.safetensors" > run$$.json
+    echo "$task,$kind,$heads,$prior,$seed,$numbers,$(total run$$.json flops_forward),$(total run$$.json parameters)" \
         > "$result.part"
     mv "$result.part" "$result"
 }
@@ -407,5 +358,5 @@ for seed in $(echo "$seeds" | tr , ' '); do
     done
     write_tables
 done
-rm -f run.eval run.json run.said run.test
+rm -f run$$.*
 cat tables.md

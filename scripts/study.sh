@@ -1,0 +1,166 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The study of docs/study.md: trains its models, evaluates them, and measures how diverse their attention is.
+set -eu
+. "$(dirname "$0")/runs.sh"
+
+usage() {
+    cat << 'END'
+Usage: sh scripts/study.sh --output DIR (--books DIR | --reviews DIR)... [options]
+Trains the models of the study "does a mixture of Gaussian keys make attention more diverse?" and
+writes, for each group of models and each seed, DIR/GROUP-seedS.*.csv: results (losses, accuracies),
+measures (of each layer and head, and differences to softmax with all heads), control (differences
+to softmax with half the heads), steps (rank and effective rank during training).
+
+  --output DIR      Where all files go. What is finished there is kept: after an interruption the
+                    same command continues. Several commands, each with seeds or groups of its own,
+                    can share it.
+  --books DIR       Language models, and passages: train, valid and test with .txt files at any depth.
+  --reviews DIR     Text: train, val and test, each with pos/ and neg/.
+  --groups LIST     Such as text,passages,lm (default: those that have data).
+  --seeds LIST      Such as 0,1,2 (default: 0,1,2).
+  --threads N       CPU threads (default: all).
+  --quick           Tiny models, a few steps: does everything work?
+  --programs DIR    The built programs (default: build/cpu/bin).
+  --help            Print this text.
+END
+}
+
+wrong_usage() {
+    echo "study.sh: $1 (see --help)" >&2
+    exit 2
+}
+
+# Kind and heads of each design: softmax with all heads comes first, softmax with half of them last.
+classifiers="softmax-4 mgk-4 mgk-2 smgk-2 softmax-2"
+language_models="softmax-8 mgk-8 mgk-4 smgk-4 softmax-4"
+
+# Files of a comparison, whose first model is the reference.
+compared() {
+    out=$1
+    shift
+    quietly mgk-diversity --compare --precision double $threads --samples "$measured" --force -o "$out" "$@" > run$$.table
+}
+
+# result NAME OPTION...: a row of results: the numbers of mgk-eval and the size of the model.
+result() {
+    name=$1
+    shift
+    quietly mgk-eval "$name.safetensors" "$@" $threads --csv > run$$.eval
+    "$programs/mgk-info" --json "$name.safetensors" > run$$.json
+    echo "$name,$(cell run$$.eval samples),$(cell run$$.eval loss),$(cell run$$.eval accuracy),$(cell run$$.eval perplexity),\
+$(cell run$$.eval bits_per_byte),$(total run$$.json parameters),$(total run$$.json flops_forward)"
+}
+
+# long_reviews FROM TO: links to the reviews with most words, which fill all tokens of a sample.
+long_reviews() {
+    [ ! -d "$2" ] || return 0
+    mkdir -p "$2.part$$/pos" "$2.part$$/neg"
+    (cd "$1" && find pos neg -name '*.txt' -exec wc -w {} + | awk '$2 != "total"') | LC_ALL=C sort -k1,1nr -k2 |
+        head -n "$measured" | while read -r words file; do
+            ln -s "$1/$file" "$2.part$$/$file"
+        done
+    mv "$2.part$$" "$2"
+}
+
+# study GROUP SEED
+study() {
+    group=$1 seed=$2
+    unit=$group-seed$seed
+    [ ! -e "$unit.results.csv" ] || return 0
+    case $group in
+    lm)
+        designs=$language_models common="$language --task lm --data train.txt --held-out valid.txt"
+        tested="--text test.txt" measured_on="--text test.txt"
+        ;;
+    text)
+        designs=$classifiers common="$classifier --batch $reviews_batch --task text --data $reviews/train --held-out $reviews/val"
+        tested="--task text --data $reviews/test" measured_on="--task text --data long"
+        ;;
+    passages)
+        designs=$classifiers common="$classifier --batch $pairs_batch --task retrieval --data train.txt --held-out valid.txt"
+        tested="--task retrieval --data test.txt --samples $pairs --seed 1000" measured_on="--task retrieval --data test.txt"
+        ;;
+    esac
+    models="" controlled=""
+    echo "model,samples,loss,accuracy,perplexity,bits_per_byte,parameters,flops_forward" > "$unit.part"
+    for design in $designs; do
+        name=$group-$design-seed$seed kind=${design%-*} heads=${design#*-}
+        models="$models $name.safetensors"
+        [ "$heads" = "${designs##*-}" ] && [ "$kind" != softmax ] && controlled="$controlled $name.safetensors"
+        if [ ! -e "$name.safetensors" ] || [ -e "$name.safetensors.checkpoint" ]; then
+            echo "$name" >&2
+            trains "$name" $common --attention "$kind" --heads "$heads" --seed "$seed" --keep $threads
+            rm -f "$name.safetensors.checkpoint"
+        fi
+        result "$name" $tested >> "$unit.part"
+    done
+    echo "$unit: measures" >&2
+    compared "$unit.measures.csv" $measured_on --model $models
+    compared "$unit.control.csv" $measured_on --model "$group-${designs##* }-seed$seed.safetensors" $controlled
+    quietly mgk-diversity --precision double $threads --samples $((measured / 8)) --measures rank,effective_rank --force \
+        -o "$unit.steps.csv" $measured_on --model "$group"-*-seed"$seed".step-*.safetensors > run$$.table
+    mv "$unit.part" "$unit.results.csv"
+}
+
+output="" books="" reviews="" groups="" seeds=0,1,2 threads="" quick=no programs=$(dirname "$0")/../build/cpu/bin
+while [ $# -gt 0 ]; do
+    case $1 in
+    --output | --books | --reviews | --groups | --seeds | --threads | --programs) [ $# -ge 2 ] || wrong_usage "$1 needs a value" ;;
+    esac
+    case $1 in
+    --help) usage; exit 0 ;;
+    --quick) quick=yes ;;
+    --output) output=$2; shift ;;
+    --books) books=$(realpath "$2"); shift ;;
+    --reviews) reviews=$(realpath "$2"); shift ;;
+    --groups) groups=$2; shift ;;
+    --seeds) seeds=$2; shift ;;
+    --threads) threads="--threads $2"; shift ;;
+    --programs) programs=$2; shift ;;
+    *) wrong_usage "unexpected \"$1\"" ;;
+    esac
+    shift
+done
+[ -n "$output" ] || wrong_usage "no --output"
+[ -n "$groups" ] || groups="${reviews:+text,}${books:+passages,lm}"
+[ -n "$groups" ] || wrong_usage "no data: give --books, --reviews or both"
+echo "$groups" | grep -qxE '(text|passages|lm)(,(text|passages|lm))*,?' || wrong_usage "--groups $groups: expected text,passages,lm"
+echo "$seeds" | grep -qxE '[0-9]+(,[0-9]+)*' || wrong_usage "--seeds $seeds: expected numbers"
+programs=$(realpath "$programs")
+[ -x "$programs/mgk-train" ] || wrong_usage "$programs has no mgk-train: build it, or give --programs"
+if [ "$quick" = yes ]; then
+    measured=8 pairs=8 reviews_batch=2 pairs_batch=2
+    sizes="--layers 2 --dim 16 --head-dim 4 --hidden 16 --length 32 --steps 4 --warmup 1 --eval-samples 8 --eval-every 2"
+    classifier="$sizes --tokenizer words --vocabulary 300 --checkpoint-every 2"
+    language="$sizes --batch 2 --tokenizer bpe --vocabulary 300 --checkpoint-every 2"
+else
+    measured=64 pairs=4000 reviews_batch=16 pairs_batch=8
+    classifier="--layers 2 --dim 64 --head-dim 16 --hidden 128 --length 1024 --tokenizer words --vocabulary 8192 --steps 1200
+        --lr 0.001 --warmup 100 --schedule cosine --dropout 0.1 --eval-samples 1000 --eval-every 100 --checkpoint-every 100"
+    language="--layers 6 --dim 192 --head-dim 24 --hidden 768 --length 256 --tokenizer bpe --vocabulary 4096 --steps 5000
+        --batch 16 --lr 0.002 --warmup 300 --schedule cosine --eval-samples 1000 --eval-every 250 --checkpoint-every 250"
+fi
+
+mkdir -p "$output"
+cd "$output"
+case $groups in
+*lm* | *passages*)
+    [ -n "$books" ] || wrong_usage "language models and passages need --books"
+    for split in train valid test; do
+        gather "$books/$split" $split.txt
+    done
+    ;;
+esac
+case $groups in
+*text*)
+    [ -n "$reviews" ] || wrong_usage "text needs --reviews"
+    long_reviews "$reviews/test" long
+    ;;
+esac
+for seed in $(echo "$seeds" | tr , ' '); do
+    for group in $(echo "$groups" | tr , ' '); do
+        study "$group" "$seed"
+    done
+done
+rm -f run$$.*
