@@ -5,21 +5,7 @@ set -eu
 source=$3
 . "$(dirname "$0")/begin.sh"
 
-# makes FOLDER NAME FIRST: a text of twenty lines.
-makes() {
-    mkdir -p "$1"
-    write_text 40 | sed -n "$3,\$p" | sed -n 1,20p >"$1/$2.txt"
-}
-for split in train val test; do
-    for i in 1 2 3 4; do
-        makes reviews/$split/pos $i $i
-        makes reviews/$split/neg $i $((i + 9))
-    done
-done
-for split in train valid test; do
-    makes books/$split/A 'a b' 1
-    makes books/$split/B c 9
-done
+. "$(dirname "$0")/corpora.sh"
 i=1
 while [ $i -le 40 ]; do
     makes papers $i $((i % 20 + 1))

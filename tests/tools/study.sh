@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# scripts/study.sh: all its groups with tiny models, what it writes and what it keeps. Usage: study.sh PROGRAMS FOLDER SOURCE
+set -eu
+source=$3
+. "$(dirname "$0")/begin.sh"
+. "$(dirname "$0")/corpora.sh"
+
+# study OPTION...
+study() {
+    sh "$source/scripts/study.sh" --quick --programs "$programs" --output out --threads 1 "$@"
+}
+all="--books books --reviews reviews --seeds 3"
+
+study $all 2>said || complain "failed: $(cat said)"
+for group in text passages lm; do
+    unit=out/$group-seed3
+    [ "$(wc -l <$unit.results.csv)" = 6 ] || complain "$group: $(cat $unit.results.csv)"
+    for file in measures:softmax control:mgk; do
+        heads=$(sed -n "s/^$group-mgk-\([0-9]*\)-.*/\1/p" $unit.results.csv | sort -n | head -n 1)
+        grep -q "^$group-mgk-$heads-seed3.safetensors-$group-softmax-.*,difference,effective_heads," \
+            $unit.${file%:*}.csv || complain "$group: no differences in ${file%:*}"
+    done
+    for step in 0 2 4; do
+        grep -q "^$group-mgk-$heads-seed3.step-00000$step.safetensors,head,effective_rank," $unit.steps.csv ||
+            complain "$group: no step $step"
+    done
+    if grep -q -- "-$group-softmax-$heads-seed3" $unit.measures.csv; then complain "$group: compared with the control"; fi
+    grep -q -- "-$group-softmax-$heads-seed3" $unit.control.csv || complain "$group: no control"
+done
+awk -F, '$1 ~ /^lm/ && !($6 > 0) { exit 1 }' out/lm-seed3.results.csv || complain "no bits per byte"
+awk -F, '$1 ~ /^text/ && !($4 >= 0 && $4 <= 1 && $2 == 8) { exit 1 }' out/text-seed3.results.csv || complain "no accuracy"
+
+# What is there is kept; what is missing is made, and comes out the same.
+cp out/text-seed3.measures.csv first.csv
+rm out/text-seed3.results.csv out/text-mgk-2-seed3.safetensors
+study $all 2>said
+[ "$(head -n 1 said)" = text-mgk-2-seed3 ] && [ "$(wc -l <said)" = 2 ] || complain "made again: $(cat said)"
+cmp out/text-seed3.measures.csv first.csv || complain "other measures the second time"
+
+# refuses TEXT OPTION...
+refuses() {
+    said=$1 status=0
+    shift
+    study "$@" >refused 2>&1 || status=$?
+    [ "$status" = 2 ] || complain "status $status: $*"
+    grep -qF -- "$said" refused || complain "no '$said' in: $(cat refused)"
+}
+refuses 'no data'
+refuses '--groups words' --groups words $all
+refuses '--seeds a' --books books --seeds a
+refuses 'need --books' --reviews reviews --groups passages
+exit "$failures"
