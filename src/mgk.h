@@ -367,6 +367,7 @@ typedef struct mgk_convert_options {
     const char *model;     /* a checkpoint in any supported format, a file or a folder */
     const char *output;    /* safetensors in the toolkit's format */
     bool double_precision; /* keep weights in float64, not float32 */
+    bool half_precision;   /* keep weights in float16; MGK_NUMERIC: one is too large */
 } mgk_convert_options;
 
 /*

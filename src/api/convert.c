@@ -26,20 +26,26 @@ static mgk_status convert(const mgk_convert_options *o)
     mgk_device *device = NULL;
     mgk_model *model = NULL;
     mgk_claims claims = {0};
+    const mgk_dtype storage = o->half_precision     ? MGK_DTYPE_F16
+                              : o->double_precision ? MGK_DTYPE_F64
+                                                    : MGK_DTYPE_F32;
     if (!o->model || !o->output)
         return mgk_fail(STATUS_USAGE, "a model and an output file are needed");
+    if (o->half_precision && o->double_precision)
+        return mgk_fail(STATUS_USAGE, "weights are of double or of half precision, not both");
     TRY(mgk_job_check(&o->job));
     CHECK(claim_files(o, &claims));
     CHECK(mgk_check_ending(o->output, "a model is safetensors", ".safetensors"));
     CHECK(mgk_output_check(o->output, o->job.force));
-    CHECK(mgk_device_open("cpu", o->double_precision ? MGK_DOUBLE : MGK_SINGLE, 1, &device));
+    /* Weights are rounded once. */
+    CHECK(mgk_device_open("cpu", storage == MGK_DTYPE_F32 ? MGK_SINGLE : MGK_DOUBLE, 1, &device));
     CHECK(mgk_job_load_model(o->model, &o->job, device, &model));
     mgk_job_report_remark(&o->job, o->model, model->remark);
     char name[256];
     mgk_model_name(o->model, name, sizeof(name));
     const mgk_model_note notes[] = {{"command", o->job.command ? o->job.command : "not known"},
                                     {"source", name}};
-    CHECK(mgk_model_save(model, o->output, o->job.force, notes, 2, NULL, 0));
+    CHECK(mgk_model_save_as(model, storage, o->output, o->job.force, notes, 2, NULL, 0));
 out:
     mgk_model_free(model);
     mgk_device_close(device);

@@ -7,11 +7,12 @@ int main(int argc, char **argv)
     mgk_tool tool = {0};
     mgk_arg_list models = {0};
     mgk_convert_options o = mgk_convert_options_default();
-    int double_precision = 0;
+    enum { SINGLE, DOUBLE, HALF };
+    int precision = SINGLE;
     const mgk_arg args[] = {
         {MGK_ARG_FILE, 'o', "output", &o.output, "OUT.safetensors", "The model.", NULL},
-        {MGK_ARG_CHOICE, 0, "precision", &double_precision, "single|double",
-         "Type of the stored weights: float32 or float64.", NULL},
+        {MGK_ARG_CHOICE, 0, "precision", &precision, "single|double|half",
+         "Type of the stored weights: float32, float64 or float16.", NULL},
         MGK_TOOL_MODEL_ARGS(&tool),
         MGK_TOOL_ARGS(&tool),
         MGK_TOOL_FORCE_ARG(&tool),
@@ -39,7 +40,8 @@ int main(int argc, char **argv)
     if (status != STATUS_OK)
         return mgk_tool_refuse(&tool, status);
     o.model = models.words[0];
-    o.double_precision = double_precision;
+    o.double_precision = precision == DOUBLE;
+    o.half_precision = precision == HALF;
     mgk_tool_listen(&tool);
     o.job = tool.job;
     return mgk_tool_end(&tool, mgk_convert_model(&o));

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/half.h"
 #include "base/memory.h"
 #include "model/formats/format.h"
 #include "model/pass_case.h"
@@ -139,6 +140,17 @@ static void test_other_precision(void **state)
     for (size_t i = 0; i < model->parameters.total; i++)
         assert_true(after[i] == (float)before[i]);
     mgk_model_free(loaded);
+
+    assert_ok(mgk_model_save_as(model, MGK_DTYPE_F16, PATH, true, NULL, 0, NULL, 0));
+    assert_ok(mgk_model_load(PATH, NULL, narrow, &loaded));
+    after = loaded->weights;
+    for (size_t i = 0; i < model->parameters.total; i++)
+        assert_true(after[i] == mgk_float_from_f16(mgk_f16_from_double(before[i])));
+    mgk_model_free(loaded);
+    ((double *)model->weights)[3] = 65520; /* the least number that rounds to infinity */
+    assert_fails(mgk_model_save_as(model, MGK_DTYPE_F16, PATH, true, NULL, 0, NULL, 0),
+                 STATUS_NUMERIC);
+    assert_non_null(strstr(mgk_fail_message(), "element 3 is 65520, which F16 cannot hold"));
     mgk_model_free(model);
     mgk_device_close(wide);
     mgk_device_close(narrow);

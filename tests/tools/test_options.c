@@ -52,6 +52,21 @@ static void older_headers_have_fewer_fields(void **state)
     mgk_release(text);
 }
 
+static void precisions_exclude_each_other(void **state)
+{
+    (void)state;
+    mgk_convert_options o = begin();
+    o.half_precision = true;
+    char *text;
+    assert_done(mgk_convert_model(&o));
+    assert_done(mgk_describe_file(copy, NULL, false, &text));
+    assert_non_null(strstr(text, "F16"));
+    mgk_release(text);
+    o.double_precision = true;
+    assert_int_equal(mgk_convert_model(&o), MGK_USAGE);
+    assert_non_null(strstr(mgk_error(), "not both"));
+}
+
 static void newer_headers_have_more_fields(void **state)
 {
     (void)state;
@@ -124,7 +139,7 @@ static void structures_have_their_sizes(void **state)
         ROW(mgk_kind_settings, 112, reserved, 64),
         ROW(mgk_kind_description, 104, reserved, 72),
         ROW(mgk_setting_description, 48, reserved, 24),
-        ROW(mgk_convert_options, 136, double_precision, 128),
+        ROW(mgk_convert_options, 136, half_precision, 129),
         ROW(mgk_network_shape, 72, reserved, 48),
         ROW(mgk_dump_options, 384, output, 376),
         ROW(mgk_dump_summary, 88, reserved, 56),
@@ -162,6 +177,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(older_headers_have_fewer_fields),
+        cmocka_unit_test(precisions_exclude_each_other),
         cmocka_unit_test(newer_headers_have_more_fields),
         cmocka_unit_test(defaults_come_first),
         cmocka_unit_test(defaults_fill_what_the_caller_has),

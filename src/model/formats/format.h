@@ -81,8 +81,12 @@ typedef struct mgk_model_extra {
 /*
  * Writes the toolkit's own format: safetensors in the model's precision, with the configuration
  * and, if they are known, the step and the tokenizer as metadata. The file is written completely or
- * not at all; see base/file.h for `force`.
+ * not at all; see base/file.h for `force`. With mgk_model_save_as weights are of type `storage`;
+ * STATUS_NUMERIC: it cannot hold one.
  */
+mgk_status mgk_model_save_as(const mgk_model *model, mgk_dtype storage, const char *path,
+                             bool force, const mgk_model_note *notes, size_t note_count,
+                             const mgk_model_extra *extras, size_t extra_count);
 mgk_status mgk_model_save(const mgk_model *model, const char *path, bool force,
                           const mgk_model_note *notes, size_t note_count,
                           const mgk_model_extra *extras, size_t extra_count);

@@ -95,8 +95,15 @@ mgk_status mgk_model_save(const mgk_model *model, const char *path, bool force,
                           const mgk_model_note *notes, size_t note_count,
                           const mgk_model_extra *extras, size_t extra_count)
 {
-    const mgk_parameters *parameters = &model->parameters;
     mgk_dtype storage = model->device->precision == MGK_DOUBLE ? MGK_DTYPE_F64 : MGK_DTYPE_F32;
+    return mgk_model_save_as(model, storage, path, force, notes, note_count, extras, extra_count);
+}
+
+mgk_status mgk_model_save_as(const mgk_model *model, mgk_dtype storage, const char *path,
+                             bool force, const mgk_model_note *notes, size_t note_count,
+                             const mgk_model_extra *extras, size_t extra_count)
+{
+    const mgk_parameters *parameters = &model->parameters;
     size_t count = parameters->count * (1 + extra_count), k = 0, facts = 0;
     char step[24];
     mgk_status status;
