@@ -10,7 +10,7 @@ Usage: sh scripts/study.sh --output DIR (--books DIR | --reviews DIR)... [option
 Trains the models of the study "does a mixture of Gaussian keys make attention more diverse?" and
 writes, for each group of models and each seed, DIR/GROUP-seedS.*.csv: results (losses, accuracies),
 measures (of each layer and head, and differences to softmax with all heads), control (differences
-to softmax with half the heads), steps (rank and effective rank during training).
+to softmax with half the heads); and GROUP-seedS.steps.h5: rank and effective rank during training.
 
   --output DIR      Where all files go. What is finished there is kept: after an interruption the
                     same command continues. Several commands, each with seeds or groups of its own,
@@ -99,7 +99,7 @@ study() {
     compared "$unit.measures.csv" $measured_on --model $models
     compared "$unit.control.csv" $measured_on --model "$group-${designs##* }-seed$seed.safetensors" $controlled
     quietly mgk-diversity --precision double $threads --samples $((measured / 8)) --measures rank,effective_rank --force \
-        -o "$unit.steps.csv" $measured_on --model "$group"-*-seed"$seed".step-*.safetensors > run$$.table
+        -o "$unit.steps.h5" $measured_on --model "$group"-*-seed"$seed".step-*.safetensors > run$$.table
     mv "$unit.part" "$unit.results.csv"
 }
 

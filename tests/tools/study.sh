@@ -21,10 +21,8 @@ for group in text passages lm; do
         grep -q "^$group-mgk-$heads-seed3.safetensors-$group-softmax-.*,difference,effective_heads," \
             $unit.${file%:*}.csv || complain "$group: no differences in ${file%:*}"
     done
-    for step in 0 2 4; do
-        grep -q "^$group-mgk-$heads-seed3.step-00000$step.safetensors,head,effective_rank," $unit.steps.csv ||
-            complain "$group: no step $step"
-    done
+    "$programs/mgk-plot" curves $unit.steps.h5 --measure rank,effective_rank --quiet --force -o $group.png ||
+        complain "$group: no curves"
     if grep -q -- "-$group-softmax-$heads-seed3" $unit.measures.csv; then complain "$group: compared with the control"; fi
     grep -q -- "-$group-softmax-$heads-seed3" $unit.control.csv || complain "$group: no control"
 done
