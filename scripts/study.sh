@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # The study of docs/study.md: trains its models, evaluates them, and measures how diverse their attention is.
 set -eu
-. "$(dirname "$0")/runs.sh"
+scripts=$(realpath "$(dirname "$0")")
+. "$scripts/runs.sh"
 
 usage() {
     cat << 'END'
@@ -11,6 +12,7 @@ Trains the models of the study "does a mixture of Gaussian keys make attention m
 writes, for each group of models and each seed, DIR/GROUP-seedS.*.csv: results (losses, accuracies),
 measures (of each layer and head, and differences to softmax with all heads), control (differences
 to softmax with half the heads); and GROUP-seedS.steps.h5: rank and effective rank during training.
+DIR/study.md has tables of them, of means over seeds.
 
   --output DIR      Where all files go. What is finished there is kept: after an interruption the
                     same command continues. Several commands, each with seeds or groups of its own,
@@ -103,7 +105,7 @@ study() {
     mv "$unit.part" "$unit.results.csv"
 }
 
-output="" books="" reviews="" groups="" seeds=0,1,2 threads="" quick=no programs=$(dirname "$0")/../build/cpu/bin
+output="" books="" reviews="" groups="" seeds=0,1,2 threads="" quick=no programs=$scripts/../build/cpu/bin
 while [ $# -gt 0 ]; do
     case $1 in
     --output | --books | --reviews | --groups | --seeds | --threads | --programs) [ $# -ge 2 ] || wrong_usage "$1 needs a value" ;;
@@ -161,6 +163,8 @@ esac
 for seed in $(echo "$seeds" | tr , ' '); do
     for group in $(echo "$groups" | tr , ' '); do
         study "$group" "$seed"
+        awk -f "$scripts/study.awk" ./*-seed*.results.csv ./*-seed*.measures.csv ./*-seed*.control.csv > run$$.md
+        mv run$$.md study.md
     done
 done
 rm -f run$$.*

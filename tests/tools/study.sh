@@ -29,6 +29,19 @@ done
 awk -F, '$1 ~ /^lm/ && !($6 > 0) { exit 1 }' out/lm-seed3.results.csv || complain "no bits per byte"
 awk -F, '$1 ~ /^text/ && !($4 >= 0 && $4 <= 1 && $2 == 8) { exit 1 }' out/text-seed3.results.csv || complain "no accuracy"
 
+# Tables of one seed: bold where the interval does not include 0.
+for comparison in mgk-4:softmax-4:measures smgk-2:softmax-2:control; do
+    b=${comparison%%:*} a=${comparison#*:} file=${comparison##*:}
+    a=${a%:*}
+    grep "^text-$b-seed3.safetensors-text-$a-seed3.safetensors,difference,effective_rank,," out/text-seed3.$file.csv | awk -F, -v b=$b -v a=$a '
+        { cells = cells sprintf($13 > 0 || $14 < 0 ? " **%+.1f** |" : " %+.1f |", $10) }
+        END { printf "| %s − %s |%s\n", b, a, cells }' >expected
+    awk '/^## /{ inside = 0 } /^## Reviews/{ inside = 1 } inside && /^| `effective_rank`, difference/{ rows = 1 } /^$/{ rows = 0 } inside && rows' \
+        out/study.md | grep -qxF "$(cat expected)" || complain "no row $(cat expected) in $(cat out/study.md)"
+done
+accuracy=$(awk -F, '$1 == "text-mgk-2-seed3" { printf "%.4f | %.2f", $3, 100 * $4 }' out/text-seed3.results.csv)
+grep -qF "| mgk-2 | $accuracy | " out/study.md || complain "no row of mgk-2, $accuracy: $(cat out/study.md)"
+
 # What is there is kept; what is missing is made, and comes out the same.
 cp out/text-seed3.measures.csv first.csv
 rm out/text-seed3.results.csv out/text-mgk-2-seed3.safetensors
