@@ -140,7 +140,7 @@ else
     measured=64 pairs=4000 reviews_batch=16 pairs_batch=8
     classifier="--layers 2 --dim 64 --head-dim 16 --hidden 128 --length 1024 --tokenizer words --vocabulary 8192 --steps 1200
         --lr 0.001 --warmup 100 --schedule cosine --dropout 0.1 --eval-samples 1000 --eval-every 100 --checkpoint-every 100"
-    language="--layers 6 --dim 192 --head-dim 24 --hidden 768 --length 256 --tokenizer bpe --vocabulary 4096 --steps 5000
+    language="--layers 6 --dim 128 --head-dim 16 --hidden 512 --length 256 --tokenizer bpe --vocabulary 4096 --steps 4000
         --batch 16 --lr 0.002 --warmup 300 --schedule cosine --eval-samples 1000 --eval-every 250 --checkpoint-every 250"
 fi
 
