@@ -2,11 +2,13 @@
 #include "memory_end.h"
 
 #include <cjson/cJSON.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/hash.h"
 
@@ -17,16 +19,30 @@ static _Atomic memory_asker failing;
 static atomic_int_least64_t end, asked;
 static uint64_t calls[NOTED]; /* hashes of the call stacks of allocations */
 static int64_t noted;
+static uint64_t returned[NOTED]; /* by memory_next */
+static int64_t returns;
 
 void *__real_aligned_alloc(size_t alignment, size_t size);
 FILE *__real_open_memstream(char **text, size_t *size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
 FILE *__wrap_open_memstream(char **text, size_t *size);
 
+/* Of the functions in this program only those of mgk.h are exported, and have names. */
+static bool is_public(const void *address)
+{
+    Dl_info info;
+    return dladdr(address, &info) && info.dli_sname && strncmp(info.dli_sname, "mgk_", 4) == 0;
+}
+
 static void note_calls(int64_t at)
 {
     void *addresses[DEPTH];
-    const int depth = backtrace(addresses, DEPTH);
+    const int all = backtrace(addresses, DEPTH);
+    int depth = all;
+    while (depth > 0 && !is_public(addresses[depth - 1]))
+        depth--;
+    if (depth == 0) /* a thread of its own */
+        depth = all;
     if (at < NOTED)
         calls[at] = mgk_hash(MGK_HASH_START, addresses, (size_t)depth * sizeof(void *));
 }
@@ -87,10 +103,17 @@ int64_t memory_next(int64_t at, int times)
 {
     for (; at < noted; at++) {
         int before = 0;
-        for (int64_t k = 0; k < at && before < times; k++)
-            before += calls[k] == calls[at];
-        if (before < times)
+        for (int64_t k = 0; k < returns && before < times; k++)
+            before += returned[k] == calls[at];
+        if (before < times && returns < NOTED) {
+            returned[returns++] = calls[at];
             return at;
+        }
     }
     return -1;
+}
+
+void memory_forget(void)
+{
+    returns = 0;
 }

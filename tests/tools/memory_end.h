@@ -15,16 +15,20 @@ void memory_watch(void);
 /* The allocating code: the library itself, or cJSON, which allocates often. */
 typedef enum memory_asker { MEMORY_OWN, MEMORY_JSON } memory_asker;
 
-/* For `at`: no allocation fails, and the call stack of each is recorded. */
+/* For `at`: no allocation fails, and the call stack of each is recorded. It ends at the function of
+ * mgk.h that was called: whoever calls it, allocations within it are alike. */
 #define MEMORY_NEVER INT64_MAX
 
 /* From now on allocation number `at`, from 0, of this asker fails; with `lasting` also all later
  * ones of any asker. */
 void memory_ends_at(memory_asker asker, int64_t at, bool lasting);
 
-/* Among the recorded allocations, the next from number `at` on whose call stack occurred fewer than
- * `times` times before; -1: none. */
+/* Among the recorded allocations, the next from number `at` on whose call stack this function has
+ * returned fewer than `times` times, for whatever recording; -1: none. */
 int64_t memory_next(int64_t at, int times);
+
+/* From now on memory_next has returned none. */
+void memory_forget(void);
 
 /* Ends the failures. Returns the asker's number of allocations; one failed if it exceeds `at`. */
 int64_t memory_is_back(void);

@@ -47,7 +47,8 @@ large hdf5 '\211HDF\r\n\032\n'
 large pairs '1.0\t'
 large tsv 'Source\tTarget\n'
 
-kinds="attention weights keys ranks curves cost"
+# One of each reader of inputs; keys are read as attention is.
+kinds="attention weights ranks curves cost"
 for file in pipe folder device hole json csv log merges png npy zip pickle hdf5; do
     refuse mgk-info $file
     refuse mgk-dump $file --text text.txt -q -o out.h5
