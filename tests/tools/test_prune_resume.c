@@ -150,8 +150,8 @@ static const struct {
 };
 enum { RESUMED = sizeof(resumed) / sizeof(*resumed) };
 
-#ifdef MGK_SANITIZED /* each takes seconds there: the last one, and the optimised build runs all \
-                      */
+/* Each takes seconds with sanitizers: there the last one runs, and the optimised build runs all. */
+#ifdef MGK_SANITIZED
 enum { FIRST = RESUMED - 1 };
 #else
 enum { FIRST = 0 };
