@@ -219,6 +219,10 @@ static mgk_status check_articles(const mgk_dataset_options *options, const retri
     const size_t count = article_count(pairs);
     if (count >= 2)
         return STATUS_OK;
+    if (options->path_count == 1 && mgk_begins_as_pair_list(options->paths[0]))
+        return mgk_fail(STATUS_SHAPE,
+                        "%s: a list of pairs needs the folder of its texts: name it after the list",
+                        options->paths[0]);
     return mgk_fail(
         STATUS_SHAPE,
         "%s%s: %zu %s of at least %zu %s (two passages), expected at least 2; an article is %s",
@@ -248,12 +252,20 @@ out:
     return status;
 }
 
+/* A line of two fields is one of a list of pairs, even if an id looks like a label. */
+static mgk_status is_tsv_of_pairs(const char *path, bool *answer)
+{
+    TRY(mgk_is_pairs_tsv(path, answer));
+    *answer = *answer && !mgk_begins_as_pair_list(path);
+    return STATUS_OK;
+}
+
 mgk_status mgk_retrieval_open(const mgk_dataset_options *options, mgk_dataset **out)
 {
     bool is_tsv;
     if (mgk_is_pair_list(options->paths, options->path_count))
         return mgk_pair_list_open(options, out);
-    TRY(mgk_is_pairs_tsv(options->paths[0], &is_tsv));
+    TRY(is_tsv_of_pairs(options->paths[0], &is_tsv));
     return is_tsv ? mgk_pairs_tsv_open(options, out) : open_pairs(options, out);
 }
 
@@ -262,7 +274,7 @@ mgk_status mgk_retrieval_learn(const mgk_dataset_options *options, mgk_learner *
     bool is_tsv;
     if (mgk_is_pair_list(options->paths, options->path_count))
         return mgk_pair_list_learn(options, learner);
-    TRY(mgk_is_pairs_tsv(options->paths[0], &is_tsv));
+    TRY(is_tsv_of_pairs(options->paths[0], &is_tsv));
     return is_tsv ? mgk_pairs_tsv_learn(options, learner)
                   : mgk_texts_learn(options->paths, options->path_count, learner);
 }
