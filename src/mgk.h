@@ -215,7 +215,10 @@ typedef struct mgk_input {
     const char *target;
     const char *const *target_strings;
     const size_t *target_sizes; /* in bytes, [string_count]; NULL: each ends with a 0 */
-    void *reserved[4];
+    /* Lists that `task` "listops" generates without `data` have above < tokens < below, as in
+     * training; 0: below is N + 1, at most 2000, and above a quarter of below. */
+    int listops_above, listops_below;
+    void *reserved[3];
 } mgk_input;
 
 /* ---- models ------------------------------------------------------------------------------- */

@@ -34,6 +34,12 @@ typedef struct mgk_tool_input {
     {MGK_ARG_FLAG, 0, "article-per-file", &(in)->input.article_per_file, NULL,                     \
      "Retrieval: each file is an article; otherwise files are split at WikiText titles, lines "    \
      "such as \"= Title =\".", NULL},                                                              \
+    {MGK_ARG_COUNT, 0, "listops-above", &(in)->input.listops_above, "N",                           \
+     "Generated lists have more tokens than this; if not given, than a quarter of --listops-below.",\
+     NULL},                                                                                        \
+    {MGK_ARG_COUNT, 0, "listops-below", &(in)->input.listops_below, "N",                           \
+     "Generated lists have fewer tokens than this; if not given, than 2000, and no more than the " \
+     "model has positions.", NULL},                                                                \
     {MGK_ARG_COUNT, 0, "samples", &(in)->input.samples, "S",                                       \
      "Number of sequences, drawn by seed without repeats" usual ".", NULL},                        \
     {MGK_ARG_COUNT, 0, "length", &(in)->input.length, "N",                                         \

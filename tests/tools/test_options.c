@@ -118,7 +118,7 @@ static void structures_have_their_sizes(void **state)
         ROW(mgk_report, 56, activity, 40),
         ROW(mgk_watcher, 24, context, 16),
         ROW(mgk_job, 104, trained_with, 96),
-        ROW(mgk_input, 192, reserved, 160),
+        ROW(mgk_input, 192, reserved, 168),
         ROW(mgk_architecture, 120, reserved, 96),
         ROW(mgk_train_options, 704, streams, 700),
         ROW(mgk_kind_settings, 112, reserved, 64),
