@@ -170,6 +170,11 @@ typedef struct mgk_job {
  * functions that take a job check them too. */
 MGK_API mgk_result mgk_check_job(const mgk_job *job);
 
+/* Writes bytes [size] to a file as jobs write their outputs: it appears whole or not at all.
+ * MGK_EXISTS: it exists and the job has no `force`, or another run is writing it. */
+MGK_API mgk_result mgk_write_output(const mgk_job *job, const char *path, const void *bytes,
+                                    size_t size);
+
 /* Where tokens come from. Exactly one of text, tokens, task, images, audio and strings is set. */
 typedef struct mgk_input {
     /* text files, [text_count]; tokenised as the model expects. A folder stands for all files in it
@@ -588,6 +593,9 @@ typedef struct mgk_evaluate_options {
      */
     int stride;
     bool double_precision; /* compute in float64 */
+    /* A file that the caller makes of the results, by mgk_write_output: refused before the model
+     * runs if it is an input, or exists without `force`. NULL (default): none. */
+    const char *output;
 } mgk_evaluate_options;
 
 /* How well a model predicts. */

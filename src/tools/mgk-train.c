@@ -274,7 +274,7 @@ int main(int argc, char **argv)
         {MGK_ARG_INT64, 0, "eval-every", &o.evaluate_every, "K",
          "Steps between evaluations; 0: only at the end.", NULL},
         {MGK_ARG_INT64, 0, "eval-samples", &o.evaluate_samples, "N",
-         "Held-out samples of an evaluation; 0, the default: all.", NULL},
+         "Held-out samples of an evaluation, of which a pair is one; 0, the default: all.", NULL},
         {MGK_ARG_REAL, 0, "smoothing", &o.smoothing, "X",
          "Smooth the targets of the training: 1 - X, and X spread evenly over all classes or "
          "tokens.",

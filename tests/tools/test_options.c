@@ -128,7 +128,7 @@ static void structures_have_their_sizes(void **state)
         ROW(mgk_network_shape, 72, reserved, 48),
         ROW(mgk_dump_options, 384, output, 376),
         ROW(mgk_dump_summary, 88, reserved, 56),
-        ROW(mgk_evaluate_options, 320, double_precision, 316),
+        ROW(mgk_evaluate_options, 328, output, 320),
         ROW(mgk_evaluation_summary, 96, reserved, 64),
         ROW(mgk_table_column, 96, reserved, 64),
         ROW(mgk_rank_options, 464, array_count, 456),
