@@ -315,8 +315,7 @@ typedef struct mgk_train_options {
     /*
      * Of texts: "bytes" (default); "bpe", "words" and "words-split" are learnt from the training
      * texts, see docs/mgk-train.md; or a file or folder of a tokenizer that mgk_input may
-     * name, or a model that carries one. The model carries what is learnt, and tokenizer.json or a
-     * list of words: programs find it there.
+     * name, or a model that carries one. The model carries the tokenizer: programs find it there.
      */
     const char *tokenizer;
     int vocabulary; /* most tokens of a learnt tokenizer; 0: 4096 of "bpe", 16384 of words */

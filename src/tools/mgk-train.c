@@ -42,8 +42,8 @@ static const mgk_arg_note notes[] = {
      "are in the vocabulary; `<unk>` stands for all others.\n"
      "{FILE} is `tokenizer.json`, a list of words, a model that carries a tokenizer, or another "
      "tokenizer that `mgk-dump`(1) reads, or its folder; a file of the name `bpe` is `./bpe`.\n"
-     "The model carries what is learnt, and a `tokenizer.json` or a list of words: `mgk-dump` and "
-     "other programs find it there, and need no option.\n"
+     "The model carries the tokenizer: `mgk-dump` and other programs find it there, and need no "
+     "option.\n"
      "Losses are those of tokens; bits per byte, which compare tokenizers, are over the bytes of "
      "the held-out text."},
     {"attention",
