@@ -147,11 +147,9 @@ done >list.tsv
     complain "no dump of listed pairs"
 refuses 'documents/0.txt and others: 0 articles' "$train" --task retrieval $classes --data documents list.tsv \
     -o x.safetensors
-for list in list.tsv named.tsv; do
-    sed 's/^0/none/' list.tsv >named.tsv
-    refuses "$list: a list of pairs needs the folder of its texts: name it after the list" "$train" --task retrieval \
-        $classes --data $list --held-out $list -o x.safetensors
-done
+sed 's/^0/none/' list.tsv >named.tsv
+refuses 'named.tsv: a list of pairs needs the folder of its texts: name it after the list' "$train" --task retrieval \
+    $classes --data named.tsv --held-out named.tsv -o x.safetensors
 refuses 'no pairs: ' "$train" --task retrieval $classes --data list.tsv reviews -o x.safetensors
 
 # An interrupted run goes on as if nothing had happened.

@@ -252,20 +252,12 @@ out:
     return status;
 }
 
-/* A line of two fields is one of a list of pairs, even if an id looks like a label. */
-static mgk_status is_tsv_of_pairs(const char *path, bool *answer)
-{
-    TRY(mgk_is_pairs_tsv(path, answer));
-    *answer = *answer && !mgk_begins_as_pair_list(path);
-    return STATUS_OK;
-}
-
 mgk_status mgk_retrieval_open(const mgk_dataset_options *options, mgk_dataset **out)
 {
     bool is_tsv;
     if (mgk_is_pair_list(options->paths, options->path_count))
         return mgk_pair_list_open(options, out);
-    TRY(is_tsv_of_pairs(options->paths[0], &is_tsv));
+    TRY(mgk_is_pairs_tsv(options->paths[0], &is_tsv));
     return is_tsv ? mgk_pairs_tsv_open(options, out) : open_pairs(options, out);
 }
 
@@ -274,7 +266,7 @@ mgk_status mgk_retrieval_learn(const mgk_dataset_options *options, mgk_learner *
     bool is_tsv;
     if (mgk_is_pair_list(options->paths, options->path_count))
         return mgk_pair_list_learn(options, learner);
-    TRY(is_tsv_of_pairs(options->paths[0], &is_tsv));
+    TRY(mgk_is_pairs_tsv(options->paths[0], &is_tsv));
     return is_tsv ? mgk_pairs_tsv_learn(options, learner)
                   : mgk_texts_learn(options->paths, options->path_count, learner);
 }
