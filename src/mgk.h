@@ -170,6 +170,11 @@ typedef struct mgk_job {
  * functions that take a job check them too. */
 MGK_API mgk_result mgk_check_job(const mgk_job *job);
 
+/* Writes bytes [size] to a file as jobs write their outputs: it appears whole or not at all.
+ * MGK_EXISTS: it exists and the job has no `force`, or another run is writing it. */
+MGK_API mgk_result mgk_write_output(const mgk_job *job, const char *path, const void *bytes,
+                                    size_t size);
+
 /* Where tokens come from. Exactly one of text, tokens, task, images, audio and strings is set. */
 typedef struct mgk_input {
     /* text files, [text_count]; tokenised as the model expects. A folder stands for all files in it
@@ -215,7 +220,10 @@ typedef struct mgk_input {
     const char *target;
     const char *const *target_strings;
     const size_t *target_sizes; /* in bytes, [string_count]; NULL: each ends with a 0 */
-    void *reserved[4];
+    /* Lists that `task` "listops" generates without `data` have above < tokens < below, as in
+     * training; 0: below is N + 1, at most 2000, and above a quarter of below. */
+    int listops_above, listops_below;
+    void *reserved[3];
 } mgk_input;
 
 /* ---- models ------------------------------------------------------------------------------- */
@@ -307,8 +315,7 @@ typedef struct mgk_train_options {
     /*
      * Of texts: "bytes" (default); "bpe", "words" and "words-split" are learnt from the training
      * texts, see docs/mgk-train.md; or a file or folder of a tokenizer that mgk_input may
-     * name, or a model that carries one. The model carries what is learnt, and tokenizer.json or a
-     * list of words: programs find it there.
+     * name, or a model that carries one. The model carries the tokenizer: programs find it there.
      */
     const char *tokenizer;
     int vocabulary; /* most tokens of a learnt tokenizer; 0: 4096 of "bpe", 16384 of words */
@@ -586,6 +593,9 @@ typedef struct mgk_evaluate_options {
      */
     int stride;
     bool double_precision; /* compute in float64 */
+    /* A file that the caller makes of the results, by mgk_write_output: refused before the model
+     * runs if it is an input, or exists without `force`. NULL (default): none. */
+    const char *output;
 } mgk_evaluate_options;
 
 /* How well a model predicts. */

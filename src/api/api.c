@@ -3,8 +3,11 @@
 
 #include <string.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/unfinished.h"
+#include "run/arguments.h"
+#include "run/files.h"
 #include "run/job.h"
 
 const char *mgk_error(void)
@@ -25,6 +28,25 @@ void mgk_release(void *memory)
 void mgk_remove_unfinished(void)
 {
     mgk_unfinished_remove();
+}
+
+static mgk_status write_output(const mgk_job *job, const char *path, const void *bytes, size_t size)
+{
+    mgk_claims claims = {0};
+    TRY(mgk_check_place("path", path));
+    TRY(mgk_check_array("bytes", bytes, size));
+    mgk_status status = mgk_claims_add_output(&claims, path);
+    if (status == STATUS_OK)
+        status = mgk_files_lock(&claims, job);
+    if (status == STATUS_OK)
+        status = mgk_write_file(path, job->force, bytes, size);
+    mgk_claims_release(&claims);
+    return status;
+}
+
+mgk_result mgk_write_output(const mgk_job *job, const char *path, const void *bytes, size_t size)
+{
+    return mgk_api_result(write_output(mgk_job_or_default(job), path, bytes, size));
 }
 
 mgk_result mgk_api_result(mgk_status status)

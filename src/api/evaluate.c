@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "base/file.h"
 #include "base/progress.h"
 #include "run/files.h"
 #include "run/input.h"
@@ -93,6 +94,14 @@ static mgk_status summarize(const mgk_model_run *run, mgk_evaluation_summary *su
     return STATUS_OK;
 }
 
+static mgk_status check_output(const mgk_evaluate_options *o, mgk_claims *claims)
+{
+    if (!o->output)
+        return STATUS_OK;
+    TRY(mgk_claims_add_output(claims, o->output));
+    return mgk_output_check(o->output, o->job.force);
+}
+
 static mgk_status evaluate(const mgk_evaluate_options *o, mgk_evaluation_summary *summary)
 {
     mgk_status status;
@@ -103,6 +112,7 @@ static mgk_status evaluate(const mgk_evaluate_options *o, mgk_evaluation_summary
     TRY(check_options(o));
     CHECK(mgk_files_model(&claims, o->model));
     CHECK(mgk_files_input(&claims, &o->input));
+    CHECK(check_output(o, &claims));
     CHECK(mgk_model_run_open_windows(&o->job, o->model, &o->input, o->double_precision, stride,
                                      &run));
     CHECK(check_stride(o, &run));

@@ -77,18 +77,12 @@ static mgk_status text_of_model(const char *path, char **text)
 static mgk_status open_file(const mgk_train_options *o, bool language_model,
                             mgk_tokenizer **tokenizer, char **text)
 {
-    TRY(mgk_tokenizer_text_of(o->tokenizer, text));
-    if (!*text)
+    if (mgk_tokenizer_text_of(o->tokenizer, text) != STATUS_OK) {
         TRY(text_of_model(o->tokenizer, text));
-    if (*text)
-        return mgk_own_tokenizer_open(*text, language_model, o->tokenizer, tokenizer);
-    TRY(mgk_tokenizer_open(o->tokenizer, tokenizer));
-    if (language_model)
-        mgk_tokenizer_drop_frame(*tokenizer);
-    mgk_job_report_remark(&o->job, o->tokenizer,
-                          "no tokenizer.json and no list of words: the model does not carry it; "
-                          "name it with `tokenizer`");
-    return STATUS_OK;
+        if (!*text) /* neither: the message is that of a tokenizer */
+            return mgk_tokenizer_text_of(o->tokenizer, text);
+    }
+    return mgk_own_tokenizer_open(*text, language_model, o->tokenizer, tokenizer);
 }
 
 static mgk_status learn(const mgk_train_options *o, const mgk_dataset_options *data, size_t kind,

@@ -12,8 +12,8 @@ mgk_status mgk_train_claim_tokenizer(const mgk_train_options *o, mgk_task task, 
 
 /*
  * Opens or learns the tokenizer of the options from the training data; *tokenizer is NULL for
- * bytes. *text is what the model carries, NULL: nothing; a remark says if a tokenizer has no such
- * text. Release them with mgk_tokenizer_close and mgk_free.
+ * bytes. *text is what the model carries, NULL for bytes. Release them with mgk_tokenizer_close and
+ * mgk_free.
  */
 mgk_status mgk_train_open_tokenizer(const mgk_train_options *o, const mgk_dataset_options *data,
                                     mgk_tokenizer **tokenizer, char **text);

@@ -45,9 +45,11 @@ void mgk_report_tables_free(mgk_report_tables *tables)
 /* ---- the same samples ------------------------------------------------------------------------ */
 
 /* The settings that decide the samples. */
-static const char *const sampling[] = {
-    "text",  "lines",     "article_per_file", "tokens", "task",    "data", "images",
-    "audio", "tokenizer", "length",           "seed",   "samples", NULL};
+static const char *const sampling[] = {"text",          "lines",     "article_per_file",
+                                       "tokens",        "task",      "listops_above",
+                                       "listops_below", "data",      "images",
+                                       "audio",         "tokenizer", "length",
+                                       "seed",          "samples",   NULL};
 
 /* Those that decide, with the array, which matrices are read. */
 static const char *const reading[] = {"axes", "mask", "causal", "attention", NULL};

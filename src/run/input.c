@@ -20,13 +20,22 @@ const char *mgk_input_given(const mgk_input *input)
         bool given;
         const char *name;
     } options[] = {
-        {input->text_count > 0, "`text`"},         {input->tokens != NULL, "`tokens`"},
-        {input->task != NULL, "`task`"},           {input->image_count > 0, "`images`"},
-        {input->audio_count > 0, "`audio`"},       {input->string_count > 0, "texts in memory"},
-        {input->data_count > 0, "`data`"},         {input->article_per_file, "`article_per_file`"},
-        {input->tokenizer != NULL, "`tokenizer`"}, {input->lines, "`lines`"},
-        {input->samples != 0, "`samples`"},        {input->length != 0, "`length`"},
-        {input->target != NULL, "`target`"},       {input->target_strings != NULL, "targets"},
+        {input->text_count > 0, "`text`"},
+        {input->tokens != NULL, "`tokens`"},
+        {input->task != NULL, "`task`"},
+        {input->image_count > 0, "`images`"},
+        {input->audio_count > 0, "`audio`"},
+        {input->string_count > 0, "texts in memory"},
+        {input->data_count > 0, "`data`"},
+        {input->article_per_file, "`article_per_file`"},
+        {input->tokenizer != NULL, "`tokenizer`"},
+        {input->lines, "`lines`"},
+        {input->samples != 0, "`samples`"},
+        {input->length != 0, "`length`"},
+        {input->target != NULL, "`target`"},
+        {input->target_strings != NULL, "targets"},
+        {input->listops_above != 0, "`listops_above`"},
+        {input->listops_below != 0, "`listops_below`"},
     };
     for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
         if (options[i].given)
@@ -75,6 +84,19 @@ mgk_input mgk_input_of_target(const mgk_input *input)
     return target;
 }
 
+/* Checks one of the bounds on generated lists; 0: not given. */
+static mgk_status check_bound(const mgk_input *input, const char *name, int bound)
+{
+    if (bound < 0)
+        return mgk_fail(STATUS_USAGE, "%s %d: expected a positive number", name, bound);
+    if (bound > 0 && (!input->task || strcmp(input->task, "listops") != 0))
+        return mgk_fail(STATUS_USAGE, "%s belongs to `task` listops", name);
+    if (bound > 0 && input->data_count > 0)
+        return mgk_fail(STATUS_USAGE, "%s is for lists that are generated, not for those of `data`",
+                        name);
+    return STATUS_OK;
+}
+
 mgk_status mgk_input_check(const mgk_input *input, const char *part)
 {
     const bool text = input->text_count > 0, pictures = input->image_count > 0;
@@ -96,6 +118,8 @@ mgk_status mgk_input_check(const mgk_input *input, const char *part)
         return mgk_fail(STATUS_USAGE, "`lines` belongs to `text`");
     if (input->tokenizer && input->task)
         return mgk_fail(STATUS_USAGE, "`tokenizer` belongs to `text` and `tokens`");
+    TRY(check_bound(input, "`listops_above`", input->listops_above));
+    TRY(check_bound(input, "`listops_below`", input->listops_below));
     TRY(check_target(input, part));
     if (input->samples < 0)
         return mgk_fail(STATUS_USAGE, "%d samples: expected at least 1", input->samples);
@@ -137,12 +161,15 @@ static mgk_status input_task(const mgk_input *input, const mgk_config *config, m
     return STATUS_OK;
 }
 
-/* Scales the recipe's bounds on generated lists to the model's length. */
-static void fit_listops(mgk_dataset_options *options)
+/* Bounds generated lists as the input says, else as the recipe, scaled to the model's length. */
+static void bound_listops(const mgk_input *input, mgk_dataset_options *options)
 {
-    if (options->listops_below > options->length + 1)
+    if (input->listops_below > 0)
+        options->listops_below = (size_t)input->listops_below;
+    else if (options->listops_below > options->length + 1)
         options->listops_below = options->length + 1;
-    options->listops_above = options->listops_below / 4;
+    options->listops_above =
+        input->listops_above > 0 ? (size_t)input->listops_above : options->listops_below / 4;
 }
 
 /* Ids of a file of the paper's code, which are released. */
@@ -218,7 +245,7 @@ mgk_status mgk_input_open(const mgk_input *input, const mgk_model *model,
     options.string_sizes = input->string_sizes;
     options.string_count = input->string_count;
     options.stride = stride;
-    fit_listops(&options);
+    bound_listops(input, &options);
     TRY(input->tokens ? open_tokens(input->tokens, &options, out)
                       : mgk_dataset_open(&options, out));
     if (begins)

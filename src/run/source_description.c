@@ -34,6 +34,14 @@ static bool add_layers(cJSON *run, const mgk_source_options *o)
            mgk_json_add(run, "layers", cJSON_CreateIntArray(o->layers, (int)o->layer_count));
 }
 
+bool mgk_sources_add_listops(cJSON *settings, const mgk_input *input)
+{
+    return (!input->listops_above ||
+            cJSON_AddNumberToObject(settings, "listops_above", input->listops_above)) &&
+           (!input->listops_below ||
+            cJSON_AddNumberToObject(settings, "listops_below", input->listops_below));
+}
+
 /* Adds the input and the precision of a model run; `tokens` is N of its samples. */
 static bool add_model(cJSON *run, const mgk_source_options *o, size_t tokens)
 {
@@ -46,6 +54,7 @@ static bool add_model(cJSON *run, const mgk_source_options *o, size_t tokens)
            add_paths(run, "tokens", &input->tokens, input->tokens != NULL) &&
            (!input->target || add_paths(run, "target", &input->target, true)) &&
            (!input->task || cJSON_AddStringToObject(run, "task", input->task)) &&
+           mgk_sources_add_listops(run, input) &&
            add_paths(run, "data", input->data, input->data_count) &&
            add_paths(run, "images", input->images, input->image_count) &&
            add_paths(run, "audio", input->audio, input->audio_count) &&

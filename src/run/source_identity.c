@@ -130,7 +130,7 @@ static bool add_input(cJSON *settings, const mgk_source_options *o)
            add_strings(settings, "strings", input->strings, input->string_sizes,
                        input->string_count) &&
            add_targets(settings, input) && add_files(settings, "tokens", &input->tokens, 1) &&
-           add_text(settings, "task", input->task) &&
+           add_text(settings, "task", input->task) && mgk_sources_add_listops(settings, input) &&
            add_files(settings, "data", input->data, input->data_count) &&
            add_files(settings, "images", input->images, input->image_count) &&
            add_files(settings, "audio", input->audio, input->audio_count) &&

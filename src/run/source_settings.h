@@ -18,4 +18,7 @@ bool mgk_sources_identify(cJSON *settings, const mgk_source_options *options,
 bool mgk_sources_describe(cJSON *run, const mgk_source_options *options,
                           const mgk_source_input *inputs);
 
+/* Adds the bounds on generated lists that are set, for both of these. False: no memory. */
+bool mgk_sources_add_listops(cJSON *settings, const mgk_input *input);
+
 #endif

@@ -22,7 +22,7 @@ typedef struct mgk_tool_input {
     {MGK_ARG_FILE, 0, "tokens", &(in)->input.tokens, "FILE",                                       \
      "Token ids: .npy, .npz, HDF5, or text with one sequence a line.", NULL},                      \
     {MGK_ARG_FILE, 0, "target", &(in)->input.target, "FILE",                                       \
-     "What a decoder writes: a line, or a row of ids, for each one of the input; see --part.", NULL}, \
+     "What a decoder writes: a line, or a row of ids, for each one of the input; see --part.", NULL},\
     {MGK_ARG_WORD, 0, "task", &(in)->input.task, "lm|listops|retrieval|text",                      \
      "Evaluation samples of a training task.", NULL},                                              \
     {MGK_ARG_FILES, 0, "images", &(in)->images, "FILE...",                                         \
@@ -34,10 +34,17 @@ typedef struct mgk_tool_input {
     {MGK_ARG_FLAG, 0, "article-per-file", &(in)->input.article_per_file, NULL,                     \
      "Retrieval: each file is an article; otherwise files are split at WikiText titles, lines "    \
      "such as \"= Title =\".", NULL},                                                              \
+    {MGK_ARG_COUNT, 0, "listops-above", &(in)->input.listops_above, "N",                           \
+     "Generated lists have more tokens than this; if not given, than a quarter of --listops-below.",\
+     NULL},                                                                                        \
+    {MGK_ARG_COUNT, 0, "listops-below", &(in)->input.listops_below, "N",                           \
+     "Generated lists have fewer tokens than this; if not given, than 2000, and no more than the " \
+     "model has positions.", NULL},                                                                \
     {MGK_ARG_COUNT, 0, "samples", &(in)->input.samples, "S",                                       \
-     "Number of sequences, drawn by seed without repeats" usual ".", NULL},                        \
+     "Number of sequences, of which a pair has two, drawn by seed without repeats" usual ".",      \
+     NULL},                                                                                        \
     {MGK_ARG_COUNT, 0, "length", &(in)->input.length, "N",                                         \
-     "Tokens of a sequence, at most; if not given, as many as the model has positions, at most "    \
+     "Tokens of a sequence, at most; if not given, as many as the model has positions, at most "   \
      "4096.",                                                                                      \
      NULL}
 /* clang-format on */

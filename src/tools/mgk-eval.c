@@ -2,6 +2,7 @@
 /* mgk-eval: how well models predict an input. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -14,6 +15,13 @@ enum { COLUMNS = 7 };
 static const char *const titles[COLUMNS] = {"samples",    "length",        "targets", "loss",
                                             "perplexity", "bits_per_byte", "accuracy"};
 
+/* A table on its way to a stream, a row for each model. */
+typedef struct table {
+    FILE *stream; /* NULL: none */
+    layout how;
+    size_t rows;
+} table;
+
 static void values_of(const mgk_evaluation_summary *s, double out[COLUMNS])
 {
     const double values[COLUMNS] = {s->samples,    s->length,        (double)s->targets, s->loss,
@@ -22,99 +30,137 @@ static void values_of(const mgk_evaluation_summary *s, double out[COLUMNS])
 }
 
 /* The name of a model between quotes, as CSV or JSON want it. */
-static void print_name(const char *name, layout how)
+static void print_name(const table *t, const char *name)
 {
-    putchar('"');
+    putc('"', t->stream);
     for (; *name; name++) {
         const unsigned char letter = (unsigned char)*name;
-        if (how == CSV && letter == '"')
-            fputs("\"\"", stdout);
-        else if (how == JSON && letter < ' ')
-            printf("\\u%04x", letter);
-        else if (how == JSON && (letter == '"' || letter == '\\'))
-            printf("\\%c", letter);
+        if (t->how == CSV && letter == '"')
+            fputs("\"\"", t->stream);
+        else if (t->how == JSON && letter < ' ')
+            fprintf(t->stream, "\\u%04x", letter);
+        else if (t->how == JSON && (letter == '"' || letter == '\\'))
+            fprintf(t->stream, "\\%c", letter);
         else
-            putchar(letter);
+            putc(letter, t->stream);
     }
-    putchar('"');
+    putc('"', t->stream);
 }
 
-static void print_number(double value, const char *missing)
+static void print_number(const table *t, double value, const char *missing)
 {
     if (isnan(value))
-        fputs(missing, stdout);
+        fputs(missing, t->stream);
     else
-        mgk_print_real(stdout, value);
+        mgk_print_real(t->stream, value);
 }
 
-static void print_json(const char *name, const double values[COLUMNS], bool first)
+static void print_json(const table *t, const char *name, const double values[COLUMNS])
 {
-    fputs(first ? "[{\"model\": " : ",\n {\"model\": ", stdout);
-    print_name(name, JSON);
+    fputs(t->rows == 0 ? "[{\"model\": " : ",\n {\"model\": ", t->stream);
+    print_name(t, name);
     for (int i = 0; i < COLUMNS; i++) {
-        printf(", \"%s\": ", titles[i]);
-        print_number(values[i], "null");
+        fprintf(t->stream, ", \"%s\": ", titles[i]);
+        print_number(t, values[i], "null");
     }
-    putchar('}');
+    putc('}', t->stream);
 }
 
-static void print_csv(const char *name, const double values[COLUMNS], bool first)
+static void print_csv(const table *t, const char *name, const double values[COLUMNS])
 {
-    if (first)
-        fputs("model", stdout);
-    for (int i = 0; first && i < COLUMNS; i++)
-        printf(",%s%s", titles[i], i + 1 == COLUMNS ? "\n" : "");
-    print_name(name, CSV);
+    if (t->rows == 0)
+        fputs("model", t->stream);
+    for (int i = 0; t->rows == 0 && i < COLUMNS; i++)
+        fprintf(t->stream, ",%s%s", titles[i], i + 1 == COLUMNS ? "\n" : "");
+    print_name(t, name);
     for (int i = 0; i < COLUMNS; i++) {
-        putchar(',');
-        print_number(values[i], "");
+        putc(',', t->stream);
+        print_number(t, values[i], "");
     }
-    putchar('\n');
+    putc('\n', t->stream);
 }
 
-static void print_line(const char *name, const double values[COLUMNS], bool first)
+static void print_line(const table *t, const char *name, const double values[COLUMNS])
 {
-    for (int i = 0; first && i < COLUMNS; i++)
-        printf("%14s%s", titles[i], i + 1 == COLUMNS ? "  model\n" : "");
+    for (int i = 0; t->rows == 0 && i < COLUMNS; i++)
+        fprintf(t->stream, "%14s%s", titles[i], i + 1 == COLUMNS ? "  model\n" : "");
     for (int i = 0; i < COLUMNS; i++)
         if (isnan(values[i]))
-            printf("%14s", "-");
+            fprintf(t->stream, "%14s", "-");
         else
-            printf(i < 3 ? "%14.0f" : "%14.6g", values[i]);
-    printf("  %s\n", name);
+            fprintf(t->stream, i < 3 ? "%14.0f" : "%14.6g", values[i]);
+    fprintf(t->stream, "  %s\n", name);
 }
 
-static void print(const char *name, const mgk_evaluation_summary *summary, layout how, bool first)
+static void add_row(table *t, const char *name, const mgk_evaluation_summary *summary)
 {
     double values[COLUMNS];
     values_of(summary, values);
-    if (how == LINES)
-        print_line(name, values, first);
-    else if (how == CSV)
-        print_csv(name, values, first);
+    if (!t->stream)
+        return;
+    if (t->how == LINES)
+        print_line(t, name, values);
+    else if (t->how == CSV)
+        print_csv(t, name, values);
     else
-        print_json(name, values, first);
-    fflush(stdout);
+        print_json(t, name, values);
+    fflush(t->stream);
+    t->rows++;
+}
+
+static void end_rows(const table *t)
+{
+    if (t->stream && t->how == JSON && t->rows > 0)
+        fputs("]\n", t->stream);
 }
 
 static mgk_result evaluate_all(mgk_tool *tool, const mgk_arg_list *models, mgk_evaluate_options *o,
-                               layout how)
+                               table *printed, table *kept)
 {
     mgk_result result = MGK_OK;
-    bool printed = false;
     o->job = tool->job;
     for (size_t i = 0; i < models->count && result == MGK_OK; i++) {
         mgk_evaluation_summary summary;
         o->model = models->words[i];
         result = mgk_evaluate_model(o, &summary);
         mgk_progress_finish(&tool->bar);
-        if (result == MGK_OK)
-            print(o->model, &summary, how, !printed);
-        printed = printed || result == MGK_OK;
+        if (result == MGK_OK) {
+            add_row(printed, o->model, &summary);
+            add_row(kept, o->model, &summary);
+        }
     }
-    if (how == JSON && printed)
-        puts("]");
+    end_rows(printed);
+    end_rows(kept);
     return result;
+}
+
+/* Evaluates all models, and writes the output once all of them are done. */
+static int run(mgk_tool *tool, const mgk_arg_list *models, mgk_evaluate_options *o, layout printed,
+               layout kept)
+{
+    char *text = NULL;
+    size_t size;
+    table lines = {.stream = stdout, .how = printed}, file = {.how = kept};
+    if (o->output && !(file.stream = open_memstream(&text, &size)))
+        return mgk_tool_refuse(tool, mgk_fail(STATUS_MEMORY, "no memory for the table"));
+    mgk_tool_watch(tool, "evaluating", "tokens");
+    mgk_result result = evaluate_all(tool, models, o, &lines, &file);
+    const bool whole = !file.stream || (fclose(file.stream) == 0 && text);
+    if (whole && o->output && result == MGK_OK)
+        result = mgk_write_output(&o->job, o->output, text, size);
+    free(text);
+    return whole ? mgk_tool_end(tool, result)
+                 : mgk_tool_refuse(tool, mgk_fail(STATUS_MEMORY, "no memory for the table"));
+}
+
+/* The layout of an output by its ending. */
+static mgk_status layout_of(const char *output, layout *how)
+{
+    const char *ending = output ? strrchr(output, '.') : NULL;
+    *how = ending && strcmp(ending, ".json") == 0 ? JSON : CSV;
+    if (!output || *how == JSON || (ending && strcmp(ending, ".csv") == 0))
+        return STATUS_OK;
+    return mgk_fail(STATUS_USAGE, "%s: expected an ending .csv or .json", output);
 }
 
 /* Notes for the man page, after the help of each option. */
@@ -129,6 +175,7 @@ static const mgk_arg_note notes[] = {
                "the text is predicted once.\n"
                "A run takes {N}/{K} times as long as without.\n"
                "--tokens must then be an array with one axis."},
+    {"output", "The table is what --csv or --json print, and is written when all models are done."},
     {"json", "An array of objects with the names `model`, `samples`, `length`, `targets`, `loss`, "
              "`perplexity`, `bits_per_byte` and `accuracy`; `null` is what a model does not have, "
              "or what is not known."},
@@ -153,6 +200,8 @@ int main(int argc, char **argv)
          "K tokens alone; 0, the default: they do not overlap.",
          NULL},
         {MGK_ARG_HEADING, 0, "Output", NULL, NULL, NULL, NULL},
+        {MGK_ARG_FILE, 'o', "output", &o.output, "OUT",
+         "The table, a row for each model: .csv or .json.", NULL},
         {MGK_ARG_FLAG, 0, "json", &json, NULL, "Print JSON.", NULL},
         {MGK_ARG_FLAG, 0, "csv", &csv, NULL, "Print CSV, a row for each model.", NULL},
         {MGK_ARG_CHOICE, 0, "precision", &double_precision, "single|double",
@@ -161,11 +210,12 @@ int main(int argc, char **argv)
         MGK_TOOL_MODEL_ARGS(&tool),
         MGK_TOOL_AS_ARGS(&tool),
         MGK_TOOL_ARGS(&tool),
+        MGK_TOOL_FORCE_ARG(&tool),
     };
     const mgk_program program = {
         .name = "mgk-eval",
         .usage = "MODEL... (--text FILE... | --tokens FILE | --task TASK [--data PATH...]) "
-                 "[options]",
+                 "[-o OUT.(csv|json)] [options]",
         .summary = "Measures how well models predict: loss and accuracy, and of language models "
                    "perplexity and bits per byte.",
         .examples = "  mgk-eval mgk4.safetensors softmax8.safetensors --text valid.txt\n"
@@ -174,9 +224,9 @@ int main(int argc, char **argv)
                     "  mgk-eval listops.safetensors --task listops --data basic_test.tsv --json\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
-        .screen = "text tokens task data samples length stride json csv",
+        .screen = "text tokens task data samples length output json csv",
         .notes = {notes, mgk_tool_input_notes, mgk_tool_model_notes, mgk_tool_as_notes,
-                  mgk_tool_settings_notes, mgk_tool_notes},
+                  mgk_tool_settings_notes, mgk_tool_notes, mgk_tool_output_notes},
         .operands = &models,
         .offered = {{"as", kinds}},
     };
@@ -189,9 +239,13 @@ int main(int argc, char **argv)
     mgk_tool_input_end(&in);
     o.input = in.input;
     o.double_precision = double_precision;
-    mgk_status status = mgk_tool_input_read(&tool, &in, &o.input);
+    layout kept;
+    mgk_status status = mgk_tool_output(&tool, &o.output, MGK_TOOL_TABLE);
+    if (status == STATUS_OK)
+        status = layout_of(o.output, &kept);
+    if (status == STATUS_OK)
+        status = mgk_tool_input_read(&tool, &in, &o.input);
     if (status != STATUS_OK)
         return mgk_tool_refuse(&tool, status);
-    mgk_tool_watch(&tool, "evaluating", "tokens");
-    return mgk_tool_end(&tool, evaluate_all(&tool, &models, &o, json ? JSON : csv ? CSV : LINES));
+    return run(&tool, &models, &o, json ? JSON : csv ? CSV : LINES, kept);
 }

@@ -42,8 +42,8 @@ static const mgk_arg_note notes[] = {
      "are in the vocabulary; `<unk>` stands for all others.\n"
      "{FILE} is `tokenizer.json`, a list of words, a model that carries a tokenizer, or another "
      "tokenizer that `mgk-dump`(1) reads, or its folder; a file of the name `bpe` is `./bpe`.\n"
-     "The model carries what is learnt, and a `tokenizer.json` or a list of words: `mgk-dump` and "
-     "other programs find it there, and need no option.\n"
+     "The model carries the tokenizer: `mgk-dump` and other programs find it there, and need no "
+     "option.\n"
      "Losses are those of tokens; bits per byte, which compare tokenizers, are over the bytes of "
      "the held-out text."},
     {"attention",
@@ -274,7 +274,7 @@ int main(int argc, char **argv)
         {MGK_ARG_INT64, 0, "eval-every", &o.evaluate_every, "K",
          "Steps between evaluations; 0: only at the end.", NULL},
         {MGK_ARG_INT64, 0, "eval-samples", &o.evaluate_samples, "N",
-         "Held-out samples of an evaluation; 0, the default: all.", NULL},
+         "Held-out samples of an evaluation, of which a pair is one; 0, the default: all.", NULL},
         {MGK_ARG_REAL, 0, "smoothing", &o.smoothing, "X",
          "Smooth the targets of the training: 1 - X, and X spread evenly over all classes or "
          "tokens.",

@@ -187,25 +187,53 @@ static void change_activity(mgk_tool *tool, const mgk_report *r)
     tool->bar = mgk_progress_start(r->activity, r->unit, tool->quiet);
 }
 
+/* Adds a line; false: no memory. */
+static bool add_line(mgk_tool_lines *lines, const char *line)
+{
+    const size_t length = strlen(line) + 1;
+    mgk_status status = STATUS_OK;
+    while (status == STATUS_OK && lines->room < lines->length + length)
+        status = mgk_grow(lines->room, 1, &lines->room, &lines->text);
+    if (status != STATUS_OK)
+        return false;
+    memcpy(lines->text + lines->length, line, length);
+    lines->length += length;
+    return true;
+}
+
+/* The line after one of them, or for NULL the first; NULL: there are no more. */
+static const char *next_line(const mgk_tool_lines *lines, const char *line)
+{
+    const char *next = line ? line + strlen(line) + 1 : lines->text;
+    return next && next < lines->text + lines->length ? next : NULL;
+}
+
 /* Without progress, warnings are about results, and a failure is one line. */
 static void keep_warning(mgk_tool *tool, const char *note)
 {
-    const size_t length = strlen(note);
-    mgk_status status = STATUS_OK;
-    while (status == STATUS_OK && tool->warnings_room < tool->warnings_length + length + 1)
-        status = mgk_grow(tool->warnings_room, 1, &tool->warnings_room, &tool->warnings);
-    if (status != STATUS_OK) { /* better too early than never */
+    if (!add_line(&tool->warnings, note)) /* better too early than never */
         fprintf(stderr, "%s: %s\n", tool->program->name, note);
-        return;
-    }
-    memcpy(tool->warnings + tool->warnings_length, note, length + 1);
-    tool->warnings_length += length + 1;
 }
 
 static void print_warnings(const mgk_tool *tool)
 {
-    for (size_t at = 0; at < tool->warnings_length; at += strlen(tool->warnings + at) + 1)
-        fprintf(stderr, "%s: %s\n", tool->program->name, tool->warnings + at);
+    for (const char *line = NULL; (line = next_line(&tool->warnings, line));)
+        fprintf(stderr, "%s: %s\n", tool->program->name, line);
+}
+
+static void say(mgk_tool *tool, const char *note)
+{
+    mgk_progress_say(&tool->bar, "%s: %s", tool->program->name, note);
+}
+
+/* A remark that holds for several models, as that of the device, is printed for the first. */
+static void print_remark(mgk_tool *tool, const char *note)
+{
+    for (const char *line = NULL; (line = next_line(&tool->remarks, line));)
+        if (strcmp(line, note) == 0)
+            return;
+    (void)add_line(&tool->remarks, note); /* without memory it is printed again */
+    say(tool, note);
 }
 
 static void report(void *context, const mgk_report *r)
@@ -220,8 +248,12 @@ static void report(void *context, const mgk_report *r)
             keep_warning(tool, note);
         return;
     }
-    if (r->warning || r->total == 0) { /* not of the work, or it has not started, or has ended */
-        mgk_progress_say(&tool->bar, "%s: %s", tool->program->name, note);
+    if (r->warning) { /* not of the work */
+        say(tool, note);
+        return;
+    }
+    if (r->total == 0) { /* it has not started, or has ended */
+        print_remark(tool, note);
         return;
     }
     change_activity(tool, r);
@@ -272,6 +304,15 @@ void mgk_tool_watch(mgk_tool *tool, const char *label, const char *unit)
     tool->job.watcher = (mgk_watcher){report, stop, tool};
 }
 
+static void release(mgk_tool *tool)
+{
+    mgk_streams_close(&tool->streams);
+    mgk_args_free(tool->program);
+    mgk_free(tool->command);
+    mgk_free(tool->warnings.text);
+    mgk_free(tool->remarks.text);
+}
+
 int mgk_tool_end(mgk_tool *tool, mgk_result result)
 {
     char message[MESSAGE];
@@ -285,10 +326,7 @@ int mgk_tool_end(mgk_tool *tool, mgk_result result)
                       : result == MGK_USAGE ? EXIT_USAGE
                                             : EXIT_FAILURE;
     exit_status = flush_output(tool->program->name, &tool->streams, exit_status);
-    mgk_streams_close(&tool->streams);
-    mgk_args_free(tool->program);
-    mgk_free(tool->command);
-    mgk_free(tool->warnings);
+    release(tool);
     return exit_status;
 }
 
@@ -297,9 +335,7 @@ static int end_early(mgk_tool *tool, const char *message, int exit_status)
 {
     fprintf(stderr, "%s: %s%s\n", tool->program->name, message,
             exit_status == EXIT_USAGE ? " (see --help)" : "");
-    mgk_streams_close(&tool->streams);
-    mgk_args_free(tool->program);
-    mgk_free(tool->command);
+    release(tool);
     return exit_status;
 }
 

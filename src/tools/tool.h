@@ -9,12 +9,18 @@
 #include "tools/notes.h"
 #include "tools/streams.h"
 
+/* Lines of text, each with its zero byte. */
+typedef struct mgk_tool_lines {
+    char *text;
+    size_t length, room;
+} mgk_tool_lines;
+
 typedef struct mgk_tool {
     const mgk_program *program;
     bool quiet, no_warnings;
     char *command;
-    char *warnings; /* of a quiet run, each with its zero byte */
-    size_t warnings_length, warnings_room;
+    mgk_tool_lines warnings; /* of a quiet run */
+    mgk_tool_lines remarks;  /* that were printed */
     mgk_progress_bar bar;
     mgk_streams streams;
     mgk_job job;

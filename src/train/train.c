@@ -94,7 +94,9 @@ static mgk_status check_numbers(const mgk_train_settings *s)
                             (long long)numbers[i].value, (long long)numbers[i].least);
     if (s->warmup >= s->steps)
         return mgk_fail(
-            STATUS_USAGE, "the warm-up takes %lld %s, of %lld in all: expected fewer (`warmup`)",
+            STATUS_USAGE,
+            "the warm-up takes %lld %s, of %lld in all: give a shorter one (`warmup`), or more "
+            "steps (`steps`)",
             (long long)s->warmup, MGK_NOUN(s->warmup, "step", "steps"), (long long)s->steps);
     return STATUS_OK;
 }

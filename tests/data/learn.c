@@ -353,6 +353,11 @@ static void texts_of_no_tokenizer_are_refused(void **state)
                                         "[]",
                                         "a\nb\n",
                                         "a\n\n<unk>",
+                                        "{\"files\":{}}",
+                                        "{\"files\":{\"vocab.txt\":\"?\"}}",
+                                        "{\"files\":{\"vocab.txt\":\"\"}}",
+                                        "{\"files\":{\"vocab.txt\":7}}",
+                                        "{\"files\":{\"vocab.json\":\"eyJhIjowfQ==\"}}",
                                         "{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":0}}}"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         mgk_tokenizer *tokenizer;

@@ -25,4 +25,41 @@ cmp -s part json || complain "JSON of the first model alone: $(cat part)"
 "$programs/mgk-eval" absent.safetensors $run --json >none 2>err && complain "an absent model is evaluated"
 [ ! -s none ] || complain "output without a model: $(cat none)"
 
+# -o writes what --csv and --json print, once all models are done.
+for kind in csv json; do
+    "$programs/mgk-eval" "$odd" $run -o "out.$kind" >told || complain "-o out.$kind: exit status $?"
+    cmp -s "out.$kind" $kind || complain "out.$kind: $(cat "out.$kind")"
+    cmp -s told lines || complain "beside -o: $(cat told)"
+    "$programs/mgk-eval" "$odd" $run -o "-.$kind" >told || complain "-o -.$kind: exit status $?"
+    cmp -s told $kind || complain "-.$kind: $(cat told)"
+done
+# fails STATUS TEXT ARGUMENTS...: one line on standard error, and no file.
+fails() {
+    expected=$1 text=$2
+    shift 2
+    "$programs/mgk-eval" "$@" >none 2>err
+    [ $? -eq "$expected" ] || complain "$*: another exit status"
+    [ "$(wc -l <err)" -eq 1 ] || complain "$*: not one line: $(cat err)"
+    grep -qF -- "$text" err || complain "$*: $(cat err)"
+}
+fails 1 'absent.safetensors: ' "$odd" absent.safetensors $run -o new.csv
+fails 1 'out.csv: exists (use --force to overwrite it)' absent.safetensors $run -o out.csv
+fails 2 'out.txt: expected an ending .csv or .json' "$odd" $run -o out.txt
+fails 1 'nowhere' "$odd" $run -o nowhere/out.csv
+cp text.txt text.csv
+fails 2 'text.csv' "$odd" --text text.csv --quiet --force -o text.csv
+cmp -s text.txt text.csv || complain "an input was overwritten"
+"$programs/mgk-eval" "$odd" "$odd" $run -o out.csv --force >none || complain "--force: exit status $?"
+[ "$(wc -l <out.csv)" -eq 3 ] || complain "two models: $(cat out.csv)"
+# A limit on file size simulates a full disk.
+told=$(trap "" XFSZ; ulimit -f 0; "$programs/mgk-eval" "$odd" $run -o full.csv 2>&1 >/dev/null) && complain "a full disk"
+case $told in *full.csv*) ;; *) complain "a full disk: $told" ;; esac
+for left in new.csv out.txt full.csv *.mgk-*; do
+    [ ! -e "$left" ] || complain "$left is left"
+done
+
+# What holds for all models is told once.
+"$programs/mgk-eval" "$odd" "$odd" ${run% --quiet*} --threads 1 >none 2>err || complain "two models: exit status $?"
+[ "$(grep -c '^mgk-eval: computing on ' err)" -eq 1 ] || complain "the device is told again: $(cat err)"
+
 exit "$((failures > 0))"

@@ -35,6 +35,10 @@ train="--task lm --attention mgk --layers 2 --heads 2 --dim 4 --head-dim 2 --hid
 write_text 40 >text.txt
 "$programs/mgk-train" $train --data text.txt --steps 1 -q -o m.safetensors || exit 1
 "$programs/mgk-dump" m.safetensors --text text.txt --samples 2 -q -o s.h5 || exit 1
+says 'm.safetensors: --trained-with is for checkpoints of the code of Transformer-MGK' mgk-dump m.safetensors \
+    --trained-with no_pos --text text.txt -q -o new.h5
+says 'm.safetensors: says its head dimension and attention itself, without --head-dim and --attention' mgk-dump \
+    m.safetensors --head-dim 2 --text text.txt -q -o new.h5
 for ending in npz npy csv JSON png; do
     says "s.$ending: an attention store is HDF5: expected the ending .h5" mgk-dump m.safetensors \
         --text text.txt -q -o s.$ending

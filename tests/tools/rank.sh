@@ -76,6 +76,26 @@ cmp r.csv whole.csv || complain "a resumed run differs"
 [ -z "$(find . -name '*.part')" ] || complain "a journal is left"
 rm r.csv
 
+"$programs/mgk-train" --task listops --attention linear --layers 2 --heads 2 --dim 4 --head-dim 2 \
+    --hidden 4 --length 16 --listops-above 4 --listops-below 17 --listops-samples 8 \
+    --eval-samples 4 --steps 1 --batch 1 --warmup 0 --quiet --force -o linear.safetensors
+# The bounds of generated lists are among the settings of a run, and of its output.
+lists="--model linear.safetensors --task listops --samples 40 --listops-above 12 -q"
+(
+    trap "" XFSZ
+    ulimit -f 4
+    fails 1 'lists.csv' $lists -o lists.csv
+    fails 2 '"listops_below" missing, not 16' $lists --listops-below 16 -o lists.csv --resume
+    fails 2 '"listops_above" 12, not missing' ${lists% --listops-above*} -q -o lists.csv --resume
+    exit "$failures"
+) || failures=$((failures + 1))
+"$rank" $lists -o lists.csv --resume >/dev/null || complain "generated lists cannot be resumed"
+[ "$(awk -F , 'NR > 1 && $4 <= 12' lists.csv | wc -l)" -eq 0 ] || complain "lists of at most 12 tokens"
+"$rank" $lists -o lists.json >/dev/null || complain "JSON of generated lists"
+grep -qF '"listops_above":12' lists.json || complain "no bound: $(head -n 1 lists.json)"
+fails 2 '--listops-above is to be at most --listops-below - 2' $lists --listops-below 13
+fails 2 '--listops-above' $lists --listops-above 0
+
 # killed ARGUMENTS...: counts into k.csv and is killed by kill -9 after some matrices.
 killed() {
     rm -f k.csv k.csv.part
@@ -118,9 +138,6 @@ grep -q "$certified singular values 12\$" out.txt ||
     complain "nothing about certificates: $(cat out.txt)"
 grep -q '^entries are f32: .* by up to about ' out.txt || complain "storage: $(cat out.txt)"
 # Linear attention without a causal mask is counted by its factors, and the output says so.
-"$programs/mgk-train" --task listops --attention linear --layers 2 --heads 2 --dim 4 --head-dim 2 \
-    --hidden 4 --length 16 --listops-above 4 --listops-below 17 --listops-samples 8 \
-    --eval-samples 4 --steps 1 --batch 1 --warmup 0 --quiet --force -o linear.safetensors
 "$rank" --model linear.safetensors --task listops --samples 3 --length 16 -q >out.txt ||
     complain "linear attention is not counted"
 grep -q "$certified factors [0-9]*\(, none [1-9][0-9]*\)\{0,1\}\$" out.txt || complain "factors: $(cat out.txt)"

@@ -252,6 +252,41 @@ static double logged(const char *path, int column)
     return atof(cell);
 }
 
+/* A short training whose log has the held-out loss; data NULL: lists are generated. */
+static mgk_train_options training(const char *task, const char *const *data)
+{
+    mgk_train_options t = mgk_train_options_default();
+    t.job = (mgk_job){.device = "cpu", .threads = 1, .force = true};
+    t.task = task;
+    t.data = t.held_out = data;
+    t.data_count = t.held_out_count = data != NULL;
+    t.architecture = (mgk_architecture){.attention = "mgk",
+                                        .layers = 1,
+                                        .heads = 2,
+                                        .dim = 4,
+                                        .head_dim = 2,
+                                        .hidden = 4,
+                                        .length = 12};
+    t.steps = t.batch = 2;
+    t.warmup = 0;
+    t.double_precision = true;
+    t.output = model_path;
+    t.log = "evaluate.csv";
+    return t;
+}
+
+/* The model of the training is written in single precision. */
+static void expect_logged(const mgk_evaluate_options *o, const char *log)
+{
+    const bool language_model = strcmp(o->input.task, "lm") == 0;
+    mgk_evaluation_summary found;
+    assert_done(mgk_evaluate_model(o, &found));
+    assert_close(found.loss, logged(log, 5), 0, 1e-5);
+    assert_close(found.accuracy, logged(log, 6), 0, 1e-5);
+    assert_true(found.language_model == language_model);
+    assert_true(isnan(found.perplexity) == !language_model);
+}
+
 /* What a training says of held-out data is what an evaluation says of them. */
 static void as_the_training(void **state)
 {
@@ -260,37 +295,16 @@ static void as_the_training(void **state)
     static const char lists[] =
         "Source\tTarget\n( ( ( [MAX 2 ) 9 ) ] )\t9\n( ( ( [MIN 4 ) 7 ) ] )\t4\n";
     for (size_t i = 0; i < 5; i++) {
-        mgk_train_options t = mgk_train_options_default();
-        mgk_evaluate_options o = options();
-        mgk_evaluation_summary found;
         static const char *const trees = "evaluate.tsv";
         const char *const data = i % 2 == 0 && i > 0 ? trees : text;
+        mgk_train_options t = training(tasks[i], &data);
+        mgk_evaluate_options o = options();
         tiny_text(text, 400);
         write_text(trees, lists, sizeof(lists) - 1);
-        t.job = (mgk_job){.device = "cpu", .threads = 1, .force = true};
-        t.task = tasks[i];
-        t.data = t.held_out = &data;
-        t.data_count = t.held_out_count = 1;
-        t.architecture = (mgk_architecture){.attention = "mgk",
-                                            .layers = 1,
-                                            .heads = 2,
-                                            .dim = 4,
-                                            .head_dim = 2,
-                                            .hidden = 4,
-                                            .length = 12};
-        t.steps = t.batch = 2;
-        t.warmup = 0;
-        t.double_precision = true;
         t.class_token = i > 2;
-        t.output = model_path;
-        t.log = "evaluate.csv";
         assert_done(mgk_train_model(&t));
         o.input = (mgk_input){.task = tasks[i], .data = &data, .data_count = 1};
-        assert_done(mgk_evaluate_model(&o, &found));
-        /* The model is written in single precision. */
-        assert_close(found.loss, logged(t.log, 5), 0, 1e-5);
-        assert_close(found.accuracy, logged(t.log, 6), 0, 1e-5);
-        assert_true(found.language_model == (i == 0) && isnan(found.perplexity) == (i > 0));
+        expect_logged(&o, t.log);
     }
 }
 
@@ -299,6 +313,37 @@ static void refused(const mgk_evaluate_options *o, mgk_result expected, const ch
     assert_int_equal(mgk_evaluate_model(o, NULL), expected);
     if (!strstr(mgk_error(), part))
         fail_msg("\"%s\", expected \"...%s...\"", mgk_error(), part);
+}
+
+/* With bounds and seed of the training, the lists that it generated and held out are evaluated. */
+static void generated_lists(void **state)
+{
+    (void)state;
+    mgk_train_options t = training("listops", NULL);
+    mgk_evaluate_options o = options();
+    mgk_evaluation_summary other;
+    t.listops_above = 4;
+    t.listops_below = 10;
+    t.listops_samples = 8;
+    t.evaluate_samples = 50;
+    t.job.seed = o.job.seed = 3;
+    assert_done(mgk_train_model(&t));
+    o.input = (mgk_input){.task = "listops", .samples = 50};
+    assert_done(mgk_evaluate_model(&o, &other));
+    assert_true(other.length > 9);
+    o.input.listops_above = 4;
+    o.input.listops_below = 10;
+    expect_logged(&o, t.log);
+    o.input.listops_above = 9;
+    refused(&o, MGK_USAGE, "`listops_above` is to be at most `listops_below` - 2");
+    o.input.listops_below = 14;
+    refused(&o, MGK_USAGE, "expected `listops_below` of at most 13");
+    o.input.listops_below = -1;
+    refused(&o, MGK_USAGE, "`listops_below` -1: expected a positive number");
+    o.input = (mgk_input){.task = "lm", .listops_above = 4};
+    refused(&o, MGK_USAGE, "`listops_above` belongs to `task` listops");
+    o.input = (mgk_input){.task = "listops", .data = &text, .data_count = 1, .listops_below = 9};
+    refused(&o, MGK_USAGE, "`listops_below` is for lists that are generated");
 }
 
 static void refusals(void **state)
@@ -341,7 +386,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_of_bytes), cmocka_unit_test(windows_of_a_tokenizer),
         cmocka_unit_test(as_transformers),  cmocka_unit_test(lines_and_strings),
-        cmocka_unit_test(as_the_training),  cmocka_unit_test(refusals),
+        cmocka_unit_test(as_the_training),  cmocka_unit_test(generated_lists),
+        cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, prepare, NULL);
 }

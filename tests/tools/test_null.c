@@ -81,6 +81,15 @@ static mgk_result null_check_job(pointers none)
     return mgk_check_job(unless(none, 0, &job));
 }
 
+static mgk_result null_write_output(pointers none)
+{
+    mgk_job job = job_of();
+    job.device = unless(none, 3, job.device);
+    unlink("bytes"); /* without a job nothing is overwritten */
+    return mgk_write_output(unless(none, 0, &job), unless(none, 1, "bytes"),
+                            unless(none, 2, entries), sizeof(entries));
+}
+
 static mgk_result null_describe_file(pointers none)
 {
     const mgk_job job = job_of();
@@ -422,6 +431,7 @@ static mgk_result null_evaluate_model(pointers none)
     o.model = unless(none, 4, model);
     o.input.text = unless(none, 5, &text);
     o.input.text_count = 1;
+    o.output = unless(none, 6, "evaluation.csv");
     return mgk_evaluate_model(unless(none, 0, &o), none & 2 ? NULL : &summary);
 }
 
@@ -618,6 +628,7 @@ static const struct {
     {"mgk_release", null_release, 1, 0},
     {"mgk_remove_unfinished", null_remove_unfinished, 0, 0},
     {"mgk_check_job", null_check_job, 1, 1},
+    {"mgk_write_output", null_write_output, 3, 1},
     {"mgk_train_options_init", null_train_options_init, 1, 0},
     {"mgk_train_options_recipe", null_train_options_recipe, 2, 0},
     {"mgk_train_model", null_train_model, 1, 12},
@@ -647,7 +658,7 @@ static const struct {
     {"mgk_dump_options_init", null_dump_options_init, 1, 0},
     {"mgk_dump_attention", null_dump_attention, 2, 11},
     {"mgk_evaluate_options_init", null_evaluate_options_init, 1, 0},
-    {"mgk_evaluate_model", null_evaluate_model, 2, 3},
+    {"mgk_evaluate_model", null_evaluate_model, 2, 5},
     {"mgk_rank_options_init", null_rank_options_init, 1, 0},
     {"mgk_rank_attention", null_rank_attention, 2, 9},
     {"mgk_rank_to_table", null_rank_to_table, 3, 6},

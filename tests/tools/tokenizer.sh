@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # mgk-train --tokenizer: models that carry what was learnt, programs that find it there, interrupted runs, and texts and
-# files that are no good. Usage: tokenizer.sh PROGRAMS FOLDER
+# files that are no good. Usage: tokenizer.sh PROGRAMS FOLDER GOLDEN
 set -eu
 . "$(dirname "$0")/begin.sh"
-train=$programs/mgk-train
+train=$programs/mgk-train golden=$3
 model="--attention softmax --layers 1 --heads 2 --dim 8 --head-dim 4 --hidden 8 --length 12"
 few="--task lm $model --batch 2 --steps 6 --warmup 1 --threads 1"
 
@@ -74,15 +74,32 @@ awk -F, 'FNR == 1 { file++ } FNR > 1 && file == 1 && $6 != "" { ratio = $8 / $6 
     END { if (!(ratio > 0 && (other / ratio - 1) ^ 2 < 1e-14)) exit 1 }' bpe.csv eval.csv ||
     complain "mgk-eval has other bytes: $(cat eval.csv)"
 
-# A list of words and a tokenizer.json are carried, too; others are named again.
+# Files of other software are carried, too, with those beside them, so that nothing is needed of them any more.
 printf '<eos>\n<unk>\nline\nof\na\ntext\n' >list.txt
 "$train" $few --tokenizer list.txt --data text.txt -o list.safetensors --quiet || complain "no list"
 tells list.safetensors 'words, 6 tokens'
-printf '[UNK]\n[CLS]\n[SEP]\n[PAD]\n[MASK]\nline\ntext\n' >vocab.txt
-"$train" $few --tokenizer vocab.txt --data text.txt -o other.safetensors 2>stderr || complain "no vocab.txt"
-grep -q 'vocab.txt: .*does not carry it' stderr || complain "not told: $(cat stderr)"
-rm vocab.txt
-refuses 'other.safetensors has a vocabulary of 7' "$programs/mgk-dump" other.safetensors --text text.txt -o x.h5
+mkdir -p other
+printf '[UNK]\n[CLS]\n[SEP]\n[PAD]\n[MASK]\nLine\ntext\n' >other/vocab.txt
+echo '{"do_lower_case": false}' >other/tokenizer_config.json
+write_text 30 | sed 's/line/Line/' >lines.txt
+"$train" $few --tokenizer other/vocab.txt --data lines.txt -o other.safetensors --quiet || complain "no vocab.txt"
+"$train" $few --tokenizer other --data lines.txt -o folder.safetensors --quiet || complain "no folder of a vocab.txt"
+"$programs/mgk-dump" other.safetensors --tokenizer other --text lines.txt --samples 3 --seed 1 -o named.h5 --quiet
+rm -r other
+tells other.safetensors 'WordPiece, 7 tokens'
+carried() { "$programs/mgk-info" "$1" | grep '"vocab.txt":.*"tokenizer_config.json":'; }
+[ "$(carried other.safetensors)" = "$(carried folder.safetensors)" ] || complain "a folder is carried otherwise"
+"$programs/mgk-dump" other.safetensors --text lines.txt --samples 3 --seed 1 -o carried.h5 --quiet || complain "no vocab.txt"
+for store in named carried; do
+    "$programs/mgk-info" --json $store.h5 | grep -v '"file"\|created\|command' >$store
+done
+cmp -s named carried || complain "a carried vocab.txt reads text differently"
+cp "$golden/tokenizers/pieces-unigram/"*.model pieces.model
+"$train" $few --tokenizer pieces.model --data text.txt -o pieces.safetensors --quiet || complain "no model of SentencePiece"
+rm pieces.model
+tells pieces.safetensors 'Unigram, [0-9]* tokens'
+"$programs/mgk-convert" pieces.safetensors -o converted.safetensors --force --quiet || complain "pieces: not converted"
+same_tokens pieces.safetensors converted.safetensors
 
 # A model gives its tokenizer to another one, and with --from its weights; those of tokens mean other tokens elsewhere.
 "$train" $few --tokenizer bpe.safetensors --from bpe.safetensors --data held_out.txt -o again.safetensors 2>stderr ||
@@ -130,6 +147,9 @@ done >list.tsv
     complain "no dump of listed pairs"
 refuses 'documents/0.txt and others: 0 articles' "$train" --task retrieval $classes --data documents list.tsv \
     -o x.safetensors
+sed 's/^0/none/' list.tsv >named.tsv
+refuses 'named.tsv: a list of pairs needs the folder of its texts: name it after the list' "$train" --task retrieval \
+    $classes --data named.tsv --held-out named.tsv -o x.safetensors
 refuses 'no pairs: ' "$train" --task retrieval $classes --data list.tsv reviews -o x.safetensors
 
 # An interrupted run goes on as if nothing had happened.

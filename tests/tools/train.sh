@@ -49,7 +49,7 @@ refuse 2 'steps: 0, expected at least 1' $(without steps $few) --data text.txt -
 refuse 2 'steps of warm-up: -2, expected at least 0' $(without warmup $few) --data text.txt --warmup -2 \
     -o new.safetensors
 refuse 2 'accumulated batches: 0' $few --data text.txt --accumulate 0 -o new.safetensors
-refuse 2 'the warm-up takes 10 steps, of 10 in all: expected fewer (--warmup)' $(without steps $(without warmup $few)) \
+refuse 2 'the warm-up takes 10 steps, of 10 in all: give a shorter one (--warmup), or more steps (--steps)' $(without steps $(without warmup $few)) \
     --data text.txt --warmup 10 --steps 10 -o new.safetensors
 # The default warm-up is a tenth of a short run: the rate grows for two steps of 20.
 "$train" --task lm $model --data text.txt --batch 2 --steps 20 --lr 0.5 --threads 1 --quiet \

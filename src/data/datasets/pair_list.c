@@ -37,9 +37,29 @@ static mgk_status check_id(mgk_span id)
     return mgk_fail(STATUS_FORMAT, "\"%s\" is not the id of a document", mgk_quote(id, quoted));
 }
 
+/* Reads the two ids of a line. */
+static mgk_status read_ids(mgk_span line, mgk_span ids[2])
+{
+    if (!mgk_next_field(&line, '\t', &ids[0]) || !mgk_next_field(&line, '\t', &ids[1]) || line.data)
+        return mgk_fail(STATUS_FORMAT, "expected two ids and a tab between them");
+    TRY(check_id(ids[0]));
+    return check_id(ids[1]);
+}
+
+bool mgk_begins_as_pair_list(const char *path)
+{
+    mgk_mapping file;
+    mgk_span line, ids[2];
+    if (mgk_map_limited(path, most_bytes, &file) != STATUS_OK)
+        return false;
+    mgk_lines lines = {.rest = {(const char *)file.data, file.size}};
+    const bool begins = mgk_next_line(&lines, &line) && read_ids(line, ids) == STATUS_OK;
+    mgk_unmap_file(&file);
+    return begins;
+}
+
 static mgk_status find_id(mgk_vocabulary *ids, mgk_span text, int32_t *id)
 {
-    TRY(check_id(text));
     *id = mgk_vocabulary_find(ids, text);
     if (*id >= 0)
         return STATUS_OK;
@@ -49,13 +69,11 @@ static mgk_status find_id(mgk_vocabulary *ids, mgk_span text, int32_t *id)
 
 static mgk_status read_line(mgk_span line, mgk_vocabulary *ids, mgk_buffer *pairs)
 {
-    mgk_span field[2];
+    mgk_span text[2];
     mgk_id_pair pair;
-    if (!mgk_next_field(&line, '\t', &field[0]) || !mgk_next_field(&line, '\t', &field[1]) ||
-        line.data)
-        return mgk_fail(STATUS_FORMAT, "expected two ids and a tab between them");
-    TRY(find_id(ids, field[0], &pair.first));
-    TRY(find_id(ids, field[1], &pair.second));
+    TRY(read_ids(line, text));
+    TRY(find_id(ids, text[0], &pair.first));
+    TRY(find_id(ids, text[1], &pair.second));
     return mgk_buffer_append(pairs, &pair, sizeof(pair));
 }
 

@@ -33,6 +33,9 @@ typedef struct mgk_pair_list {
 /* Whether the paths are a list and a folder. */
 bool mgk_is_pair_list(const char *const *paths, size_t path_count);
 
+/* Whether a file begins as a list does; it may be any text with a tab in its first line. */
+bool mgk_begins_as_pair_list(const char *path);
+
 /* Reads the list of the options and chooses the pairs of its part; release *out with
  * mgk_pair_list_free, also after a failure. STATUS_FORMAT names the line. */
 mgk_status mgk_pair_list_read(const mgk_dataset_options *options, mgk_pair_list *out);

@@ -219,6 +219,10 @@ static mgk_status check_articles(const mgk_dataset_options *options, const retri
     const size_t count = article_count(pairs);
     if (count >= 2)
         return STATUS_OK;
+    if (options->path_count == 1 && mgk_begins_as_pair_list(options->paths[0]))
+        return mgk_fail(STATUS_SHAPE,
+                        "%s: a list of pairs needs the folder of its texts: name it after the list",
+                        options->paths[0]);
     return mgk_fail(
         STATUS_SHAPE,
         "%s%s: %zu %s of at least %zu %s (two passages), expected at least 2; an article is %s",

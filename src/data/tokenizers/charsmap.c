@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "data/tokenizers/base64.h"
 
 enum { MOST_BYTES = 1 << 22 }; /* that of nmt_nfkc has 240 KB */
 
@@ -135,43 +136,13 @@ mgk_status mgk_charsmap_read(mgk_span bytes, mgk_charsmap *out)
     return check(out);
 }
 
-/* -1: not a digit of base64. */
-static int digit(char letter)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *place = letter ? strchr(digits, letter) : NULL;
-    return place ? (int)(place - digits) : -1;
-}
-
-static mgk_status decode_base64(mgk_span text, mgk_buffer *out)
-{
-    size_t padding = 0;
-    while (padding < 2 && text.size > padding && text.data[text.size - 1 - padding] == '=')
-        padding++;
-    if (text.size % 4 != 0)
-        return malformed("not base64");
-    TRY(mgk_buffer_reserve(out, text.size / 4 * 3 + 1));
-    uint32_t bits = 0;
-    for (size_t i = 0; i < text.size; i++) {
-        int value = i < text.size - padding ? digit(text.data[i]) : 0;
-        if (value < 0)
-            return malformed("not base64");
-        bits = bits << 6 | (uint32_t)value;
-        if (i % 4 != 3)
-            continue;
-        const unsigned char three[] = {(unsigned char)(bits >> 16), (unsigned char)(bits >> 8),
-                                       (unsigned char)bits};
-        TRY(mgk_buffer_append(out, three, sizeof(three)));
-    }
-    out->size -= padding;
-    return STATUS_OK;
-}
-
 mgk_status mgk_charsmap_read_base64(mgk_span text, mgk_charsmap *out)
 {
     mgk_buffer bytes = {0};
     *out = (mgk_charsmap){0};
-    mgk_status status = decode_base64(text, &bytes);
+    mgk_status status = mgk_base64_decode(text, &bytes);
+    if (status == STATUS_FORMAT)
+        status = malformed("not base64");
     if (status == STATUS_OK)
         status = mgk_charsmap_read((mgk_span){(const char *)bytes.data, bytes.size}, out);
     mgk_buffer_free(&bytes);

@@ -48,9 +48,10 @@ mgk_status mgk_tokenizer_open(const char *path, mgk_tokenizer **out);
 mgk_status mgk_tokenizer_open_target(const char *path, mgk_tokenizer **out);
 
 /*
- * Opens the text of a tokenizer.json, or of a list of words: what models of mgk-train carry. Bytes
- * that are not UTF-8 stay what they are in byte-level BPE. *text_of reads such a text from a file
- * or folder that mgk_tokenizer_open accepts; NULL: it has another form. Release it with mgk_free.
+ * Opens the text of a tokenizer that a model of mgk-train carries: a tokenizer.json, a list of
+ * words, or all files of another kind as {"files": {NAME: BASE64, ...}}. Bytes that are not UTF-8
+ * stay what they are in byte-level BPE. *text_of writes such a text for a file or folder, with
+ * errors as mgk_tokenizer_open has; release it with mgk_free.
  */
 mgk_status mgk_tokenizer_open_text(const char *text, mgk_tokenizer **out);
 mgk_status mgk_tokenizer_text_of(const char *path, char **text);

@@ -39,12 +39,3 @@ mgk_status mgk_tokenizer_read_tree(const cJSON *tree, mgk_tokenizer *tokenizer)
     return mgk_tokenizer_read_frame(cJSON_GetObjectItemCaseSensitive(tree, "post_processor"),
                                     tokenizer);
 }
-
-mgk_status mgk_tokenizer_read_json(const char *text, size_t size, mgk_tokenizer *tokenizer)
-{
-    cJSON *tree;
-    TRY(mgk_json_parse_object(text, size, &tree));
-    mgk_status status = mgk_tokenizer_read_tree(tree, tokenizer);
-    cJSON_Delete(tree);
-    return status == STATUS_OK ? mgk_tokenizer_finish(tokenizer) : status;
-}

@@ -188,9 +188,6 @@ void mgk_tokenizer_find_bytes(mgk_tokenizer *tokenizer);
 /* Whether each byte of a text has a token. */
 bool mgk_tokenizer_has_bytes(const mgk_tokenizer *tokenizer, mgk_span text);
 
-/* Reads tokenizer.json into an empty tokenizer and finishes it. */
-mgk_status mgk_tokenizer_read_json(const char *text, size_t size, mgk_tokenizer *tokenizer);
-
 /* The texts of the files that accompany a plain vocabulary; each may be empty. */
 typedef struct mgk_tokenizer_notes {
     mgk_span config;   /* tokenizer_config.json */

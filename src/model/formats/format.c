@@ -266,9 +266,14 @@ mgk_status mgk_model_load(const char *path, const mgk_model_options *options, mg
     if (options->decoder)
         CHECK(enter_decoder(&checkpoint, &format));
     if (!format->asks && (options->head_dim || options->attention))
-        CHECK(mgk_fail(STATUS_USAGE, "%s: says its head dimension and attention itself", path));
+        CHECK(mgk_fail(
+            STATUS_USAGE,
+            "%s: says its head dimension and attention itself, without `head_dim` and `attention`",
+            path));
     if (options->trained_with && !format->trained_with)
-        CHECK(mgk_fail(STATUS_USAGE, "%s: not of a training code whose options are known", path));
+        CHECK(mgk_fail(STATUS_USAGE,
+                       "%s: `trained_with` is for checkpoints of the code of Transformer-MGK",
+                       path));
     CHECK(format->configure(&checkpoint, options, &config));
     CHECK(resolve(&checkpoint, format, &config));
     CHECK(make_model(&checkpoint, format, options, &config, device, out));
