@@ -137,6 +137,15 @@ static mgk_status feed_forward_backward(mgk_pass *pass, int index, void *gradien
                            beta, dinput);
 }
 
+/* *dbranch: the gradient before dropout, in pass->dbranch; without dropout it is dsum itself. */
+static mgk_status branch_gradient(const mgk_pass *pass, uint64_t site, const void *dsum,
+                                  const void **dbranch)
+{
+    *dbranch = pass->frozen || pass->model->config.dropout == 0 ? dsum : pass->dbranch;
+    return *dbranch == dsum ? STATUS_OK
+                            : mgk_pass_dropout_add(pass, site, dsum, NULL, pass->dbranch);
+}
+
 /* Replaces dstream, the gradient of the layer's output, by that of its input. */
 static mgk_status pre_norm_backward(mgk_pass *pass, int index, const backward *to)
 {
@@ -144,12 +153,13 @@ static mgk_status pre_norm_backward(mgk_pass *pass, int index, const backward *t
     mgk_layer_activations *layer = &pass->layers[index];
     const mgk_layer_offsets *weights = &pass->model->parameters.layers[index];
     uint64_t site = 2 * (uint64_t)index + 1;
-    TRY(mgk_pass_dropout_add(pass, site + 1, pass->dstream, NULL, pass->dbranch));
-    TRY(feed_forward_backward(pass, index, gradient, layer->norm2, pass->dbranch, 0, pass->dother));
+    const void *dbranch;
+    TRY(branch_gradient(pass, site + 1, pass->dstream, &dbranch));
+    TRY(feed_forward_backward(pass, index, gradient, layer->norm2, dbranch, 0, pass->dother));
     TRY(norm_backward(pass, gradient, weights->norm2, layer->sum1, layer->mean2, layer->deviation2,
                       pass->dother, pass->dstream, pass->dstream));
-    TRY(mgk_pass_dropout_add(pass, site, pass->dstream, NULL, pass->dbranch));
-    TRY(attention_backward(pass, index, to, layer->norm1, pass->dbranch, 0, pass->dother));
+    TRY(branch_gradient(pass, site, pass->dstream, &dbranch));
+    TRY(attention_backward(pass, index, to, layer->norm1, dbranch, 0, pass->dother));
     return norm_backward(pass, gradient, weights->norm1, layer->input, layer->mean1,
                          layer->deviation1, pass->dother, pass->dstream, pass->dstream);
 }
@@ -160,14 +170,15 @@ static mgk_status post_norm_backward(mgk_pass *pass, int index, const backward *
     mgk_layer_activations *layer = &pass->layers[index];
     const mgk_layer_offsets *weights = &pass->model->parameters.layers[index];
     uint64_t site = 2 * (uint64_t)index + 1;
+    const void *dbranch;
     TRY(norm_backward(pass, gradient, weights->norm2, layer->sum2, layer->mean2, layer->deviation2,
                       pass->dstream, NULL, pass->dother));
-    TRY(mgk_pass_dropout_add(pass, site + 1, pass->dother, NULL, pass->dbranch));
-    TRY(feed_forward_backward(pass, index, gradient, layer->norm1, pass->dbranch, 1, pass->dother));
+    TRY(branch_gradient(pass, site + 1, pass->dother, &dbranch));
+    TRY(feed_forward_backward(pass, index, gradient, layer->norm1, dbranch, 1, pass->dother));
     TRY(norm_backward(pass, gradient, weights->norm1, layer->sum1, layer->mean1, layer->deviation1,
                       pass->dother, NULL, pass->dstream));
-    TRY(mgk_pass_dropout_add(pass, site, pass->dstream, NULL, pass->dbranch));
-    return attention_backward(pass, index, to, layer->input, pass->dbranch, 1, pass->dstream);
+    TRY(branch_gradient(pass, site, pass->dstream, &dbranch));
+    return attention_backward(pass, index, to, layer->input, dbranch, 1, pass->dstream);
 }
 
 /* `dhidden_states` [T, C] = gradient of the final hidden states, from dlogits. */
