@@ -98,9 +98,9 @@ def run(*command, **variables):
 def untrained_model(a, options, kind, path, *extra):
     """Saves a model before training: its one step is too small to change it."""
     data = [] if options["--task"] == "listops" else ["--data", a.text]
-    run(a.programs / "mgk-train", *words(options), "--attention", kind, *data,
-        "--steps", 1, "--warmup", 0, "--lr", 1e-30, "--weight-decay", 0, "--batch", 1,
-        "--quiet", "--force", "-o", path, *extra)
+    run(a.programs / "mgk-train", *words({**options, "--batch": 1}), "--attention", kind, *data,
+        "--steps", 1, "--warmup", 0, "--lr", 1e-30, "--weight-decay", 0, "--quiet", "--force",
+        "-o", path, *extra)
 
 
 def initial_model(a, shape, kind, path, *extra):

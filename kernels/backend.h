@@ -563,6 +563,14 @@ typedef mgk_status mgk_pool_backward_fn(mgk_device *, size_t samples, size_t tok
                                         const int32_t *lengths, size_t divisor, const void *dy,
                                         void *dx);
 
+/*
+ * Moves the valid tokens of x [B, N, C] together, in place: token t of sample b becomes row
+ * lengths[0] + … + lengths[b − 1] + t. unpack_tokens moves them back, and padding becomes 0. NULL
+ * for a device whose recordings hold the number of rows.
+ */
+typedef mgk_status mgk_pack_tokens_fn(mgk_device *, size_t samples, size_t tokens, size_t cols,
+                                      const int32_t *lengths, void *x);
+
 /* y [P, 4C] = [a, b, a·b, a−b] for the pairs (a, b) = (x_2p, x_2p+1) of x [2P, C]. */
 typedef mgk_status mgk_pair_features_fn(mgk_device *, size_t pairs, size_t cols, const void *x,
                                         void *y);
@@ -813,6 +821,7 @@ struct mgk_operations {
     mgk_embed_backward_fn *embed_backward;
     mgk_pool_fn *pool;
     mgk_pool_backward_fn *pool_backward;
+    mgk_pack_tokens_fn *pack_tokens, *unpack_tokens;
     mgk_pair_features_fn *pair_features;
     mgk_pair_features_backward_fn *pair_features_backward;
     mgk_cross_entropy_fn *cross_entropy;

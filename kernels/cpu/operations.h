@@ -22,6 +22,8 @@ mgk_add_rows_fn MGK_CPU(add_rows);
 mgk_embed_backward_fn MGK_CPU(embed_backward);
 mgk_pool_fn MGK_CPU(pool);
 mgk_pool_backward_fn MGK_CPU(pool_backward);
+mgk_pack_tokens_fn MGK_CPU(pack_tokens);
+mgk_pack_tokens_fn MGK_CPU(unpack_tokens);
 mgk_pair_features_fn MGK_CPU(pair_features);
 mgk_pair_features_backward_fn MGK_CPU(pair_features_backward);
 mgk_cross_entropy_fn MGK_CPU(cross_entropy);

@@ -243,6 +243,33 @@ static void pools(workspace *space, size_t tokens, size_t cols)
     assert_device_close(space, SAMPLES * tokens, cols, dx_, dx);
 }
 
+/* Of a sample in full, an empty one and two with padding: rows move far, and where they were. */
+static void packs_tokens(workspace *space, size_t tokens, size_t cols)
+{
+    mgk_device *device = space->device;
+    enum { SAMPLES = 4 };
+    const size_t count = SAMPLES * tokens * cols;
+    const int32_t lengths[SAMPLES] = {(int32_t)tokens, 0, (int32_t)(tokens + 1) / 2, 1};
+    const void *lengths_ = upload_bytes(space, sizeof lengths, lengths);
+    double *x = random_values(space, count), *packed = host_array(space, count);
+    if (!device->op->pack_tokens)
+        return;
+    void *x_ = upload(space, count, x);
+    size_t rows = 0;
+    for (size_t i = 0; i < SAMPLES * tokens; i++) {
+        const bool valid = (int32_t)(i % tokens) < lengths[i / tokens];
+        for (size_t c = 0; c < cols; c++) {
+            packed[rows * cols + c] = x[i * cols + c];
+            x[i * cols + c] = valid ? x[i * cols + c] : 0;
+        }
+        rows += valid;
+    }
+    assert_ok(device->op->pack_tokens(device, SAMPLES, tokens, cols, lengths_, x_));
+    assert_device_close(space, rows, cols, x_, packed);
+    assert_ok(device->op->unpack_tokens(device, SAMPLES, tokens, cols, lengths_, x_));
+    assert_device_close(space, SAMPLES * tokens, cols, x_, x);
+}
+
 static void pairs_features(workspace *space, size_t pairs, size_t cols)
 {
     mgk_device *device = space->device;
@@ -399,6 +426,7 @@ int main(void)
         {.name = "embeds", .run = embeds},
         {.name = "embeds_backwards", .run = embeds_backwards},
         {.name = "pools", .run = pools},
+        {.name = "packs_tokens", .run = packs_tokens},
         {.name = "pairs_features", .run = pairs_features},
         {.name = "shifts_keys", .run = shifts_keys},
         {.name = "takes_blocks", .run = takes_blocks},

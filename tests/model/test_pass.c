@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "base/memory.h"
+#include "model/core/pass_private.h"
 #include "model/pass_case.h"
 #include "parameter.h"
 
@@ -144,7 +145,7 @@ static void test_empty_sequence(void **state)
     (void)state;
     static const char *const kinds[] = {"softmax", "mgk", "linear"};
     for (int k = 0; k < 3; k++) {
-        mgk_config config = case_config(MGK_FAMILY_ENCODER, kinds[k], 1);
+        mgk_config config = case_config(MGK_FAMILY_LM, kinds[k], 1);
         pass_case c;
         case_open(&c, &config);
         mgk_pass *pass = new_pass(&c, true);
@@ -402,6 +403,41 @@ static void test_failed_matrices(void **state)
     case_close(&c);
 }
 
+/* A pass without an observer leaves padding out; its loss and gradient are those of one that has
+ * it. */
+static void test_padding_is_left_out(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"softmax", "mgk", "linformer", "delta", "smgk"};
+    for (int k = 0; k < 5; k++)
+        for (int pre = 0; pre < 2; pre++) {
+            const mgk_family family = k % 2 ? MGK_FAMILY_LM : MGK_FAMILY_ENCODER;
+            mgk_config config = case_config(family, kinds[k], 1);
+            const mgk_observer nothing = {0};
+            pass_case c;
+            config.pre_norm = pre;
+            case_open(&c, &config);
+            const size_t total = c.model->parameters.total;
+            mgk_pass *pass = new_pass(&c, true);
+            double *packed = new_gradient(&c), *padded = new_gradient(&c), largest = 0;
+            const double loss = loss_with(&c, pass, NULL);
+            assert_true(pass->packed);
+            assert_ok(mgk_pass_backward(pass, packed, NULL));
+            assert_close(loss_with(&c, pass, &nothing), loss, 1e-12, 1e-12);
+            assert_true(!pass->packed);
+            assert_ok(mgk_pass_backward(pass, padded, NULL));
+            for (size_t i = 0; i < total; i++) {
+                assert_close(packed[i], padded[i], 1e-12, 1e-10);
+                largest = fmax(largest, fabs(packed[i]));
+            }
+            assert_true(largest > 0.1);
+            c.device->op->release(c.device, packed);
+            c.device->op->release(c.device, padded);
+            mgk_pass_free(pass);
+            case_close(&c);
+        }
+}
+
 static void test_bad_batches(void **state)
 {
     (void)state;
@@ -536,6 +572,7 @@ int main(void)
         cmocka_unit_test(test_observer),
         cmocka_unit_test(test_asking_observer),
         cmocka_unit_test(test_failed_matrices),
+        cmocka_unit_test(test_padding_is_left_out),
         cmocka_unit_test(test_bad_batches),
         cmocka_unit_test(test_positions_of_the_pass),
         cmocka_unit_test(test_bytes_of_a_pass),

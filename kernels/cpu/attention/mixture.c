@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/cpu/exp.h"
+#include "kernels/cpu/transpose.h"
 
 /* Reals that hold the runs of a block. */
 static size_t run_reals(const mgk_mixture_room *room)
@@ -43,10 +44,7 @@ typedef struct source_rows {
     size_t stride, dim;
 } source_rows;
 
-/*
- * Copies rows, times a scale, to packed [cols, padded dim] and to their transpose; NULL skips one.
- * The transpose handles a few rows at a time: rows whose stride is a large power of two evict each
- * other from the cache.
+/* Copies rows, times a scale, to packed [cols, padded dim] and to their transpose; NULL skips one.
  */
 static void pack(source_rows source, real scale, const mgk_mixture_head *head, real *packed,
                  real *transposed)
@@ -57,10 +55,16 @@ static void pack(source_rows source, real scale, const mgk_mixture_head *head, r
     for (size_t j = 0; packed && j < n; j++)
         for (size_t d = 0; d < dim; d++)
             packed[j * depth + d] = scale * source.first[j * source.stride + d];
-    for (size_t first = 0; transposed && first < cols; first += MGK_LANES)
-        for (size_t d = 0; d < dim; d++)
-            for (size_t j = first; j < first + MGK_LANES; j++)
-                transposed[d * cols + j] = j < n ? scale * source.first[j * source.stride + d] : 0;
+    if (!transposed)
+        return;
+    mgk_transpose(n, dim, source.first, source.stride, transposed, cols);
+    for (size_t d = 0; d < dim; d++) {
+        real *row = transposed + d * cols;
+#pragma omp simd
+        for (size_t j = 0; j < n; j++)
+            row[j] *= scale;
+        memset(row + n, 0, (cols - n) * sizeof(real));
+    }
 }
 
 static void pack_bias(source_rows key, size_t component, const mgk_mixture_head *head, real *bias)
@@ -151,7 +155,7 @@ void MGK_CPU(mixture_pack)(const mgk_attention_view *view, const mgk_mixture *mi
                              .head = head_index,
                              .n = (size_t)view->lengths[sample],
                              .keys = (size_t)mgk_view_key_lengths(view)[sample],
-                             .cols = mgk_cpu_pitch((size_t)mgk_view_keys(view)),
+                             .cols = mgk_cpu_pitch((size_t)mgk_view_key_lengths(view)[sample]),
                              .depth = mgk_cpu_padded(dim),
                              .value_depth = mgk_cpu_padded((size_t)mgk_view_value_dim(view)),
                              .least_scale = mixture->scale[0]};

@@ -42,7 +42,8 @@ typedef struct mgk_mixture_room {
 
 /*
  * One head of one sample in a thread's scratch memory, and the logits of one block of consecutive
- * queries. cols = mgk_cpu_pitch(keys), depth = mgk_cpu_padded(D), and value_depth of the values.
+ * queries. cols = mgk_cpu_pitch(valid keys), depth = mgk_cpu_padded(D), and value_depth of the
+ * values.
  */
 typedef struct mgk_mixture_head {
     const mgk_attention_view *view;
@@ -69,6 +70,12 @@ typedef struct mgk_mixture_head {
     real *slope;   /* [M, room.rows, pitch] derivatives of the cap, for gradients; NULL: no cap */
     real *scratch; /* of the caller */
 } mgk_mixture_head;
+
+/* From component to component of sums over samples, [M, ·] numbers of a key. */
+static inline size_t mgk_mixture_sum_pitch(const mgk_attention_view *view)
+{
+    return mgk_cpu_pitch((size_t)mgk_view_keys(view));
+}
 
 /* The room for blocks for which `arrays` arrays [rows, pitch] fit the second-level cache; with a
  * pattern, for its blocks. */
@@ -208,7 +215,7 @@ static inline size_t mgk_mixture_output_scratch(const mgk_attention_view *view, 
 /*
  * prior = responsibility / queries, both summed over the dimensions that the prior does not have.
  * sums [H, M + 1, cols]: Σ γ_ijr over queries and samples, then the number of queries that saw key
- * j.
+ * j; cols = mgk_mixture_sum_pitch.
  */
 mgk_status MGK_CPU(mean_responsibilities)(const mgk_attention_view *view,
                                           const mgk_prior_view *shape, const double *sums,

@@ -272,21 +272,37 @@ static void block_gradient(mgk_mixture_head *head, const gradient_head *g, size_
                 (squared ? (real)squares[i] * head->query[i * depth + d] : 0);
 }
 
+/* The gradients of key j: of its value, and of component r. */
+static real *dvalue_of(const mgk_mixture_head *head, const mgk_attention_gradient *gradient,
+                       size_t j)
+{
+    const mgk_attention_view *view = head->view;
+    const size_t token = head->sample * (size_t)mgk_view_keys(view) + j;
+    return (real *)gradient->value + token * view->value_stride +
+           head->head * (size_t)mgk_view_value_dim(view);
+}
+
+static real *dkey_of(const mgk_mixture_head *head, const mgk_attention_gradient *gradient, size_t r,
+                     size_t j)
+{
+    const mgk_attention_view *view = head->view;
+    const size_t token = head->sample * (size_t)mgk_view_keys(view) + j;
+    return (real *)gradient->key + token * view->key_stride +
+           (r * (size_t)view->heads + head->head) * (size_t)view->dim;
+}
+
 /* dk_jr and dv_j from their sums; padding gets 0. */
 static void write_key_value(const mgk_mixture_head *head, const gradient_head *g,
                             const mgk_attention_gradient *gradient)
 {
     const mgk_attention_view *view = head->view;
     size_t dim = (size_t)view->dim, value_dim = (size_t)mgk_view_value_dim(view);
-    size_t depth = head->depth, cols = head->cols, keys = (size_t)mgk_view_keys(view);
-    size_t token = head->sample * keys;
-    for (size_t j = 0; j < keys; j++) {
-        real *dvalue =
-            (real *)gradient->value + (token + j) * view->value_stride + head->head * value_dim;
-        memcpy(dvalue, g->dvalue + j * head->value_depth, value_dim * sizeof(real));
-        for (size_t r = 0; dim > 0 && r < (size_t)view->mixtures; r++) {
-            real *dkey = (real *)gradient->key + (token + j) * view->key_stride +
-                         (r * (size_t)view->heads + head->head) * dim;
+    size_t depth = head->depth, cols = head->cols, mixtures = dim > 0 ? (size_t)view->mixtures : 0;
+    for (size_t j = 0; j < head->keys; j++) {
+        memcpy(dvalue_of(head, gradient, j), g->dvalue + j * head->value_depth,
+               value_dim * sizeof(real));
+        for (size_t r = 0; r < mixtures; r++) {
+            real *dkey = dkey_of(head, gradient, r, j);
             real scale = (real)head->mixture->scale[r];
             real square = head->mixture->gaussian ? g->dbias[r * cols + j] : 0;
             const real *sum = g->dkey + (r * cols + j) * depth;
@@ -294,6 +310,11 @@ static void write_key_value(const mgk_mixture_head *head, const gradient_head *g
             for (size_t d = 0; d < dim; d++)
                 dkey[d] = scale * sum[d] - square * scaled_key[d];
         }
+    }
+    for (size_t j = head->keys; j < (size_t)mgk_view_keys(view); j++) {
+        memset(dvalue_of(head, gradient, j), 0, value_dim * sizeof(real));
+        for (size_t r = 0; r < mixtures; r++)
+            memset(dkey_of(head, gradient, r, j), 0, dim * sizeof(real));
     }
 }
 
@@ -305,7 +326,7 @@ static void add_prior_gradient(const mgk_attention_view *view, const mgk_prior_v
                                const real *dbias, real *dprior)
 {
     size_t heads = (size_t)view->heads, mixtures = (size_t)view->mixtures;
-    size_t cols = mgk_cpu_pitch((size_t)mgk_view_keys(view));
+    size_t cols = mgk_mixture_sum_pitch(view);
     for (size_t b = 0; b < (size_t)view->samples; b++)
         for (size_t h = 0; h < heads; h++)
             for (size_t r = 0; r < mixtures; r++)
@@ -379,8 +400,9 @@ static void head_gradient(const backward_call *call, size_t sample, size_t index
     for (size_t i = head.n; rows.dquery && i < tokens; i++)
         memset(rows.dquery + i * view->query_stride, 0, dim * sizeof(real));
     write_key_value(&head, &g, call->gradient);
-    if (call->dbias)
-        memcpy(call->dbias + task * call->bias_reals, g.dbias, call->bias_reals * sizeof(real));
+    for (size_t r = 0; call->dbias && r < (size_t)view->mixtures; r++)
+        memcpy(call->dbias + task * call->bias_reals + r * mgk_mixture_sum_pitch(view),
+               g.dbias + r * head.cols, head.cols * sizeof(real));
 }
 
 /* Heads begin in their order, so that none waits for one that nobody began. */
@@ -409,7 +431,7 @@ mgk_status MGK_CPU(mixture_attention_backward)(mgk_device *device, const mgk_att
                           .output_stride = output_stride,
                           .gradient = gradient,
                           .room = MGK_CPU(mixture_room)(view, mixture, mixtures + 2),
-                          .bias_reals = mixtures * mgk_cpu_pitch((size_t)mgk_view_keys(view)),
+                          .bias_reals = mixtures * mgk_mixture_sum_pitch(view),
                           .place_reals = 2 * mixture->terms.bias_tokens - 1};
     size_t scratch = MGK_CPU(mixture_scratch)(view, mixture, MGK_MIXTURE_BACKWARD, &call.room,
                                               gradient_reals(view, &call.room));

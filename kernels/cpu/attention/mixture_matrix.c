@@ -164,7 +164,7 @@ static void relative_scores(const mgk_mixture_head *head, size_t i, real *total)
 static void add_shares(const mgk_mixture_head *head, size_t i, const mgk_mixture_run *run,
                        double *sums, double *seen)
 {
-    const size_t last = (size_t)head->view->mixtures - 1, cols = head->cols;
+    const size_t last = (size_t)head->view->mixtures - 1, cols = mgk_mixture_sum_pitch(head->view);
     const real *total = head->scratch + run->at, *largest = total + head->room.pitch;
     const double offset = mgk_mixture_offset(head, i);
     for (size_t j = 0; j < run->width; j++) {
@@ -187,7 +187,7 @@ static void add_shares(const mgk_mixture_head *head, size_t i, const mgk_mixture
 /* sums [M, cols] += Σ_i γ_ijr and seen [cols] += the number of queries, of one head. */
 static void add_responsibilities(mgk_mixture_head *head, double *sums, double *seen)
 {
-    size_t mixtures = (size_t)head->view->mixtures, cols = head->cols;
+    size_t mixtures = (size_t)head->view->mixtures, cols = mgk_mixture_sum_pitch(head->view);
     for (size_t first = 0; first < head->n; first += head->room.rows) {
         MGK_CPU(mixture_logits)(head, first);
         for (size_t i = 0; i < head->rows; i++) {
@@ -216,7 +216,7 @@ mgk_status MGK_CPU(responsibilities)(mgk_device *device, const mgk_attention_vie
                                      const mgk_mixture *mixture, void *prior)
 {
     size_t heads = (size_t)view->heads, mixtures = (size_t)view->mixtures;
-    size_t cols = mgk_cpu_pitch((size_t)mgk_view_keys(view)), per_head = (mixtures + 1) * cols;
+    size_t cols = mgk_mixture_sum_pitch(view), per_head = (mixtures + 1) * cols;
     mgk_mixture_room room = MGK_CPU(mixture_room)(view, mixture, mixtures);
     size_t scratch =
         MGK_CPU(mixture_scratch)(view, mixture, MGK_MIXTURE_LOGITS, &room, 2 * room.pitch);

@@ -23,7 +23,7 @@ typedef struct block {
 
 static block block_at(mgk_pass *pass, int layer, size_t first)
 {
-    const size_t left = mgk_pass_rows(pass) - first;
+    const size_t left = mgk_pass_stream_rows(pass) - first;
     return (block){pass, layer, first, left < MGK_ROUTED_TOKENS ? left : MGK_ROUTED_TOKENS};
 }
 
@@ -96,7 +96,7 @@ static mgk_status vote(const block *b)
 mgk_status mgk_pass_aggregate(mgk_pass *pass, int index)
 {
     mgk_device *device = pass->model->device;
-    for (size_t first = 0; first < mgk_pass_rows(pass); first += MGK_ROUTED_TOKENS) {
+    for (size_t first = 0; first < mgk_pass_stream_rows(pass); first += MGK_ROUTED_TOKENS) {
         const block b = block_at(pass, index, first);
         const mgk_capsules capsules = capsules_of(&b);
         TRY(vote(&b));
@@ -146,7 +146,7 @@ mgk_status mgk_pass_aggregate_backward(mgk_pass *pass, int index, void *gradient
 {
     mgk_device *device = pass->model->device;
     void *dweight = mgk_at(device, gradient, pass->model->parameters.layers[index].votes);
-    for (size_t first = 0; first < mgk_pass_rows(pass); first += MGK_ROUTED_TOKENS) {
+    for (size_t first = 0; first < mgk_pass_stream_rows(pass); first += MGK_ROUTED_TOKENS) {
         const block b = block_at(pass, index, first);
         const mgk_capsules capsules = capsules_of(&b);
         TRY(vote(&b));

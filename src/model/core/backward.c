@@ -33,7 +33,7 @@ static mgk_status norm_backward(const mgk_pass *pass, void *gradient, mgk_norm m
 {
     mgk_device *device = pass->model->device;
     return device->op->layer_norm_backward(
-        device, mgk_pass_rows(pass), (size_t)pass->model->config.dim, x,
+        device, mgk_pass_stream_rows(pass), (size_t)pass->model->config.dim, x,
         mgk_pass_weight(pass, map.weight), mean, deviation, dy, residual, dx,
         mgk_at(device, gradient, map.weight), mgk_at(device, gradient, map.bias));
 }
@@ -76,7 +76,7 @@ static mgk_status attention_backward(mgk_pass *pass, int index, const backward *
     mgk_device *device = model->device;
     mgk_layer_activations *layer = &pass->layers[index];
     const mgk_layer_offsets *weights = &model->parameters.layers[index];
-    size_t rows = mgk_pass_rows(pass), dim = (size_t)model->config.dim;
+    size_t rows = mgk_pass_stream_rows(pass), dim = (size_t)model->config.dim;
     const bool shifted = weights->kind->keys == MGK_KEYS_SHIFTED;
     const bool soft_e = model->config.prior == MGK_PRIOR_EM && weights->prior != MGK_ABSENT;
     const bool routed = model->config.aggregate == MGK_AGGREGATION_CAPSULES;
@@ -84,6 +84,8 @@ static mgk_status attention_backward(mgk_pass *pass, int index, const backward *
                         routed ? layer->capsules : layer->attended, dbranch, 0, pass->dattended));
     if (routed)
         TRY(mgk_pass_aggregate_backward(pass, index, gradient));
+    TRY(mgk_pass_unpack(pass, pass->width, layer->attended));
+    TRY(mgk_pass_unpack(pass, pass->width, pass->dattended));
     TRY(mgk_regularise_outputs(pass, index));
     if (to->observer)
         TRY(to->observer->heads(to->observer->context, index, layer->attended, pass->dattended));
@@ -105,12 +107,13 @@ static mgk_status attention_backward(mgk_pass *pass, int index, const backward *
                           pass->width, &dattention));
     TRY(mgk_regularise_layer(pass, index, &dattention));
     if (shifted)
-        TRY(device->op->shift_keys_backward(device, rows, weights->mixtures, pass->width,
-                                            pass->dkeys, base, weights->rows,
+        TRY(device->op->shift_keys_backward(device, mgk_pass_rows(pass), weights->mixtures,
+                                            pass->width, pass->dkeys, base, weights->rows,
                                             mgk_at(device, gradient, weights->key_shift)));
     if (soft_e && !pass->frozen)
         TRY(methods->update_prior(device, &view, &description,
                                   mgk_pass_weight(pass, weights->prior)));
+    TRY(mgk_pass_pack(pass, weights->rows, pass->dqkv));
     return linear_backward(pass, gradient, weights->query, rows, dim, weights->rows, input,
                            pass->dqkv, beta, dinput);
 }
@@ -123,7 +126,7 @@ static mgk_status feed_forward_backward(mgk_pass *pass, int index, void *gradien
     mgk_device *device = pass->model->device;
     mgk_layer_activations *layer = &pass->layers[index];
     const mgk_layer_offsets *weights = &pass->model->parameters.layers[index];
-    size_t rows = mgk_pass_rows(pass), dim = (size_t)pass->model->config.dim;
+    size_t rows = mgk_pass_stream_rows(pass), dim = (size_t)pass->model->config.dim;
     size_t hidden = (size_t)pass->model->config.hidden;
     TRY(linear_backward(pass, gradient, weights->out, rows, hidden, dim, layer->activated, dbranch,
                         0, pass->dhidden));
@@ -134,6 +137,15 @@ static mgk_status feed_forward_backward(mgk_pass *pass, int index, void *gradien
                            beta, dinput);
 }
 
+/* *dbranch: the gradient before dropout, in pass->dbranch; without dropout it is dsum itself. */
+static mgk_status branch_gradient(const mgk_pass *pass, uint64_t site, const void *dsum,
+                                  const void **dbranch)
+{
+    *dbranch = pass->frozen || pass->model->config.dropout == 0 ? dsum : pass->dbranch;
+    return *dbranch == dsum ? STATUS_OK
+                            : mgk_pass_dropout_add(pass, site, dsum, NULL, pass->dbranch);
+}
+
 /* Replaces dstream, the gradient of the layer's output, by that of its input. */
 static mgk_status pre_norm_backward(mgk_pass *pass, int index, const backward *to)
 {
@@ -141,12 +153,13 @@ static mgk_status pre_norm_backward(mgk_pass *pass, int index, const backward *t
     mgk_layer_activations *layer = &pass->layers[index];
     const mgk_layer_offsets *weights = &pass->model->parameters.layers[index];
     uint64_t site = 2 * (uint64_t)index + 1;
-    TRY(mgk_pass_dropout_add(pass, site + 1, pass->dstream, NULL, pass->dbranch));
-    TRY(feed_forward_backward(pass, index, gradient, layer->norm2, pass->dbranch, 0, pass->dother));
+    const void *dbranch;
+    TRY(branch_gradient(pass, site + 1, pass->dstream, &dbranch));
+    TRY(feed_forward_backward(pass, index, gradient, layer->norm2, dbranch, 0, pass->dother));
     TRY(norm_backward(pass, gradient, weights->norm2, layer->sum1, layer->mean2, layer->deviation2,
                       pass->dother, pass->dstream, pass->dstream));
-    TRY(mgk_pass_dropout_add(pass, site, pass->dstream, NULL, pass->dbranch));
-    TRY(attention_backward(pass, index, to, layer->norm1, pass->dbranch, 0, pass->dother));
+    TRY(branch_gradient(pass, site, pass->dstream, &dbranch));
+    TRY(attention_backward(pass, index, to, layer->norm1, dbranch, 0, pass->dother));
     return norm_backward(pass, gradient, weights->norm1, layer->input, layer->mean1,
                          layer->deviation1, pass->dother, pass->dstream, pass->dstream);
 }
@@ -157,14 +170,15 @@ static mgk_status post_norm_backward(mgk_pass *pass, int index, const backward *
     mgk_layer_activations *layer = &pass->layers[index];
     const mgk_layer_offsets *weights = &pass->model->parameters.layers[index];
     uint64_t site = 2 * (uint64_t)index + 1;
+    const void *dbranch;
     TRY(norm_backward(pass, gradient, weights->norm2, layer->sum2, layer->mean2, layer->deviation2,
                       pass->dstream, NULL, pass->dother));
-    TRY(mgk_pass_dropout_add(pass, site + 1, pass->dother, NULL, pass->dbranch));
-    TRY(feed_forward_backward(pass, index, gradient, layer->norm1, pass->dbranch, 1, pass->dother));
+    TRY(branch_gradient(pass, site + 1, pass->dother, &dbranch));
+    TRY(feed_forward_backward(pass, index, gradient, layer->norm1, dbranch, 1, pass->dother));
     TRY(norm_backward(pass, gradient, weights->norm1, layer->sum1, layer->mean1, layer->deviation1,
                       pass->dother, NULL, pass->dstream));
-    TRY(mgk_pass_dropout_add(pass, site, pass->dstream, NULL, pass->dbranch));
-    return attention_backward(pass, index, to, layer->input, pass->dbranch, 1, pass->dstream);
+    TRY(branch_gradient(pass, site, pass->dstream, &dbranch));
+    return attention_backward(pass, index, to, layer->input, dbranch, 1, pass->dstream);
 }
 
 /* `dhidden_states` [T, C] = gradient of the final hidden states, from dlogits. */
@@ -217,6 +231,7 @@ mgk_status mgk_pass_backward(mgk_pass *pass, void *gradient, const mgk_gradient_
     void *dhidden_states = config->pre_norm ? pass->dother : pass->dstream;
     TRY(config->family == MGK_FAMILY_LM ? tied_backward(pass, gradient, dhidden_states)
                                         : classifier_backward(pass, gradient, dhidden_states));
+    TRY(mgk_pass_pack(pass, (size_t)config->dim, dhidden_states));
     TRY(mgk_pass_drop_output(pass, dhidden_states));
     if (config->pre_norm)
         TRY(norm_backward(pass, gradient, parameters->norm, pass->layers[config->layers - 1].sum2,
@@ -224,6 +239,7 @@ mgk_status mgk_pass_backward(mgk_pass *pass, void *gradient, const mgk_gradient_
     for (int l = config->layers - 1; l >= 0; l--)
         TRY(config->pre_norm ? pre_norm_backward(pass, l, &to) : post_norm_backward(pass, l, &to));
     TRY(mgk_pass_dropout_add(pass, 0, pass->dstream, NULL, pass->dstream));
+    TRY(mgk_pass_unpack(pass, (size_t)config->dim, pass->dstream));
     void *dposition =
         parameters->position == MGK_ABSENT ? NULL : mgk_at(device, gradient, parameters->position);
     TRY(device->op->embed_backward(

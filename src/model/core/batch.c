@@ -165,6 +165,10 @@ mgk_status mgk_pass_load(mgk_pass *pass, const mgk_batch *batch, const int32_t *
     pass->cross.hidden = NULL;
     pass->sequences = batch->sequences;
     pass->tokens = batch->tokens;
+    pass->packed = false;
+    pass->valid = 0;
+    for (int b = 0; b < batch->sequences; b++)
+        pass->valid += (size_t)batch->lengths[b];
     TRY(build_patterns(pass));
     TRY(device->op->upload(device, pass->ids, batch->ids, mgk_pass_rows(pass) * sizeof(int32_t)));
     TRY(load_places(pass, batch));

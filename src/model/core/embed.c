@@ -79,11 +79,12 @@ static mgk_status embed_sounds(mgk_pass *pass)
     return add_positions(pass);
 }
 
-mgk_status mgk_pass_embed(mgk_pass *pass)
+mgk_status mgk_pass_embed(mgk_pass *pass, bool packed)
 {
     const mgk_parameters *parameters = &pass->model->parameters;
     const mgk_config *config = &pass->model->config;
     void *first = pass->narrow ? pass->narrow : pass->embedded;
+    pass->packed = false;
     TRY(mgk_pass_multiply_tables(pass));
     TRY(config->picture.patch > 0 ? embed_patches(pass)
         : config->sound.bands > 0 ? embed_sounds(pass)
@@ -96,5 +97,7 @@ mgk_status mgk_pass_embed(mgk_pass *pass)
                             (size_t)config->embedding, (size_t)config->dim, first, pass->embedded));
     if (config->embedding_outer)
         TRY(add_positions(pass));
+    pass->packed = packed;
+    TRY(mgk_pass_pack(pass, (size_t)config->dim, pass->embedded));
     return mgk_pass_dropout_add(pass, 0, pass->embedded, NULL, pass->embedded);
 }

@@ -31,9 +31,9 @@ static mgk_status final_norm(mgk_pass *pass, const void *output)
     const size_t dim = (size_t)config->dim;
     const void *streams[] = {pass->layers[config->layers - 1].sum1, output};
     for (size_t i = 0; config->reversible && i < 2; i++) /* copies each to its half of the rows */
-        TRY(device->op->rotary_embedding(device, (size_t)pass->sequences, (size_t)pass->tokens, 1,
-                                         1, dim, NULL, streams[i], dim,
-                                         mgk_at(device, pass->final, i * dim), 2 * dim));
+        TRY(device->op->rotary_embedding(device, 1, mgk_pass_stream_rows(pass), 1, 1, dim, NULL,
+                                         streams[i], dim, mgk_at(device, pass->final, i * dim),
+                                         2 * dim));
     pass->output = pass->final;
     return mgk_pass_norm_of(pass, pass->model->parameters.norm, width,
                             config->reversible ? pass->final : output, pass->final, pass->mean,
@@ -45,6 +45,7 @@ mgk_status mgk_pass_finish(mgk_pass *pass, void *output)
     pass->output = output;
     if (mgk_config_has_final_norm(&pass->model->config))
         TRY(final_norm(pass, output));
-    TRY(clear_masked(pass));
-    return mgk_pass_drop_output(pass, pass->output);
+    TRY(mgk_pass_drop_output(pass, pass->output));
+    TRY(mgk_pass_unpack(pass, (size_t)mgk_config_hidden_width(&pass->model->config), pass->output));
+    return clear_masked(pass);
 }

@@ -28,10 +28,10 @@ mgk_status mgk_pass_norm_of(const mgk_pass *pass, mgk_norm map, int dim, const v
     mgk_device *device = pass->model->device;
     const mgk_config *config = &pass->model->config;
     if (config->norm == MGK_NORMALIZATION_RMS)
-        return device->op->rms_norm(device, mgk_pass_rows(pass), (size_t)dim, config->norm_epsilon,
-                                    x, mgk_pass_weight(pass, map.weight), y);
-    return device->op->layer_norm(device, mgk_pass_rows(pass), (size_t)dim, config->norm_epsilon, x,
-                                  mgk_pass_weight(pass, map.weight),
+        return device->op->rms_norm(device, mgk_pass_stream_rows(pass), (size_t)dim,
+                                    config->norm_epsilon, x, mgk_pass_weight(pass, map.weight), y);
+    return device->op->layer_norm(device, mgk_pass_stream_rows(pass), (size_t)dim,
+                                  config->norm_epsilon, x, mgk_pass_weight(pass, map.weight),
                                   mgk_pass_weight(pass, map.bias), y, mean, deviation);
 }
 
@@ -139,7 +139,7 @@ mgk_status mgk_pass_dropout_add(const mgk_pass *pass, uint64_t site, const void 
 {
     mgk_device *device = pass->model->device;
     const mgk_config *config = &pass->model->config;
-    size_t count = mgk_pass_rows(pass) * (size_t)config->dim;
+    size_t count = mgk_pass_stream_rows(pass) * (size_t)config->dim;
     return device->op->dropout_add(device, count,
                                    pass->training && !pass->frozen ? config->dropout : 0,
                                    pass->draw, site, x, residual, y);
@@ -151,8 +151,8 @@ static mgk_status drop(const mgk_pass *pass, double rate, uint64_t site, size_t 
     mgk_device *device = pass->model->device;
     if (!pass->training || pass->frozen || rate == 0)
         return STATUS_OK;
-    return device->op->dropout_add(device, mgk_pass_rows(pass) * width, rate, pass->draw, site, x,
-                                   NULL, x);
+    return device->op->dropout_add(device, mgk_pass_stream_rows(pass) * width, rate, pass->draw,
+                                   site, x, NULL, x);
 }
 
 mgk_status mgk_pass_drop_hidden(const mgk_pass *pass, int index, void *x)
@@ -197,7 +197,7 @@ static mgk_status project_queries(mgk_pass *pass, int index)
 {
     mgk_device *device = pass->model->device;
     const mgk_layer_offsets *weights = &pass->model->parameters.layers[index];
-    const size_t rows = mgk_pass_rows(pass), dim = (size_t)pass->model->config.dim;
+    const size_t rows = mgk_pass_stream_rows(pass), dim = (size_t)pass->model->config.dim;
     void *query = pass->layers[index].qkv;
     TRY(device->op->multiply(
         device, false, true, rows, pass->width, dim, 1, pass->layers[index].input, dim,
@@ -212,13 +212,14 @@ static mgk_status project(mgk_pass *pass, int index, const void *input)
     mgk_device *device = model->device;
     mgk_layer_activations *layer = &pass->layers[index];
     const mgk_layer_offsets *weights = &model->parameters.layers[index];
-    size_t rows = mgk_pass_rows(pass);
+    size_t rows = mgk_pass_stream_rows(pass);
     TRY(mgk_pass_linear(pass, weights->query, rows, (size_t)model->config.dim, weights->rows, input,
                         layer->qkv));
     if (model->config.raw_queries)
         TRY(project_queries(pass, index));
+    TRY(mgk_pass_unpack(pass, weights->rows, layer->qkv));
     if (weights->kind->keys == MGK_KEYS_SHIFTED)
-        TRY(device->op->shift_keys(device, rows, weights->mixtures, pass->width,
+        TRY(device->op->shift_keys(device, mgk_pass_rows(pass), weights->mixtures, pass->width,
                                    mgk_at(device, layer->qkv, pass->width), weights->rows,
                                    mgk_pass_weight(pass, weights->key_shift), layer->keys));
     if (model->config.query_norm != MGK_QUERY_NORM_NONE)
@@ -322,7 +323,8 @@ static mgk_status feed_forward(mgk_pass *pass, int index, const void *input)
     const mgk_config *config = &model->config;
     mgk_layer_activations *layer = &pass->layers[index];
     const mgk_layer_offsets *weights = &model->parameters.layers[index];
-    size_t rows = mgk_pass_rows(pass), dim = (size_t)config->dim, hidden = (size_t)config->hidden;
+    size_t rows = mgk_pass_stream_rows(pass), dim = (size_t)config->dim,
+           hidden = (size_t)config->hidden;
     size_t first = config->gated ? 2 * hidden : hidden;
     mgk_linear_map in = {weights->in.weight, MGK_ABSENT};
     TRY(mgk_pass_linear(pass, in, rows, dim, first, input, layer->hidden));
@@ -353,7 +355,7 @@ static mgk_status project_heads(mgk_pass *pass, int index)
     const mgk_model *model = pass->model;
     mgk_device *device = model->device;
     const mgk_linear_map map = model->parameters.layers[index].output;
-    const size_t rows = mgk_pass_rows(pass), dim = (size_t)model->config.dim;
+    const size_t rows = mgk_pass_stream_rows(pass), dim = (size_t)model->config.dim;
     const size_t head = (size_t)model->config.head_dim;
     const void *weight = mgk_pass_weight(pass, map.weight);
     int first, end = 0;
@@ -374,10 +376,11 @@ static mgk_status project_heads(mgk_pass *pass, int index)
 static mgk_status project_output(mgk_pass *pass, int index)
 {
     const mgk_model *model = pass->model;
+    TRY(mgk_pass_pack(pass, pass->width, pass->layers[index].attended));
     if (model->config.aggregate == MGK_AGGREGATION_CONCATENATION)
         return project_heads(pass, index);
     TRY(mgk_pass_aggregate(pass, index));
-    return mgk_pass_linear(pass, model->parameters.layers[index].output, mgk_pass_rows(pass),
+    return mgk_pass_linear(pass, model->parameters.layers[index].output, mgk_pass_stream_rows(pass),
                            pass->width, (size_t)model->config.dim, pass->layers[index].capsules,
                            pass->branch);
 }
@@ -461,10 +464,18 @@ static mgk_status check_memory(const mgk_pass *pass, const mgk_observer *observe
     return STATUS_OK;
 }
 
+/* Whether layers can leave the padding out. Cross-attention and regularisers read their arrays as
+ * [B, N, ·]. */
+static bool can_pack(const mgk_pass *pass)
+{
+    return pass->valid < mgk_pass_rows(pass) && pass->model->config.memory == 0 &&
+           !pass->regulariser && pass->model->device->op->pack_tokens;
+}
+
 mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_observer *observer)
 {
     TRY(check_memory(pass, observer));
-    TRY(mgk_pass_embed(pass));
+    TRY(mgk_pass_embed(pass, !observer && can_pack(pass)));
     return run_layers(pass, 0, pass->embedded, observer);
 }
 

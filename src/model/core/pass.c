@@ -481,6 +481,22 @@ size_t mgk_pass_rows(const mgk_pass *pass)
     return (size_t)pass->sequences * (size_t)pass->tokens;
 }
 
+mgk_status mgk_pass_pack(const mgk_pass *pass, size_t width, void *x)
+{
+    mgk_device *device = pass->model->device;
+    return pass->packed ? device->op->pack_tokens(device, (size_t)pass->sequences,
+                                                  (size_t)pass->tokens, width, pass->lengths, x)
+                        : STATUS_OK;
+}
+
+mgk_status mgk_pass_unpack(const mgk_pass *pass, size_t width, void *x)
+{
+    mgk_device *device = pass->model->device;
+    return pass->packed ? device->op->unpack_tokens(device, (size_t)pass->sequences,
+                                                    (size_t)pass->tokens, width, pass->lengths, x)
+                        : STATUS_OK;
+}
+
 void mgk_pass_freeze(mgk_pass *pass)
 {
     pass->frozen = true;

@@ -114,6 +114,8 @@ struct mgk_pass {
     mgk_regulariser *regulariser; /* NULL: no term is added to the loss */
 
     int sequences, tokens; /* of the loaded batch */
+    size_t valid;          /* tokens of it that are not padding */
+    bool packed;           /* the layers run on these alone, see mgk_pass_pack */
     bool padded;           /* it has padding ids, so that `places` are needed */
     bool has_masked;       /* it has tokens that `masked` marks */
     void *output;          /* final hidden states [T, C or 2 C] */
@@ -125,6 +127,18 @@ static inline size_t mgk_pass_pooled_divisor(const mgk_pass *pass)
     const mgk_config *config = &pass->model->config;
     return config->pooling == MGK_POOLING_LENGTH ? (size_t)config->length : 0;
 }
+
+/*
+ * Rows of the layers' arrays: T, or only the tokens that are not padding. Attention and what stands
+ * before and after all layers read [B, N, ·]; all else reads one row after another, and these
+ * functions move an array [T, width] from one layout to the other, if the pass is packed.
+ */
+static inline size_t mgk_pass_stream_rows(const mgk_pass *pass)
+{
+    return pass->packed ? pass->valid : mgk_pass_rows(pass);
+}
+mgk_status mgk_pass_pack(const mgk_pass *pass, size_t width, void *x);
+mgk_status mgk_pass_unpack(const mgk_pass *pass, size_t width, void *x);
 
 /* Rows of logits and their width. */
 static inline size_t mgk_pass_logit_rows(const mgk_pass *pass)
@@ -191,8 +205,9 @@ mgk_status mgk_pass_norm(const mgk_pass *pass, mgk_norm map, const void *x, void
 mgk_status mgk_pass_norm_of(const mgk_pass *pass, mgk_norm map, int dim, const void *x, void *y,
                             void *mean, void *deviation);
 
-/* embed.c: pass->embedded [T, C], the input of the first layer, from the batch. */
-mgk_status mgk_pass_embed(mgk_pass *pass);
+/* embed.c: pass->embedded [T, C], the input of the first layer, from the batch. `packed`: the
+ * layers are to run on packed tokens. */
+mgk_status mgk_pass_embed(mgk_pass *pass, bool packed);
 
 /* finish.c: pass->output, the final hidden states, from the output of the last layer [T, C]. */
 mgk_status mgk_pass_finish(mgk_pass *pass, void *output);
