@@ -34,9 +34,13 @@ static void scale_head(const pass_case *c, int layer, int head, double factor)
     mgk_free(weights);
 }
 
+/* Without those of padding, which mean nothing. */
 static void copy_hidden(const pass_case *c, const mgk_pass *pass, double *out)
 {
     assert_ok(mgk_device_download(c->device, mgk_pass_hidden(pass), ROWS * DIM, out));
+    for (int s = 0; s < CASE_SEQUENCES; s++)
+        for (int i = c->lengths[s]; i < CASE_TOKENS; i++)
+            memset(out + (size_t)(s * CASE_TOKENS + i) * DIM, 0, DIM * sizeof(*out));
 }
 
 static void assert_near(const double *a, const double *b)

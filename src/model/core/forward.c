@@ -483,6 +483,7 @@ mgk_status mgk_pass_forward_from(mgk_pass *pass, int first, void *input)
 {
     const bool whole =
         first == 0 || mgk_model_reads_below(pass->model) || pass->model->config.reversible;
+    pass->packed = pass->packed && whole; /* an observer received the input */
     return run_layers(pass, whole ? 0 : first, whole ? pass->embedded : input, NULL);
 }
 

@@ -141,8 +141,8 @@ mgk_status mgk_pass_forward_from(mgk_pass *pass, int first, void *input);
 /* T = B N of the loaded batch. */
 size_t mgk_pass_rows(const mgk_pass *pass);
 
-/* The final hidden states [T, mgk_config_hidden_width], on the device, until the next forward pass.
- */
+/* The final hidden states [T, mgk_config_hidden_width], on the device, until the next forward pass;
+ * rows of padding mean nothing. */
 const void *mgk_pass_hidden(const mgk_pass *pass);
 
 /* Whether mgk_pass_compute_logits is possible: language models but those of an adaptive softmax,
