@@ -81,6 +81,7 @@ pack_libraries $(find "$root/bin" "$root/libexec/mgk" "$root/tests" -type f) "$r
 pack_fonts
 cp -rL /usr/share/common-licenses "$root/share/doc"
 cp -r models "$root"
+rm -r "$root/models/study" # which nothing in the archive reads
 mkdir -p "$root/bench/gpu"
 cp bench/*.py "$root/bench"
 cp bench/gpu/*.py "$root/bench/gpu"

@@ -139,7 +139,8 @@ function heading(first,    l) {
 function digits_of(name) { return name ~ /rank/ ? 1 : 3 }
 
 function results(    d, name, key) {
-    printf "\n## %s\n\n%d seed%s.\n\n", titles[group], seeds[group], seeds[group] == 1 ? "" : "s"
+    printf "\n## %s\n\n%d seed%s. Bold: every interval excludes 0, on the same side.\n\n", titles[group], seeds[group],
+        seeds[group] == 1 ? "" : "s"
     printf "| design | loss | accuracy (%%) |%s parameters | FLOPs |\n|---|---|---|%s---|---|\n",
         group == "lm" ? " bits per byte |" : "", group == "lm" ? "---|" : ""
     for (d = 1; d <= designs[group]; d++) {
