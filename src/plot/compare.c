@@ -29,7 +29,8 @@ typedef struct comparison {
     const mgk_diversity_set *set;
     const char *name; /* in the file: "B-A" */
     char title[TITLE];
-    char note[TITLE + 64];
+    char samples[96]; /* "12 samples, paired" */
+    char note[TITLE + 98];
 } comparison;
 
 /* All comparisons of the files, and the measures that are drawn. */
@@ -286,8 +287,8 @@ static mgk_status collect(comparisons *all, const comparison *c, const char *mea
     return STATUS_OK;
 }
 
-/* Writes "B − A: 12 samples, paired". */
-static void set_note(const comparisons *all, comparison *c)
+/* Writes how many samples there are. */
+static void set_samples(const comparisons *all, comparison *c)
 {
     size_t least = SIZE_MAX, most = 0;
     bool paired = true;
@@ -304,8 +305,26 @@ static void set_note(const comparisons *all, comparison *c)
         snprintf(count, sizeof(count), "%zu to %zu samples", least, most);
     else
         snprintf(count, sizeof(count), "%zu %s", most, MGK_NOUN(most, "sample", "samples"));
-    snprintf(c->note, sizeof(c->note), paired ? "%s: %s%s" : "%s: at least %s%s", c->title, count,
-             paired ? ", paired" : " of each, not paired");
+    snprintf(c->samples, sizeof(c->samples),
+             paired ? "%s, paired" : "at least %s of each, not paired", count);
+}
+
+/* Writes a line for each comparison, or one if there are as many samples of all; returns their
+ * number. */
+static size_t write_notes(comparisons *all, const char **notes)
+{
+    bool alike = all->count > 1;
+    for (size_t k = 0; k < all->count; k++) {
+        comparison *c = &all->list[k];
+        set_samples(all, c);
+        snprintf(c->note, sizeof(c->note), "%s: %s", c->title, c->samples);
+        notes[k] = c->note;
+        alike = alike && strcmp(c->samples, all->list[0].samples) == 0;
+    }
+    if (!alike)
+        return all->count;
+    snprintf(all->list[0].note, sizeof(all->list[0].note), "each: %s", all->list[0].samples);
+    return 1;
 }
 
 /* Whether a point that is drawn has no p: of weights, or of too few samples. */
@@ -345,12 +364,10 @@ static mgk_status draw_differences(const mgk_plot *plot, comparisons *all)
         for (size_t k = 0; k < all->count; k++)
             TRY(collect(all, &all->list[k], all->measures[m], &series[m * all->count + k]));
     }
-    for (size_t k = 0; k < all->count; k++) {
-        set_note(all, &all->list[k]);
+    for (size_t k = 0; k < all->count; k++)
         names[k] = all->list[k].title;
-        notes[k] = all->list[k].note;
-    }
-    notes[all->count] = about;
+    const size_t note_count = write_notes(all, notes);
+    notes[note_count] = about;
     return mgk_draw_intervals(&(mgk_intervals){.titles = titles,
                                                .names = names,
                                                .series = series,
@@ -362,7 +379,7 @@ static mgk_status draw_differences(const mgk_plot *plot, comparisons *all)
                                                              ? "not significant, or not tested"
                                                              : "not significant",
                                                .notes = notes,
-                                               .note_count = all->count + 1},
+                                               .note_count = note_count + 1},
                               &plot->picture, plot->options->output);
 }
 

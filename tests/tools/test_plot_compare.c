@@ -129,6 +129,31 @@ static void points_are_those_of_the_file(void **state)
     mgk_free(picture.pixels);
 }
 
+/* What all comparisons have in common is said once. */
+static void equal_samples_have_one_note(void **state)
+{
+    (void)state;
+    write_table(path, "y-x,difference,mean_js,,0,,,,,1,,4,0,2,0.5,0.5,1\n"
+                      "z-x,difference,mean_js,,0,,,,,2,,4,1,3,0.5,0.5,1\n");
+    const mgk_interval first[] = {{0, 1, 0, 2, false}}, second[] = {{0, 2, 1, 3, false}};
+    const mgk_interval_series series[] = {{first, 1}, {second, 1}};
+    const char *const titles[] = {"mean js"}, *const names[] = {"y-x", "z-x"},
+                      *const notes[] = {"each: 4 samples, paired", about};
+    png_picture picture = draw(path, NULL);
+    expect(&(mgk_intervals){.titles = titles,
+                            .names = names,
+                            .series = series,
+                            .panel_count = 1,
+                            .series_count = 2,
+                            .x_label = "layer",
+                            .y_label = "difference",
+                            .hollow = "not significant",
+                            .notes = notes,
+                            .note_count = 2},
+           &picture);
+    mgk_free(picture.pixels);
+}
+
 /* If no usual measure has a difference, the first ones are drawn. */
 static void other_measures(void **state)
 {
@@ -267,6 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formats_agree),
         cmocka_unit_test(points_are_those_of_the_file),
+        cmocka_unit_test(equal_samples_have_one_note),
         cmocka_unit_test(other_measures),
         cmocka_unit_test(layers_are_chosen),
         cmocka_unit_test(layers_count_from_zero_or_one),
