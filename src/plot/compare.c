@@ -14,7 +14,7 @@
 #include "plot/measures.h"
 #include "plots/charts/intervals.h"
 
-enum { PANELS = 6, TITLE = 2 * MGK_PLOT_LABEL + 32 };
+enum { PANELS = 6, TITLE = 2 * MGK_PLOT_LABEL + 32, SAMPLES = 96 };
 
 static const double significant = 0.05;
 
@@ -29,8 +29,7 @@ typedef struct comparison {
     const mgk_diversity_set *set;
     const char *name; /* in the file: "B-A" */
     char title[TITLE];
-    char samples[96]; /* "12 samples, paired" */
-    char note[TITLE + 98];
+    char note[TITLE + SAMPLES + 2]; /* "B − A: 12 samples, paired" */
 } comparison;
 
 /* All comparisons of the files, and the measures that are drawn. */
@@ -287,8 +286,8 @@ static mgk_status collect(comparisons *all, const comparison *c, const char *mea
     return STATUS_OK;
 }
 
-/* Writes how many samples there are. */
-static void set_samples(const comparisons *all, comparison *c)
+/* Writes "12 samples, paired". */
+static void tell_samples(const comparisons *all, const comparison *c, char out[SAMPLES])
 {
     size_t least = SIZE_MAX, most = 0;
     bool paired = true;
@@ -305,26 +304,29 @@ static void set_samples(const comparisons *all, comparison *c)
         snprintf(count, sizeof(count), "%zu to %zu samples", least, most);
     else
         snprintf(count, sizeof(count), "%zu %s", most, MGK_NOUN(most, "sample", "samples"));
-    snprintf(c->samples, sizeof(c->samples),
-             paired ? "%s, paired" : "at least %s of each, not paired", count);
+    snprintf(out, SAMPLES, paired ? "%s, paired" : "at least %s of each, not paired", count);
+}
+
+static void set_note(comparison *c, const char *title, const char *samples)
+{
+    snprintf(c->note, sizeof(c->note), "%.*s: %.*s", TITLE - 1, title, SAMPLES - 1, samples);
 }
 
 /* Writes a line for each comparison, or one if there are as many samples of all; returns their
  * number. */
 static size_t write_notes(comparisons *all, const char **notes)
 {
+    char samples[MGK_GROUPS_MAX][SAMPLES];
     bool alike = all->count > 1;
     for (size_t k = 0; k < all->count; k++) {
-        comparison *c = &all->list[k];
-        set_samples(all, c);
-        snprintf(c->note, sizeof(c->note), "%s: %s", c->title, c->samples);
-        notes[k] = c->note;
-        alike = alike && strcmp(c->samples, all->list[0].samples) == 0;
+        tell_samples(all, &all->list[k], samples[k]);
+        set_note(&all->list[k], all->list[k].title, samples[k]);
+        notes[k] = all->list[k].note;
+        alike = alike && strcmp(samples[k], samples[0]) == 0;
     }
-    if (!alike)
-        return all->count;
-    snprintf(all->list[0].note, sizeof(all->list[0].note), "each: %s", all->list[0].samples);
-    return 1;
+    if (alike)
+        set_note(&all->list[0], "each", samples[0]);
+    return alike ? 1 : all->count;
 }
 
 /* Whether a point that is drawn has no p: of weights, or of too few samples. */
