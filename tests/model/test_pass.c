@@ -140,28 +140,33 @@ static void test_language_models_are_causal(void **state)
     }
 }
 
+static void check_empty_sequence(mgk_family family, const char *kind)
+{
+    const mgk_config config = case_config(family, kind, 1);
+    pass_case c;
+    case_open(&c, &config);
+    mgk_pass *pass = new_pass(&c, true);
+    void *gradient = new_gradient(&c);
+    for (int t = 0; t < CASE_TOKENS; t++)
+        c.ids[CASE_TOKENS + t] = -1;
+    c.lengths[1] = 0;
+    assert_true(isfinite(case_loss(&c, pass)));
+    assert_ok(mgk_pass_backward(pass, gradient, NULL));
+    double squares;
+    assert_ok(c.device->op->sum_squares(c.device, c.model->parameters.total, gradient, &squares));
+    assert_true(isfinite(squares) && squares > 0);
+    c.device->op->release(c.device, gradient);
+    mgk_pass_free(pass);
+    case_close(&c);
+}
+
 static void test_empty_sequence(void **state)
 {
     (void)state;
     static const char *const kinds[] = {"softmax", "mgk", "linear"};
     for (int k = 0; k < 3; k++) {
-        mgk_config config = case_config(MGK_FAMILY_LM, kinds[k], 1);
-        pass_case c;
-        case_open(&c, &config);
-        mgk_pass *pass = new_pass(&c, true);
-        void *gradient = new_gradient(&c);
-        for (int t = 0; t < CASE_TOKENS; t++)
-            c.ids[CASE_TOKENS + t] = -1;
-        c.lengths[1] = 0;
-        assert_true(isfinite(case_loss(&c, pass)));
-        assert_ok(mgk_pass_backward(pass, gradient, NULL));
-        double squares;
-        assert_ok(
-            c.device->op->sum_squares(c.device, c.model->parameters.total, gradient, &squares));
-        assert_true(isfinite(squares) && squares > 0);
-        c.device->op->release(c.device, gradient);
-        mgk_pass_free(pass);
-        case_close(&c);
+        check_empty_sequence(MGK_FAMILY_ENCODER, kinds[k]);
+        check_empty_sequence(MGK_FAMILY_LM, kinds[k]);
     }
 }
 
