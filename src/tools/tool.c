@@ -208,10 +208,19 @@ static const char *next_line(const mgk_tool_lines *lines, const char *line)
     return next && next < lines->text + lines->length ? next : NULL;
 }
 
+static bool has_line(const mgk_tool_lines *lines, const char *text)
+{
+    for (const char *line = NULL; (line = next_line(lines, line));)
+        if (strcmp(line, text) == 0)
+            return true;
+    return false;
+}
+
 /* Without progress, warnings are about results, and a failure is one line. */
 static void keep_warning(mgk_tool *tool, const char *note)
 {
-    if (!add_line(&tool->warnings, note)) /* better too early than never */
+    if (!has_line(&tool->warnings, note) &&
+        !add_line(&tool->warnings, note)) /* better too early than never */
         fprintf(stderr, "%s: %s\n", tool->program->name, note);
 }
 
@@ -221,19 +230,14 @@ static void print_warnings(const mgk_tool *tool)
         fprintf(stderr, "%s: %s\n", tool->program->name, line);
 }
 
-static void say(mgk_tool *tool, const char *note)
+/* A warning or a remark that holds for several models, as that of the device, is printed for the
+ * first. */
+static void say_once(mgk_tool *tool, const char *note)
 {
+    if (has_line(&tool->said, note))
+        return;
+    (void)add_line(&tool->said, note); /* without memory it is printed again */
     mgk_progress_say(&tool->bar, "%s: %s", tool->program->name, note);
-}
-
-/* A remark that holds for several models, as that of the device, is printed for the first. */
-static void print_remark(mgk_tool *tool, const char *note)
-{
-    for (const char *line = NULL; (line = next_line(&tool->remarks, line));)
-        if (strcmp(line, note) == 0)
-            return;
-    (void)add_line(&tool->remarks, note); /* without memory it is printed again */
-    say(tool, note);
 }
 
 static void report(void *context, const mgk_report *r)
@@ -248,12 +252,8 @@ static void report(void *context, const mgk_report *r)
             keep_warning(tool, note);
         return;
     }
-    if (r->warning) { /* not of the work */
-        say(tool, note);
-        return;
-    }
-    if (r->total == 0) { /* it has not started, or has ended */
-        print_remark(tool, note);
+    if (r->warning || r->total == 0) { /* not of the work, or it has not started, or has ended */
+        say_once(tool, note);
         return;
     }
     change_activity(tool, r);
@@ -310,7 +310,7 @@ static void release(mgk_tool *tool)
     mgk_args_free(tool->program);
     mgk_free(tool->command);
     mgk_free(tool->warnings.text);
-    mgk_free(tool->remarks.text);
+    mgk_free(tool->said.text);
 }
 
 int mgk_tool_end(mgk_tool *tool, mgk_result result)

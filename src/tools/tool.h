@@ -20,7 +20,7 @@ typedef struct mgk_tool {
     bool quiet, no_warnings;
     char *command;
     mgk_tool_lines warnings; /* of a quiet run */
-    mgk_tool_lines remarks;  /* that were printed */
+    mgk_tool_lines said;     /* warnings and remarks that were printed */
     mgk_progress_bar bar;
     mgk_streams streams;
     mgk_job job;

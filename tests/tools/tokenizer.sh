@@ -70,6 +70,11 @@ awk -F, -v bytes="$(wc -c <held_out.txt)" -v words="$words" 'NR > 1 && $6 != "" 
 "$programs/mgk-eval" words.safetensors --text held_out.txt 2>stderr >eval.txt || complain "no evaluation of words"
 grep -q '^mgk-eval: held_out.txt: [0-9]* of [0-9]* tokens ([0-9.]* %) are not in the vocabulary$' stderr ||
     complain "mgk-eval tells nothing of unknown words: $(cat stderr)"
+for quiet in "" --quiet; do
+    "$programs/mgk-eval" words.safetensors words.safetensors --text held_out.txt $quiet 2>stderr >eval.txt ||
+        complain "no evaluation of two models of words"
+    [ "$(grep -c 'not in the vocabulary' stderr)" = 1 ] || complain "the unknown words of two models: $(cat stderr)"
+done
 awk -F, 'FNR == 1 { file++ } FNR > 1 && file == 1 && $6 != "" { ratio = $8 / $6 } FNR > 1 && file == 2 { other = $7 / $5 }
     END { if (!(ratio > 0 && (other / ratio - 1) ^ 2 < 1e-14)) exit 1 }' bpe.csv eval.csv ||
     complain "mgk-eval has other bytes: $(cat eval.csv)"
