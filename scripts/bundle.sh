@@ -23,7 +23,7 @@ make_build() {
     [ -e $build/bin/mgk-rank ] || echo "bundle.sh: building $preset, which takes minutes" >&2
     [ -e $build/CMakeCache.txt ] || cmake --preset $preset > /dev/null
     # shellcheck disable=SC2046
-    cmake --build $build -j "$(nproc)" --target all bench_export \
+    cmake --build $build -j "$(nproc)" --target all bench_export bench_operations \
         $(printf 'test_%s ' $(sh scripts/gpu-check.sh --tests)) > /dev/null
 }
 
@@ -36,13 +36,15 @@ pack_programs() {
         echo "bundle.sh: without tests: $build has none (cmake --build $build --target tests)" >&2
         return
     fi
-    cp "$build/bin/bench_export" "$root/bin"
+    cp "$build/bin/bench_export" "$build/bin/bench_operations" "$root/bin"
+    [ ! -e "$build/bin/bench_facts" ] || cp "$build/bin/bench_facts" "$root/bin"
     for test in $(sh scripts/gpu-check.sh --tests); do
         # What GPUs alone have, a build without CUDA does not test.
         [ -e "$(echo "$root"/lib/libmgk_cuda.so.*)" ] || [ -e "$build/bin/test_$test" ] || continue
         cp "$build/bin/test_$test" "$root/tests"
     done
-    strip "$root"/tests/* "$root/bin/bench_export"
+    strip "$root"/tests/* "$root"/bin/bench_*
+    cp tests/emulator/programs.sh "$root"
 }
 
 # What the bundle's own page says at its end.

@@ -1,17 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Runs tests and benchmarks of the CUDA backend on a GPU and prints a report.
+# Checks and measures the CUDA backend on a GPU, in phases of at most nine minutes.
 set -eu
 
 usage() {
     cat << 'END'
-Usage: sh gpu-check.sh [--packed DIR] [--full]
-Builds the tests of the CUDA backend, runs them on the GPU, runs some of them under
-compute-sanitizer, measures (see docs/gpu.md), and prints a report. The exit status
-is 1 if anything failed.
+Usage: sh gpu-check.sh [--packed DIR] [--phase N]... [--seconds S] [--text FILE] [--tiny]
+Checks and measures the CUDA backend on a GPU. report.md and log.txt grow in the folder
+$OUT, or gpu-report, while it runs. The exit status is 1 if anything failed.
 
+  --phase N      Only this phase, or several of them:
+                 1  facts, tests, times of single operations, ranks
+                 2  export, training steps, profiles of kernels
+                 3  compute-sanitizer; spectra of 4096 x 4096
+                 4  training models of the paper's shapes, which stay in $OUT
+  --seconds S    Limit of each phase (540).
   --packed DIR   Build nothing, run what is in a bundle unpacked in DIR.
-  --full         Measure at full sizes, which takes longer.
+  --text FILE    Text for phase 4 (models/sample.txt).
+  --tiny         Small sizes: show that all of this runs, measure nothing.
   --tests        Only print the names of the tests.
   --help         Print this text.
 
@@ -19,89 +25,208 @@ MGK_TEST_DEVICE=cpu tries all of this without a GPU.
 END
 }
 
-tests="device operations layers linear_attention layer_gradients attention attention_identities
-    attention_parity attention_gradient recording singular_values bands bisected_values entries
-    full_rank gram"
-watched="device operations layers attention_parity bands bisected_values entries full_rank gram"
+# The riskiest first.
+tests="device recording bisected_values bands gram singular_values full_rank entries
+    attention attention_identities attention_parity attention_gradient layers operations
+    layer_gradients linear_attention"
+sanitized="bisected_values bands gram entries full_rank attention_parity layers operations device"
+profiled="mixture_attention key_gradient query_gradient mixture_matrix bidiagonalise find_values
+    factor_panels factor_leaf solve_panel embed_backward"
 
 build() {
     cmake --preset cuda > /dev/null
     # shellcheck disable=SC2046
     cmake --build --preset cuda -j "$(nproc)" --target $(printf 'test_%s ' $tests) \
-        mgk-train mgk-dump mgk-rank bench_export > /dev/null
+        mgk-train mgk-dump mgk-rank mgk-info bench_export bench_operations > /dev/null
 }
 
-failures=0
-# check NAME COMMAND...
-check() {
-    name=$1
+# The CUDA libraries, where the loader does not find them: the toolkit's, or those of PyTorch.
+find_libraries() {
+    for folder in /usr/local/cuda/lib64 $("$python" -c '
+import pathlib, nvidia
+for path in nvidia.__path__:
+    print(*{library.parent for library in pathlib.Path(path).rglob("lib*.so.*")})' 2> /dev/null); do
+        LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder"
+    done
+    export LD_LIBRARY_PATH
+}
+
+tell() {
+    echo "$@" | tee -a "$report"
+}
+
+# Seconds until the phase ends.
+left() {
+    echo $((end - $(date +%s)))
+}
+
+# limited SECONDS COMMAND...: ends it in time, and with the phase at the latest.
+limited() {
+    limit=$(left)
+    [ "$limit" -le "$1" ] || limit=$1
     shift
-    if "$@" > "$log" 2>&1; then
-        echo "passed  $name"
-    else
-        echo "FAILED  $name (exit status $?)"
-        tail -n 30 "$log"
-        failures=$((failures + 1))
-    fi
+    [ "$limit" -gt 0 ] || return 124
+    timeout -k 5 "$limit" "$@"
 }
 
-# sanitize FOLDER_OF_TESTS
-sanitize() {
-    if ! command -v compute-sanitizer > /dev/null; then
-        echo "not run: compute-sanitizer is not here"
-        return
-    fi
-    for test in $watched; do
-        for tool in memcheck racecheck; do
-            check "$test, $tool" compute-sanitizer --tool $tool --error-exitcode 1 "$1/test_$test"
-        done
+# check NAME SECONDS COMMAND...: one line of the report, all output into the log.
+check() {
+    name=$1 from=$(date +%s) status=0
+    own=$(mktemp "$work/XXXXXX")
+    shift
+    limited "$@" > "$own" 2>&1 || status=$?
+    took="$(($(date +%s) - from)) s"
+    {
+        echo "== $name: exit status $status, $took"
+        cat "$own"
+    } >> "$log"
+    case $status in
+    0) tell "passed  $name, $took$(sed -n 's/^.*\(largest error.*\)$/, \1/p' "$own" | sort -u | tr -d '\n')" ;;
+    77) tell "not run $name: the device has no such operation" ;;
+    124 | 137) tell "FAILED  $name: not finished after $took" ;;
+    *) tell "FAILED  $name: exit status $status" && tail -n 15 "$own" | sed 's/^/    /' | tee -a "$report" ;;
+    esac
+}
+
+# share JOBS SECONDS PREFIX NAME...: checks "PREFIX NAME" for all names, JOBS at a time.
+share() {
+    jobs=$1 seconds=$2 prefix=$3 running=0
+    shift 3
+    for name; do
+        # shellcheck disable=SC2086
+        check "${prefix##*/}$name" "$seconds" $prefix"$name" &
+        running=$((running + 1))
+        [ $((running % jobs)) -ne 0 ] || wait
     done
+    wait
 }
 
-# measure FOLDER_OF_PROGRAMS FOLDER_OF_BENCHMARKS: tables appear row by row.
+# table COMMAND...: tables appear in the report row by row.
+table() {
+    status=0
+    { limited "$(left)" "$@" 2>&1 || echo "FAILED  $*: exit status $?"; } | tee -a "$report"
+}
+
 measure() {
-    [ "$MGK_TEST_DEVICE" != cpu ] || size=--tiny
-    if ! command -v "${PYTHON:-python3}" > /dev/null; then
-        echo "not run: the benchmarks need python3"
+    if ! command -v "$python" > /dev/null; then
+        tell "not run: the benchmarks need python3"
         return
     fi
-    "${PYTHON:-python3}" -B "$2/gpu/run.py" --programs "$1" --device "$MGK_TEST_DEVICE" $size ||
-        failures=$((failures + 1))
+    # shellcheck disable=SC2086
+    table "$python" -B "$bench/gpu/run.py" --programs "$bin" --device "$MGK_TEST_DEVICE" \
+        --seconds "$(left)" $size "$@"
 }
 
-# run FOLDER_OF_TESTS FOLDER_OF_PROGRAMS FOLDER_OF_BENCHMARKS
-run() {
-    export MGK_TEST_DEVICE="${MGK_TEST_DEVICE:-cuda}" MGK_REQUIRE_GPU=1
-    date -u '+%Y-%m-%d %H:%M UTC'
-    nvidia-smi --query-gpu=name,driver_version,memory.total,compute_cap --format=csv,noheader \
-        2> /dev/null ||
-        echo "nvidia-smi found no GPU"
-    log=$(mktemp)
-    trap 'rm -f "$log"' EXIT
-    for test in $tests; do
-        check "$test" "$1/test_$test"
+describe() {
+    tell "$(date -u '+%Y-%m-%d %H:%M UTC'), $("$bin/mgk-info" --version)"
+    nvidia-smi --query-gpu=name,driver_version,memory.total,compute_cap,clocks.max.sm --format=csv,noheader \
+        2> /dev/null | tee -a "$report" || tell "nvidia-smi found no GPU"
+    [ ! -e "$bin/bench_facts" ] || [ "$MGK_TEST_DEVICE" = cpu ] || table "$bin/bench_facts"
+    "$bin/mgk-info" --machine >> "$log" 2>&1 || true
+}
+
+phase_1() {
+    describe
+    check programs 150 sh "$programs" "$bin/" "$work/programs" &
+    # shellcheck disable=SC2086
+    share "$together" 60 "$checks/test_" $tests
+    measure --only operations --only ranks --quick
+}
+
+profile() {
+    if ! command -v ncu > /dev/null; then
+        tell "not run: ncu is not here"
+        return
+    fi
+    for kernel in $profiled; do
+        check "profile of $kernel" 60 ncu --clock-control none --kernel-name "regex:^$kernel" \
+            --section SpeedOfLight --section LaunchStats --section Occupancy \
+            --section MemoryWorkloadAnalysis --launch-count 3 --kill yes \
+            "$bin/bench_operations" "$MGK_TEST_DEVICE"
     done
-    sanitize "$1"
-    measure "$2" "$3"
-    echo "$failures failed"
-    [ "$failures" -eq 0 ]
 }
 
-packed="" size=--quick
+phase_2() {
+    measure --only export --only training --no-compile --quick
+    profile
+}
+
+phase_3() {
+    if command -v compute-sanitizer > /dev/null; then
+        for tool in racecheck synccheck memcheck initcheck; do
+            # shellcheck disable=SC2086
+            share "$together" 240 "compute-sanitizer --tool $tool --error-exitcode 1 $checks/test_" $sanitized
+        done
+    else
+        tell "not run: compute-sanitizer is not here"
+    fi
+    measure --only ranks --largest
+}
+
+# train NAME OPTIONS...: as far as it comes in half of the phase. A later run goes on from there.
+train() {
+    name=$1 model=$out/$1.safetensors limit=$((seconds / 2 - 20))
+    shift
+    [ ! -e "$model.checkpoint" ] || set -- "$@" --resume "$model.checkpoint"
+    check "training $name" $((seconds / 2)) sh -c 'timeout -s TERM "$0" "$@" || [ $? -eq 124 ]' $limit \
+        "$bin/mgk-train" --data "$text" --device "$MGK_TEST_DEVICE" --checkpoint-every 1000 \
+        --log "$out/$name.csv" -o "$model" "$@"
+}
+
+phase_4() {
+    shape="--layers 16 --dim 128 --heads 4 --head-dim 16 --hidden 2048 --length 256 --batch 96 --steps 100000"
+    range="--layers 2 --dim 64 --heads 2 --head-dim 32 --hidden 128 --length 4096 --batch 16 --steps 5000"
+    if [ -n "$tiny" ]; then
+        shape="--layers 2 --dim 32 --heads 2 --head-dim 16 --hidden 64 --length 32 --batch 4 --steps 3"
+        range="--layers 2 --dim 32 --heads 2 --head-dim 16 --hidden 64 --length 64 --batch 2 --steps 3"
+    fi
+    # shellcheck disable=SC2086
+    train lm-mgk-4 --task lm --attention mgk $shape
+    # shellcheck disable=SC2086
+    train retrieval-mgk-2 --task retrieval --attention mgk $range
+}
+
+packed="" phases="" seconds=540 tiny="" size="" text=""
 while [ $# -gt 0 ]; do
     case $1 in
     --help) usage && exit ;;
     --tests) echo "$tests" && exit ;;
-    --packed) packed=${2:?--packed needs a folder} && shift ;;
-    --full) size="" ;;
+    --tiny) tiny=--tiny size=--tiny ;;
+    --packed) packed=$(realpath "${2:?--packed needs a folder}") && shift ;;
+    --phase) phases="$phases ${2:?--phase needs a number}" && shift ;;
+    --seconds) seconds=${2:?--seconds needs a number} && shift ;;
+    --text) text=$(realpath "${2:?--text needs a file}") && shift ;;
     *) echo "gpu-check.sh: unknown option $1 (see --help)" >&2 && exit 2 ;;
     esac
     shift
 done
+mkdir -p "${OUT:-gpu-report}"
+out=$(realpath "${OUT:-gpu-report}") python=${PYTHON:-python3}
+report=$out/report.md log=$out/log.txt
+export MGK_TEST_DEVICE="${MGK_TEST_DEVICE:-cuda}" MGK_REQUIRE_GPU=1
 if [ -n "$packed" ]; then
-    run "$packed/tests" "$packed/bin" "$packed/bench"
+    checks=$packed/tests bin=$packed/bin bench=$packed/bench top=$packed
+    programs=$packed/programs.sh
 else
     cd "$(dirname "$0")/.."
     build
-    run build/cuda/bin build/cuda/bin bench
+    checks=$PWD/build/cuda/bin bin=$PWD/build/cuda/bin bench=bench top=.
+    programs=tests/emulator/programs.sh
 fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+text=${text:-$top/models/sample.txt}
+together=$((($(nproc) + 1) / 2))
+find_libraries
+: > "$report"
+: > "$log"
+for phase in ${phases:-1 2 3 4}; do
+    tell "## Phase $phase"
+    tell ""
+    end=$(($(date +%s) + seconds))
+    "phase_$phase"
+    tell ""
+done
+failures=$(grep -c FAILED "$report" || true)
+tell "$failures failed"
+[ "$failures" -eq 0 ]

@@ -70,10 +70,16 @@ def run(a):
         small = middle = large = (16, 4, 8)
     methods = ("svd", "count") if a.device == "cpu" else ("count", "bisection", "svd")
     of_small, of_middle, of_large = {}, {}, {}
-    shapes = ((of_small, common.language_model(a), methods, *small),
+    # cuSOLVER's spectra of the largest take minutes: not in quick runs, and alone with --largest.
+    of_largest = methods[:2] if a.quick else methods[2:] if a.largest else methods
+    shapes = [(of_small, common.language_model(a), methods, *small),
               (of_middle, common.long_range(a, 1024), methods, *middle),
-              (of_large, common.long_range(a, 4096), methods, *large))
+              (of_large, common.long_range(a, 4096), of_largest, *large)]
+    if a.largest:
+        shapes = shapes[2:]
     common.each(a, table, shapes, compare)
+    if a.largest:
+        return
     spectra = [method for method in methods if method != "count"]
     compare_with_goals(((of_small, spectra, 16000, "1", "50"), (of_large, ["count"], 1000, "60", "–"),
                         (of_large, spectra, 1000, "–", "–")))

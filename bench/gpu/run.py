@@ -2,7 +2,7 @@
 """Measures the programs on a GPU and prints markdown tables, row by row.
 
 Python is enough; where PyTorch is installed, it does the same beside us. Shapes are the paper's.
---quick takes fewer of them and ends within ten minutes.
+--quick takes fewer of them; with --seconds, what has not been measured by then is left out.
 """
 
 import argparse
@@ -17,11 +17,13 @@ from pathlib import Path
 import common
 import measure
 import export
+import operations
 import pipeline
 import ranks
 import training
 
-PARTS = {"export": export, "training": training, "ranks": ranks, "pipeline": pipeline}
+PARTS = {"operations": operations, "export": export, "training": training, "ranks": ranks,
+         "pipeline": pipeline}
 
 
 def arguments():
@@ -35,11 +37,16 @@ def arguments():
     parser.add_argument("--repetitions", type=int, default=5, metavar="R")
     parser.add_argument("--only", choices=PARTS, action="append", help="one part, or several")
     parser.add_argument("--quick", action="store_true", help="fewer and smaller measurements")
+    parser.add_argument("--seconds", type=float, default=24 * 3600, metavar="S",
+                        help="start nothing after this time")
+    parser.add_argument("--no-compile", action="store_true", help="without torch.compile")
+    parser.add_argument("--largest", action="store_true",
+                        help="of ranks, only spectra of the largest matrices")
     parser.add_argument("--tiny", action="store_true",
                         help="tiny shapes: shows that it works, measures nothing")
     a = parser.parse_args()
     a.failed, a.folders = False, (Path("/dev/shm"), a.folder)
-    a.end = time.monotonic() + (570 if a.quick else 24 * 3600)
+    a.end = time.monotonic() + a.seconds
     return a
 
 

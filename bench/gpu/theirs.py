@@ -121,13 +121,35 @@ def ranks(device, model, matrices):
     def count():
         return (torch.linalg.svdvals(values) >= 1e-6).sum(-1).cpu()
 
+    torch.linalg.svdvals(values[:1, :32, :32])  # loads the library, which is not part of the time
     report("torch.linalg.svdvals", lambda: clock.median(count, 0, 1) / matrices)
+
+
+def attention(device, cases, repetitions):
+    """The fused operation alone, forward and with its gradients: one line per case."""
+    clock = Clock(device)
+    for samples, heads, tokens, dim, causal in cases:
+        shape = samples, heads, tokens, dim
+        q, k, v, up = (torch.randn(shape, device=device) for _ in range(4))
+        for x in q, k, v:
+            x.requires_grad_()
+
+        def forward():
+            return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+        def step():
+            torch.autograd.grad(forward(), (q, k, v), up)
+
+        for name, work in ("forward", forward), ("forward and gradients", step):
+            report(f"{name} {shape} {'causal' if causal else ''}",
+                   lambda: clock.median(work, 3, repetitions))
 
 
 def main():
     arguments = json.loads(sys.argv[2])
     device = torch.device(arguments.pop("device"))
-    {"export": export, "train": train, "ranks": ranks}[sys.argv[1]](device, **arguments)
+    jobs = {"attention": attention, "export": export, "ranks": ranks, "train": train}
+    jobs[sys.argv[1]](device, **arguments)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ def compare(a, table, shape, kind):
     steps = 20 if a.quick or a.tiny else 50
     seconds = ours(a, options, kind, steps)
     for result in common.theirs(a, "train", model=common.model(a, options, kind),
-                                sequences=sequences, steps=min(steps, 10), compile=not a.tiny):
+                                sequences=sequences, steps=min(steps, 10), compile=not (a.tiny or a.no_compile)):
         table.row(common.name_of(options), kind, sequences, f"{seconds * 1e3:.4g}",
                   result["way"], *common.ratio(result, seconds))
 

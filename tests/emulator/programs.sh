@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The programs on the emulated device against the CPU: losses of training from one seed, matrices in
-# double precision, ranks of stored matrices and of a running model. Usage: programs.sh
-# FOLDER_OF_PROGRAMS WORKING_FOLDER
+# The programs on the emulated device, or on a GPU, against the CPU: losses of training from one
+# seed, matrices in double precision, ranks of stored matrices and of a running model. Usage:
+# programs.sh FOLDER/PREFIX_OF_PROGRAMS WORKING_FOLDER
 set -eu
 programs=$1
 work=$2
@@ -20,7 +20,7 @@ done >text.txt
 train() {
     device=$1 name=$2
     shift 2
-    "$programs/emulated-mgk-train" --device "$device" "$@" --layers 2 --dim 12 --hidden 16 \
+    "${programs}mgk-train" --device "$device" "$@" --layers 2 --dim 12 --hidden 16 \
         --data text.txt --steps 4 --batch 2 --warmup 1 --lr 1e-2 --log-every 1 --seed 3 --quiet \
         --log "$name.$device.csv" -o "$name.$device.safetensors"
 }
@@ -60,7 +60,7 @@ same_ranks() {
 rank() {
     device=$1 name=$2
     shift 2
-    "$programs/emulated-mgk-rank" --device "$device" "$@" --threshold 1e-3 --quiet \
+    "${programs}mgk-rank" --device "$device" "$@" --threshold 1e-3 --quiet \
         -o "$name.$device.csv"
 }
 
@@ -69,9 +69,9 @@ for attention in softmax mgk smgk mlk; do
     [ $attention = softmax ] || lm="$lm --keys 2"
     for device in cpu cuda; do
         train $device $attention $lm
-        "$programs/emulated-mgk-dump" --device $device $attention.cpu.safetensors --text text.txt \
+        "${programs}mgk-dump" --device $device $attention.cpu.safetensors --text text.txt \
             --samples 3 --precision double --dtype f64 --seed 1 --quiet -o $attention.$device.h5
-        "$programs/emulated-mgk-rank" $attention.$device.h5 --quiet -o $attention.$device.ranks.csv
+        "${programs}mgk-rank" $attention.$device.h5 --quiet -o $attention.$device.ranks.csv
     done
     grep -q '^step,' $attention.cpu.csv
     same 1e-3 "$(head -1 $attention.cpu.csv | tr , '\n' | grep -nx train_loss | cut -d: -f1)" \
@@ -128,7 +128,7 @@ for threshold in 1e-6 5e-7 1e-10; do
     for device in cpu cuda; do
         method=count
         [ $device = cuda ] || method=svd
-        "$programs/emulated-mgk-rank" --device $device --model long.cpu.safetensors --text text.txt \
+        "${programs}mgk-rank" --device $device --model long.cpu.safetensors --text text.txt \
             --matrices 2 --layers 0 --precision double --threshold $threshold --method $method \
             --quiet -f -o long.$device.csv
     done
@@ -138,7 +138,7 @@ for threshold in 1e-6 5e-7 1e-10; do
         { echo "FAILED: $counted of 2 ranks at $threshold are counted"; exit 1; }
 done
 # The same in two steps, a few matrices per batch, in double precision and from a store.
-"$programs/emulated-mgk-dump" long.cpu.safetensors --text text.txt --samples 1 --layers 0 \
+"${programs}mgk-dump" long.cpu.safetensors --text text.txt --samples 1 --layers 0 \
     --precision double --dtype f64 --quiet -o long.h5
 rank cpu long.stored long.h5
 EMULATOR_MEMORY=12000000 rank cuda long.stored long.h5 --method bisection

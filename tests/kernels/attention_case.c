@@ -435,6 +435,7 @@ int attention_run_tests(bool doubles_only, size_t count, const struct CMUnitTest
         for (int index = 0, threads = 1;
              (space.device = open_next_device(&index, precision, threads)); threads = 4 - threads) {
             failures += run_on(&space, count, tests);
+            tell_largest_error(space.device);
             workspace_release(&space);
             mgk_device_close(space.device);
         }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "spectra.h"
 
+#include <float.h>
+
 #include "analysis/matrices.h"
 
 /* The tolerance of the table of operations; references and the construction of matrices have errors
@@ -40,6 +42,9 @@ void assert_spectrum(const batch *b, size_t i)
         if (k >= b->orders[i])
             assert_true(sigma[k] == 0);
         assert_close(sigma[k], expected[k], tolerance(b->n, expected[0]), 0);
+        workspace_largest_error =
+            fmax(workspace_largest_error,
+                 fabs(sigma[k] - expected[k]) / fmax(tolerance(b->n, expected[0]), DBL_MIN));
         assert_true(sigma[k] >= 0 && (k == 0 || sigma[k] <= sigma[k - 1]));
     }
 }
@@ -102,6 +107,7 @@ int run_where(workspace *space, mgk_precision precision, able *has, size_t count
     while ((space->device = open_next_device(&index, precision, 1))) {
         if (has(space->device->op)) {
             failures += _cmocka_run_group_tests(space->device->name, tests, count, NULL, NULL);
+            tell_largest_error(space->device);
             ran = true;
         }
         mgk_device_close(space->device);

@@ -79,11 +79,11 @@ static void differentiate(workspace *space, const problem *p, const double *weig
 static double *matrix_of(workspace *space, const problem *p, mgk_matrix_content content)
 {
     size_t count = (size_t)(p->tokens * p->tokens);
-    const int32_t head = p->heads - 1;
+    const int32_t last = p->heads - 1, *head = upload_bytes(space, sizeof last, &last);
     placed on = place(space, p);
     void *matrix = upload(space, count, host_array(space, count));
     assert_ok(space->device->op->linear_matrix(space->device, &on.view, &on.linear, content, 0,
-                                               &head, 1, matrix));
+                                               head, 1, matrix));
     return download(space, count, matrix);
 }
 
@@ -91,12 +91,12 @@ static double *matrix_of(workspace *space, const problem *p, mgk_matrix_content 
 static double *product_of(workspace *space, const problem *p)
 {
     size_t tokens = (size_t)p->tokens, depth = (size_t)p->dim + 1, count = tokens * depth;
-    const int32_t head = p->heads - 1;
+    const int32_t last = p->heads - 1, *head = upload_bytes(space, sizeof last, &last);
     placed on = place(space, p);
     void *left = upload(space, count, host_array(space, count));
     void *right = upload(space, count, host_array(space, count));
     double *matrix = host_array(space, tokens * tokens);
-    assert_ok(space->device->op->linear_factors(space->device, &on.view, &on.linear, 0, &head, 1,
+    assert_ok(space->device->op->linear_factors(space->device, &on.view, &on.linear, 0, head, 1,
                                                 left, right));
     const double *l = download(space, count, left), *r = download(space, count, right);
     for (size_t i = 0; i < tokens; i++)

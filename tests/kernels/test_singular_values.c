@@ -114,6 +114,7 @@ int main(void)
             workspace space = {0};
             for (int index = 0; (space.device = open_next_device(&index, precision, threads));) {
                 failures += run_on(&space);
+                tell_largest_error(space.device);
                 mgk_device_close(space.device);
             }
         }

@@ -102,6 +102,9 @@ static inline int32_t *random_ids(workspace *space, size_t count, int32_t bound)
     return ids;
 }
 
+/* The largest error so far, as a share of what was tolerated. Weak: a test's files share it. */
+__attribute__((weak)) double workspace_largest_error;
+
 /* For each row, |actual − expected| <= tolerance max(1, largest |expected| of the row). */
 static inline void assert_rows_close(size_t rows, size_t cols, const double *actual,
                                      const double *expected, double tolerance)
@@ -114,8 +117,19 @@ static inline void assert_rows_close(size_t rows, size_t cols, const double *act
             double a = actual[i * cols + c], b = expected[i * cols + c];
             if (!isfinite(a) || !isfinite(b) || !(fabs(a - b) <= tolerance * magnitude))
                 fail_msg("[%zu, %zu] of [%zu, %zu]: %.17g, expected %.17g", i, c, rows, cols, a, b);
+            workspace_largest_error =
+                fmax(workspace_largest_error, fabs(a - b) / (tolerance * magnitude));
         }
     }
+}
+
+/* Prints the largest error, and starts anew. */
+static inline void tell_largest_error(const mgk_device *device)
+{
+    if (workspace_largest_error > 0)
+        print_message("%s: largest error %.2f of the tolerance in float%zu\n", device->name,
+                      workspace_largest_error, 8 * device->real_size);
+    workspace_largest_error = 0;
 }
 
 /* The same for an array on the device. */
@@ -165,6 +179,7 @@ static inline int run_checks_on(workspace *space, size_t count, check *checks)
             .name = checks[i].name, .test_func = run_check, .initial_state = &checks[i]};
     }
     int failures = _cmocka_run_group_tests(space->device->name, tests, count, NULL, NULL);
+    tell_largest_error(space->device);
     mgk_free(tests);
     return failures;
 }
