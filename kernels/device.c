@@ -44,17 +44,21 @@ static mgk_status check_threads(int threads)
                : mgk_fail(STATUS_USAGE, "%d threads: expected 0 (all cores) to 4096", threads);
 }
 
-/* "auto" is the CPU: no GPU has run the CUDA kernels yet (docs/gpu.md), so a GPU must be named. */
-static bool is_cpu(const char *name)
+/* The first GPU, or the CPU if there is none that can be used. */
+static mgk_status open_best(mgk_precision precision, int threads, mgk_device **out)
 {
-    return strcmp(name, "cpu") == 0 || strcmp(name, "auto") == 0;
+    if (mgk_cuda_open(0, precision, threads, out) == STATUS_OK)
+        return STATUS_OK;
+    return mgk_cpu_open(precision, threads, out);
 }
 
 mgk_status mgk_device_open(const char *name, mgk_precision precision, int threads, mgk_device **out)
 {
     *out = NULL;
     TRY(check_threads(threads));
-    if (is_cpu(name))
+    if (strcmp(name, "auto") == 0)
+        return open_best(precision, threads, out);
+    if (strcmp(name, "cpu") == 0)
         return mgk_cpu_open(precision, threads, out);
     if (strncmp(name, "cuda", 4) == 0)
         return open_cuda(name, precision, threads, out);
@@ -66,7 +70,7 @@ mgk_status mgk_device_check(const char *name, int threads)
     mgk_device *device;
     mgk_cpu_variant variant;
     TRY(check_threads(threads));
-    if (is_cpu(name))
+    if (strcmp(name, "auto") == 0 || strcmp(name, "cpu") == 0)
         return mgk_cpu_choose_variant(&variant);
     TRY(mgk_device_open(name, MGK_SINGLE, threads, &device));
     mgk_device_close(device);
