@@ -5,7 +5,8 @@ set -eu
 
 usage() {
     cat << 'END'
-Usage: sh gpu-check.sh [--packed DIR] [--phase N]... [--seconds S] [--text FILE] [--tiny]
+Usage: sh gpu-check.sh [--packed DIR | --built DIR] [--phase N]... [--seconds S]
+                       [--text FILE] [--tiny]
 Checks and measures the CUDA backend on a GPU. report.md and log.txt grow in the folder
 $OUT, or gpu-report, while it runs. The exit status is 1 if anything failed.
 
@@ -16,6 +17,7 @@ $OUT, or gpu-report, while it runs. The exit status is 1 if anything failed.
                  4  training models of the paper's shapes, which stay in $OUT
   --seconds S    Limit of each phase (540).
   --packed DIR   Build nothing, run what is in a bundle unpacked in DIR.
+  --built DIR    Build nothing, run what was built in DIR.
   --text FILE    Text for phase 4 (models/sample.txt).
   --tiny         Small sizes: show that all of this runs, measure nothing.
   --tests        Only print the names of the tests.
@@ -34,6 +36,7 @@ profiled="mixture_attention key_gradient query_gradient mixture_matrix bidiagona
     factor_panels factor_leaf solve_panel embed_backward"
 
 build() {
+    built=build/cuda
     cmake --preset cuda > /dev/null
     # shellcheck disable=SC2046
     cmake --build --preset cuda -j "$(nproc)" --target $(printf 'test_%s ' $tests) \
@@ -127,7 +130,7 @@ describe() {
 
 phase_1() {
     describe
-    check programs 150 sh "$programs" "$bin/" "$work/programs" &
+    [ "$MGK_TEST_DEVICE" = cpu ] || check programs 150 sh "$programs" "$bin/" "$work/programs" &
     # shellcheck disable=SC2086
     share "$together" 60 "$checks/test_" $tests
     measure --only operations --only ranks --quick
@@ -186,13 +189,14 @@ phase_4() {
     train retrieval-mgk-2 --task retrieval --attention mgk $range
 }
 
-packed="" phases="" seconds=540 tiny="" size="" text=""
+packed="" built="" phases="" seconds=540 tiny="" size="" text=""
 while [ $# -gt 0 ]; do
     case $1 in
     --help) usage && exit ;;
     --tests) echo "$tests" && exit ;;
     --tiny) tiny=--tiny size=--tiny ;;
     --packed) packed=$(realpath "${2:?--packed needs a folder}") && shift ;;
+    --built) built=$(realpath "${2:?--built needs a folder}") && shift ;;
     --phase) phases="$phases ${2:?--phase needs a number}" && shift ;;
     --seconds) seconds=${2:?--seconds needs a number} && shift ;;
     --text) text=$(realpath "${2:?--text needs a file}") && shift ;;
@@ -209,8 +213,8 @@ if [ -n "$packed" ]; then
     programs=$packed/programs.sh
 else
     cd "$(dirname "$0")/.."
-    build
-    checks=$PWD/build/cuda/bin bin=$PWD/build/cuda/bin bench=bench top=.
+    [ -n "$built" ] || build
+    checks=$(realpath "$built")/bin bin=$(realpath "$built")/bin bench=bench top=.
     programs=tests/emulator/programs.sh
 fi
 work=$(mktemp -d)

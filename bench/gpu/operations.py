@@ -32,7 +32,7 @@ def run(a):
                          "B, H, N, D, causal", "direction", "mgk, ms", "PyTorch, ms", "ratio")
     results = list(common.theirs(a, "attention", cases=list(times), repetitions=a.repetitions))
     if len(results) != 2 * len(times):
-        table.row("failed", results)
+        table.row(results[-1].get("failed", "failed"))
         return
     for shape, measured in times.items():
         forward, both = results.pop(0), results.pop(0)
