@@ -150,7 +150,7 @@ profile() {
 }
 
 phase_2() {
-    measure --only export --only training --no-compile --quick
+    measure --only training --only kernels --only export --no-compile --quick
     profile
 }
 

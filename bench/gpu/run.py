@@ -17,13 +17,14 @@ from pathlib import Path
 import common
 import measure
 import export
+import kernels
 import operations
 import pipeline
 import ranks
 import training
 
-PARTS = {"operations": operations, "export": export, "training": training, "ranks": ranks,
-         "pipeline": pipeline}
+PARTS = {"operations": operations, "export": export, "training": training, "kernels": kernels,
+         "ranks": ranks, "pipeline": pipeline}
 
 
 def arguments():
