@@ -150,7 +150,7 @@ profile() {
 }
 
 phase_2() {
-    measure --only training --only kernels --only export --no-compile --quick
+    measure --only training --only kernels --only memory --only export --no-compile --quick
     profile
 }
 

@@ -18,13 +18,14 @@ import common
 import measure
 import export
 import kernels
+import memory
 import operations
 import pipeline
 import ranks
 import training
 
 PARTS = {"operations": operations, "export": export, "training": training, "kernels": kernels,
-         "ranks": ranks, "pipeline": pipeline}
+         "memory": memory, "ranks": ranks, "pipeline": pipeline}
 
 
 def arguments():
