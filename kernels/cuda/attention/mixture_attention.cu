@@ -52,6 +52,7 @@ __global__ void mixture_attention(mgk_mixture_problem<real> problem, real *outpu
     __syncthreads();
     for (int i = (int)threadIdx.x; i < size; i += MGK_SIDE * MGK_SIDE)
         offsets[i] = mgk_mixture_offset<real, DEPTH>(problem, queries, i);
+    __syncthreads(); /* a tile that is all padding has no other */
 
     running<real> rows[n];
     real sum[n][columns];
