@@ -26,7 +26,7 @@
 #define __device__
 #define __host__
 #define __shared__ static /* one block runs at a time; kernels in clusters use none */
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 
 struct dim3 {
     unsigned x, y, z;
@@ -46,7 +46,7 @@ void *emulator_cluster_at(void *own, unsigned rank);
 /* Exchanges values between all lanes of a warp: the result holds lane l's value at [l] and is valid
  * until the lane's next exchange but one. */
 struct emulator_value {
-    alignas(8) char bytes[8];
+    alignas(8) char bytes[24];
 };
 const emulator_value *emulator_exchange(const void *value, size_t size);
 
@@ -64,6 +64,24 @@ static inline unsigned __ballot_sync(unsigned, bool vote)
     for (unsigned lane = 0; lane < 32; lane++)
         votes |= (unsigned)(values[lane].bytes[0] != 0) << lane;
     return votes;
+}
+
+/* Tensor cores: see kernels/cuda/attention/fragments.h. */
+void mgk_multiply_tf32(float (&sum)[4], const float (&a)[4], const float (&b)[2]);
+void mgk_multiply_double(double &sum0, double &sum1, double a, double b);
+
+static inline unsigned __float_as_uint(float x)
+{
+    unsigned bits;
+    memcpy(&bits, &x, sizeof(bits));
+    return bits;
+}
+
+static inline float __uint_as_float(unsigned bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof(x));
+    return x;
 }
 
 static inline double normcdf(double x)

@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "cuda_pipeline.h"
 #include "cuda_runtime.h"
 #include "device.h"
 #include "streams.h"
@@ -32,6 +33,12 @@ enum waiting { NOTHING, WARP, BLOCK, CLUSTER, FINISHED };
  * not treat them as the end of all frames, which would cost more than everything else. */
 typedef void *place[5];
 
+struct copy_to_shared {
+    void *to;
+    const void *from;
+    size_t bytes;
+};
+
 /* A fiber starts once by setcontext and continues by jumps. */
 struct fiber {
     /* separate, because it is large and the other fields are visited often */
@@ -41,7 +48,8 @@ struct fiber {
     waiting waits;
     bool started;
     unsigned exchanges;
-    void *fake_stack; /* AddressSanitizer's */
+    std::vector<copy_to_shared> copies; /* begun and not made */
+    void *fake_stack;                   /* AddressSanitizer's */
 };
 
 std::vector<fiber> fibers(most_threads);  /* of the running cluster, block after block */
@@ -105,6 +113,8 @@ CHANGES_STACKS void run_fiber(void)
     arrived(nullptr, &scheduler_stack, &scheduler_stack_bytes);
     for (;;) {
         (*body)();
+        if (!fibers[current].copies.empty())
+            stop("a copy to shared memory is not waited for");
         wait(FINISHED);
     }
 }
@@ -243,6 +253,25 @@ const emulator_value *emulator_exchange(const void *value, size_t size)
     memcpy(turn[current].bytes, value, size);
     wait(WARP);
     return turn + current / warp * warp;
+}
+
+void __pipeline_memcpy_async(void *to, const void *from, size_t bytes)
+{
+    if ((bytes != 4 && bytes != 8 && bytes != 16) || (uintptr_t)to % bytes != 0 ||
+        (uintptr_t)from % bytes != 0)
+        stop("a copy to shared memory is not aligned");
+    fibers[current].copies.push_back({to, from, bytes});
+}
+
+void __pipeline_commit(void)
+{
+}
+
+void __pipeline_wait_prior(size_t)
+{
+    for (const copy_to_shared &copy : fibers[current].copies)
+        memcpy(copy.to, copy.from, copy.bytes);
+    fibers[current].copies.clear();
 }
 
 cudaError_t emulator_run(const cudaLaunchConfig_t *config, const void *kernel,

@@ -12,6 +12,7 @@
 
 #include <math.h>
 
+#include "kernels/cuda/attention/fragments.h"
 #include "kernels/cuda/sums.h"
 
 enum { MGK_SIDE = 16 }; /* threads along one side of a tile */
@@ -71,20 +72,26 @@ template <typename real> struct mgk_mixture_problem {
     }
 };
 
-/* The sample, head and tile of tokens of a block. */
-template <typename real, int DEPTH> struct mgk_mixture_place {
+/* The sample, head and tile of `size` tokens of a block. */
+struct mgk_mixture_place {
     size_t sample, head;
     int first, valid; /* the tile's first token; tokens of the sample */
 
-    __device__ mgk_mixture_place(const mgk_attention_view &view)
+    __device__ mgk_mixture_place(const mgk_attention_view &view, int size)
     {
-        const int size = mgk_tile<real, DEPTH>::size, tiles = (view.tokens + size - 1) / size;
+        const int tiles = (view.tokens + size - 1) / size;
         first = (int)(blockIdx.x % (unsigned)tiles) * size;
         head = blockIdx.x / (unsigned)tiles % (unsigned)view.heads;
         sample = blockIdx.x / (unsigned)tiles / (unsigned)view.heads;
         valid = view.lengths[sample];
     }
 };
+
+/* Blocks that take `size` tokens each, of all heads and samples. */
+static inline size_t mgk_mixture_places(const mgk_attention_view *view, int size)
+{
+    return (size_t)((view->tokens + size - 1) / size) * (size_t)view->samples * (size_t)view->heads;
+}
 
 template <typename real, int DEPTH> static size_t mgk_mixture_tiles(const mgk_attention_view *view)
 {
@@ -187,6 +194,63 @@ __device__ void mgk_mixture_logits(
             logits[i][j] = seen ? (real)scale * logits[i][j] + bias[key] + term : (real)-INFINITY;
         }
     }
+}
+
+/*
+ * Logits of tiles that mgk_dots has multiplied. l = scale l + row_term[i] + factor c, c being the
+ * number in place `slot` beside the column's vector.
+ */
+template <int DEPTH, int BLOCKS, typename real>
+__device__ void mgk_mixture_add_terms(real scale, const real (&row_term)[2], const real *columns,
+                                      int slot, real factor, real (&logits)[BLOCKS][4])
+{
+    mgk_for_sums<BLOCKS>([&](int n, int k) {
+        const real column = columns[mgk_own_column(n, k % 2) * (DEPTH + MGK_BESIDE) + DEPTH + slot];
+        logits[n][k] = scale * logits[n][k] + row_term[k / 2] + factor * column;
+    });
+}
+
+/*
+ * Logits of −inf where a causal query does not see a key. `row` and `column` are the first tokens
+ * of the block's tile and of the other one; direction: 1 if columns are keys, −1 if rows are.
+ */
+template <int BLOCKS, typename real>
+__device__ void mgk_mixture_hide(int row, int column, int direction, real (&logits)[BLOCKS][4])
+{
+    mgk_for_sums<BLOCKS>([&](int n, int k) {
+        const int ahead = column + mgk_own_column(n, k % 2) - row - mgk_own_row(k / 2);
+        if (ahead * direction > 0)
+            logits[n][k] = (real)-INFINITY;
+    });
+}
+
+/* exp(x) of a difference of logits, by one instruction of the GPU in float32; x is rounded once
+ * more, as it was when the logits were. */
+__device__ static inline float mgk_mixture_exp(float x)
+{
+    return exp2f(x * (float)M_LOG2E);
+}
+
+__device__ static inline double mgk_mixture_exp(double x)
+{
+    return exp(x);
+}
+
+/* ‖q‖² / 2 of the thread's row i of a tile of queries. */
+template <int DEPTH, typename real> __device__ double mgk_half_square(const real *queries, int i)
+{
+    const real *query = queries + mgk_own_row(i) * (DEPTH + MGK_BESIDE);
+    double square = 0;
+    for (int d = mgk_lane() % MGK_FRAGMENT_LANES; d < DEPTH; d += MGK_FRAGMENT_LANES)
+        square += (double)query[d] * (double)query[d];
+    return mgk_lanes_sum(square, MGK_FRAGMENT_LANES) / 2;
+}
+
+/* How much a component's scale exceeds the least one; its logits have a term −excess ‖q_i‖² / 2. */
+template <typename real>
+__device__ double mgk_mixture_excess(const mgk_mixture_problem<real> &problem, size_t component)
+{
+    return problem.mixture.gaussian ? problem.mixture.scale[component] - problem.least_scale : 0;
 }
 
 /* Keys that query i of a sample sees: 0 … count − 1. */

@@ -3,130 +3,186 @@
 #include "kernels/cuda/attention/mixture.h"
 #include "kernels/cuda/operations.h"
 
-/* A row of online normalisation: the largest logit so far, and Σ exp(l − maximum). */
+/*
+ * The thread's two rows of online normalisation: the largest logit so far, Σ exp(l − maximum) of
+ * the thread's columns, and the factor from the maximum of the last output to the present one.
+ */
 template <typename real> struct running {
-    real maximum, sum;
+    real maximum[2], sum[2], factor[2];
 };
 
 /*
- * Adds a tile's logits: p += exp(l − maximum). Scales the row's earlier sum to the new maximum and
- * returns the factor. The 16 threads of a row share the maximum; each sums its own columns.
+ * Adds a tile's logits: p += exp(l − maximum). The lanes of a row share the maximum, which ignores
+ * NaN; the sum does not.
  */
-template <typename real, int N>
-__device__ static real add_logits(running<real> &row, const real (&logits)[N], real (&p)[N])
+template <typename real, int BLOCKS>
+__device__ static void add_logits(running<real> &rows, const real (&logits)[BLOCKS][4],
+                                  real (&p)[BLOCKS][4])
 {
-    real largest = logits[0];
-    for (int j = 1; j < N; j++)
-        largest = mgk_larger(logits[j], largest);
-    largest = mgk_larger(row.maximum, mgk_lanes_max(largest, MGK_SIDE));
-    if (largest == (real)-INFINITY)
-        return 1;
-    real factor = exp(row.maximum - largest);
-    row.maximum = largest;
-    row.sum *= factor;
-    for (int j = 0; j < N; j++) {
-        real e = exp(logits[j] - largest);
-        p[j] = p[j] * factor + e;
-        row.sum += e;
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        real largest = rows.maximum[i];
+#pragma unroll
+        for (int n = 0; n < BLOCKS; n++)
+            largest = fmax(largest, fmax(logits[n][2 * i], logits[n][2 * i + 1]));
+        largest = mgk_lanes_max(largest, MGK_FRAGMENT_LANES);
+        const real reference = largest == (real)-INFINITY ? 0 : largest;
+        const real factor = mgk_mixture_exp(rows.maximum[i] - reference);
+        rows.maximum[i] = largest;
+        rows.factor[i] *= factor;
+        rows.sum[i] *= factor;
+#pragma unroll
+        for (int n = 0; n < BLOCKS; n++)
+#pragma unroll
+            for (int e = 0; e < 2; e++) {
+                const real score = mgk_mixture_exp(logits[n][2 * i + e] - reference);
+                p[n][2 * i + e] = p[n][2 * i + e] * factor + score;
+                rows.sum[i] += score;
+            }
     }
-    return factor;
 }
 
-template <typename real, int DEPTH>
-__global__ void mixture_attention(mgk_mixture_problem<real> problem, real *output,
-                                  size_t output_stride, real *statistic)
+/* The output of a row whose scores are all 0, written by the lanes of the row. */
+template <typename real>
+__device__ static void blank_output(const mgk_mixture_problem<real> &problem,
+                                    const mgk_mixture_place &place, int query, real *out)
 {
-    const int n = mgk_tile<real, DEPTH>::per_thread, size = mgk_tile<real, DEPTH>::size;
-    const int columns = DEPTH / MGK_SIDE, pitch = mgk_vectors<real, DEPTH>::pitch;
+    const int visible = mgk_mixture_visible(problem.view, place.valid, query);
+    const real weight = mgk_mixture_blank(problem, place.valid, query);
+    for (int d = mgk_lane() % MGK_FRAGMENT_LANES; d < problem.view.dim; d += MGK_FRAGMENT_LANES) {
+        real mean = 0;
+        for (int j = 0; j < visible; j++)
+            mean += weight * problem.value(place.sample, place.head, (size_t)j)[d];
+        out[d] = mean;
+    }
+}
+
+/* A block computes the output of a tile of queries. */
+template <typename real, int DEPTH> using attention_tiles = mgk_tiles<real, DEPTH, 1>;
+
+/*
+ * The tiles of keys of all components and then of values, for one tile of tokens after another, are
+ * steps. While a step computes with its tile, the next one is copied.
+ */
+template <typename real, int DEPTH, bool TF32>
+__global__ void __launch_bounds__(attention_tiles<real, DEPTH>::threads,
+                                  attention_tiles<real, DEPTH>::resident)
+    mixture_attention(mgk_mixture_problem<real> problem, real *output, size_t output_stride,
+                      real *statistic)
+{
+    typedef attention_tiles<real, DEPTH> tiles;
+    const int size = tiles::columns, blocks = tiles::blocks, threads = tiles::threads;
     const mgk_attention_view &view = problem.view;
-    const mgk_mixture_place<real, DEPTH> place(view);
-    const int x = (int)threadIdx.x % MGK_SIDE, y = (int)threadIdx.x / MGK_SIDE;
+    const mgk_mixture_place place(view, tiles::rows);
     const int first = place.first, valid = place.valid;
-    double *offsets = (double *)mgk_cuda_shared();
-    real *queries = (real *)(offsets + size);
-    real *vectors = queries + mgk_vectors<real, DEPTH>::count; /* keys, then values */
-    real *weights = vectors + mgk_vectors<real, DEPTH>::count; /* [T, T + 1] */
+    real *queries = (real *)mgk_cuda_shared();
+    real *buffers = queries + tiles::rows * tiles::pitch;
 
-    mgk_load_vectors<real, DEPTH>(queries, problem.query(place.sample, place.head, (size_t)first),
-                                  view.query_stride, first, valid, view.dim);
-    __syncthreads();
-    for (int i = (int)threadIdx.x; i < size; i += MGK_SIDE * MGK_SIDE)
-        offsets[i] = mgk_mixture_offset<real, DEPTH>(problem, queries, i);
-
-    running<real> rows[n];
-    real sum[n][columns];
-    for (int i = 0; i < n; i++) {
-        rows[i] = running<real>{(real)-INFINITY, 0};
-        for (int c = 0; c < columns; c++)
-            sum[i][c] = 0;
-    }
-    const int end = view.causal && first + size < valid ? first + size : valid;
-    for (int key = 0; key < end && first < valid; key += size) {
-        real p[n][n], best[n][n];
-        for (int i = 0; i < n; i++)
-            for (int j = 0; j < n; j++)
-                p[i][j] = 0;
-        for (int r = 0; r < view.mixtures; r++) {
-            real logits[n][n];
-            __syncthreads();
-            mgk_load_vectors<real, DEPTH>(
-                vectors, problem.key(place.sample, (size_t)r, place.head, (size_t)key),
-                view.key_stride, key, valid, view.dim);
-            __syncthreads();
-            mgk_mixture_logits<real, DEPTH>(problem, place.sample, place.head, (size_t)r, first,
-                                            key, valid, queries, vectors, offsets, logits);
-            if (problem.mixture.hard) {
-                for (int i = 0; i < n; i++)
-                    for (int j = 0; j < n; j++) {
-                        best[i][j] = r > 0 ? mgk_larger(best[i][j], logits[i][j]) : logits[i][j];
-                        logits[i][j] = best[i][j];
-                    }
-                if (r + 1 < view.mixtures)
-                    continue;
-            }
-            for (int i = 0; i < n; i++) {
-                real factor = add_logits(rows[i], logits[i], p[i]);
-                for (int c = 0; c < columns; c++)
-                    sum[i][c] *= factor;
-            }
+    const int seen = view.causal && first + tiles::rows < valid ? first + tiles::rows : valid;
+    const int end = first < valid ? seen : 0;
+    /* Begins to copy the keys of component r, or the values if r is M. */
+    const auto copy = [&](real *to, int key, int r) {
+        if (r == view.mixtures) {
+            mgk_copy_vectors<size, DEPTH, threads>(
+                to, problem.value(place.sample, place.head, (size_t)key), view.value_stride, key,
+                valid, view.dim);
+            return;
         }
-        __syncthreads();
-        mgk_load_vectors<real, DEPTH>(vectors, problem.value(place.sample, place.head, (size_t)key),
-                                      view.value_stride, key, valid, view.dim);
-        for (int i = 0; i < n; i++)
-            for (int j = 0; j < n; j++)
-                weights[(y + MGK_SIDE * i) * (size + 1) + x + MGK_SIDE * j] = p[i][j];
-        __syncthreads();
-        mgk_tile_product(size, weights, size + 1, 1, vectors, 1, pitch, sum);
+        mgk_copy_vectors<size, DEPTH, threads>(
+            to, problem.key(place.sample, (size_t)r, place.head, (size_t)key), view.key_stride, key,
+            valid, view.dim);
+        mgk_copy_beside<size, DEPTH>(to, 0, problem.biases(place.sample, (size_t)r, place.head),
+                                     key, valid, (real)-INFINITY);
+    };
+
+    mgk_copy_vectors<tiles::rows, DEPTH, threads>(
+        queries, problem.query(place.sample, place.head, (size_t)first), view.query_stride, first,
+        valid, view.dim);
+    mgk_wait_copies();
+    running<real> rows;
+    double half_square[2];
+    real p[blocks][4], sum[DEPTH / 8][4];
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        rows.maximum[i] = (real)-INFINITY;
+        rows.sum[i] = 0;
+        rows.factor[i] = 1;
+        half_square[i] = mgk_half_square<DEPTH>(queries, i);
+    }
+    mgk_for_sums<DEPTH / 8>([&](int c, int k) { sum[c][k] = 0; });
+
+    real *vectors = buffers, *next = buffers + size * tiles::pitch;
+    if (end > 0)
+        copy(vectors, 0, 0);
+    for (int key = 0; key < end; key += size) {
+        for (int r = 0; r < view.mixtures; r++) {
+            mgk_wait_copies();
+            copy(next, key, r + 1);
+            real logits[blocks][4], term[2];
+            const double excess = mgk_mixture_excess(problem, (size_t)r);
+#pragma unroll
+            for (int i = 0; i < 2; i++)
+                term[i] = (real)(-excess * half_square[i]);
+            mgk_dots<DEPTH, TF32>(queries, vectors, logits);
+            mgk_mixture_add_terms<DEPTH>((real)problem.mixture.scale[r], term, vectors, 0, (real)1,
+                                         logits);
+            if (view.causal && key + size > first)
+                mgk_mixture_hide(first, key, 1, logits);
+            mgk_swap(vectors, next);
+            const bool last = r + 1 == view.mixtures;
+            if (problem.mixture.hard) { /* until the last component, p has the largest logits */
+                if (r > 0)
+                    mgk_for_sums<blocks>(
+                        [&](int n, int k) { logits[n][k] = mgk_larger(p[n][k], logits[n][k]); });
+                mgk_for_sums<blocks>([&](int n, int k) { p[n][k] = last ? 0 : logits[n][k]; });
+            } else if (r == 0) {
+                mgk_for_sums<blocks>([&](int n, int k) { p[n][k] = 0; });
+            }
+            if (last || !problem.mixture.hard)
+                add_logits(rows, logits, p);
+        }
+        mgk_wait_copies();
+        if (key + size < end)
+            copy(next, key + size, 0);
+        mgk_for_sums<DEPTH / 8>([&](int c, int k) { sum[c][k] *= rows.factor[k / 2]; });
+        mgk_weigh<DEPTH, TF32>(p, vectors, sum);
+        mgk_swap(vectors, next);
+        rows.factor[0] = rows.factor[1] = 1;
     }
 
-    for (int i = 0; i < n; i++) {
-        const int row = y + MGK_SIDE * i, query = first + row;
-        real total = mgk_lanes_sum(rows[i].sum, MGK_SIDE);
+    real inverse[2];
+    real *out[2]; /* NULL: not written by mgk_for_columns */
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        const int query = first + mgk_own_row(i);
+        double divisor = (double)mgk_lanes_sum(rows.sum[i], MGK_FRAGMENT_LANES);
+        const bool blank = query < valid && rows.maximum[i] == (real)-INFINITY && divisor == 0;
+        out[i] = NULL;
         if (query >= view.tokens)
             continue;
-        real *out = output + (place.sample * (size_t)view.tokens + (size_t)query) * output_stride +
-                    place.head * (size_t)view.dim;
-        const bool blank = query < valid && rows[i].maximum == (real)-INFINITY;
-        double divisor = (double)total;
+        out[i] = output + (place.sample * (size_t)view.tokens + (size_t)query) * output_stride +
+                 place.head * (size_t)view.dim;
+        const double offset = problem.mixture.gaussian ? problem.least_scale * half_square[i] : 0;
         if (problem.mixture.normalizer_epsilon > 0)
-            divisor +=
-                problem.mixture.normalizer_epsilon * exp(offsets[row] - (double)rows[i].maximum);
-        for (int c = 0; c < columns; c++) {
-            const int d = x + MGK_SIDE * c;
-            real mean = 0;
-            if (d >= view.dim)
-                continue;
-            for (int j = 0; blank && j < mgk_mixture_visible(view, valid, query); j++)
-                mean += mgk_mixture_blank(problem, valid, query) *
-                        problem.value(place.sample, place.head, (size_t)j)[d];
-            out[d] = query >= valid ? 0 : blank ? mean : (real)((double)sum[i][c] / divisor);
-        }
-        if (x == 0 && query < valid)
+            divisor += problem.mixture.normalizer_epsilon * exp(offset - (double)rows.maximum[i]);
+        inverse[i] = (real)(1 / divisor);
+        if (query < valid && mgk_lane() % MGK_FRAGMENT_LANES == 0)
             statistic[(place.sample * (size_t)view.heads + place.head) * (size_t)view.tokens +
                       (size_t)query] =
-                blank ? (real)-INFINITY : (real)((double)rows[i].maximum + log(divisor));
+                blank ? (real)-INFINITY : (real)((double)rows.maximum[i] + log(divisor));
+        if (blank) {
+            blank_output(problem, place, query, out[i]);
+            out[i] = NULL;
+        }
     }
+    mgk_for_columns<DEPTH>(sum, [&](int i, int d, auto x) {
+        if (!out[i])
+            return;
+#pragma unroll
+        for (int j = 0; j < mgk_columns<DEPTH>::group; j++)
+            x.at[j] = first + mgk_own_row(i) < valid ? x.at[j] * inverse[i] : 0;
+        mgk_store_neighbours(out[i], d, view.dim, x);
+    });
 }
 
 template <typename real> struct run_attention {
@@ -138,14 +194,15 @@ template <typename real> struct run_attention {
 
     template <int DEPTH> mgk_status at() const
     {
-        const mgk_attention_view *view = &problem->view;
-        const size_t size = mgk_tile<real, DEPTH>::size;
-        size_t shared = size * sizeof(double) +
-                        (2 * mgk_vectors<real, DEPTH>::count + size * (size + 1)) * sizeof(real);
-        return mgk_cuda_launch(
-            device, mixture_attention<real, DEPTH>,
-            mgk_mixture_tiles<real, DEPTH>(view) * (size_t)view->samples * (size_t)view->heads,
-            MGK_SIDE * MGK_SIDE, shared, *problem, output, output_stride, statistic);
+        return sizeof(real) == 4 && device->tf32 ? launch<DEPTH, sizeof(real) == 4>()
+                                                 : launch<DEPTH, false>();
+    }
+    template <int DEPTH, bool TF32> mgk_status launch() const
+    {
+        typedef attention_tiles<real, DEPTH> tiles;
+        return mgk_cuda_launch(device, mixture_attention<real, DEPTH, TF32>,
+                               mgk_mixture_places(&problem->view, tiles::rows), tiles::threads,
+                               tiles::bytes(1, 2), *problem, output, output_stride, statistic);
     }
 };
 

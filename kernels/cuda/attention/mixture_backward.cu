@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Gradients of softmax attention over biased keys; kernels/cpu/attention/mixture_backward.c has the
- * equations. One kernel computes the gradients of keys and values, a component at a time; another
- * those of queries. One thread sums each number, in a fixed order.
+ * equations. One kernel computes the gradients of keys and values, another those of queries. One
+ * thread sums each number, in a fixed order.
  */
 #include "kernels/cuda/attention/mixture.h"
 #include "kernels/cuda/attention/prior.h"
@@ -10,287 +10,334 @@
 
 /* Inputs of both kernels, besides the problem. */
 template <typename real> struct gradient_inputs {
-    const real *statistic; /* [B, H, N] */
-    const real *delta;     /* [B, H, N] Σ_j A_ij G_ij = dO_i·O_i */
+    const real *statistic;   /* [B, H, N] */
+    const real *delta;       /* [B, H, N] Σ_j A_ij G_ij = dO_i·O_i */
+    const real *half_square; /* [B, H, N] ‖q_i‖² / 2 */
     const real *doutput;
     size_t output_stride;
+
+    __device__ const real *doutput_of(const mgk_attention_view &view, size_t sample, size_t head,
+                                      size_t token) const
+    {
+        return doutput + (sample * (size_t)view.tokens + token) * output_stride +
+               head * (size_t)view.dim;
+    }
 };
 
+/* delta and half_square; eight lanes share a row. */
 template <typename real>
-__global__ void output_dots(mgk_attention_view view, const real *output, const real *doutput,
-                            size_t stride, real *delta)
+__global__ void row_numbers(mgk_mixture_problem<real> problem, const real *output,
+                            const real *doutput, size_t stride, real *delta, real *half_square)
 {
+    const int lanes = 8;
+    const mgk_attention_view &view = problem.view;
     const size_t tokens = (size_t)view.tokens, heads = (size_t)view.heads;
     const size_t count = (size_t)view.samples * heads * tokens;
-    for (size_t at = mgk_cuda_first(); at < count; at += mgk_cuda_step()) {
-        size_t i = at % tokens, h = at / tokens % heads, b = at / tokens / heads;
-        size_t row = (b * tokens + i) * stride + h * (size_t)view.dim;
+    /* The rows of a warp, so that all its lanes take part in the sums. */
+    size_t rows = mgk_cuda_first() / MGK_WARP * (MGK_WARP / lanes);
+    for (; rows < count; rows += mgk_cuda_step() / lanes) {
+        const size_t at = rows + threadIdx.x % MGK_WARP / lanes;
+        const size_t i = at % tokens, h = at / tokens % heads, b = at / tokens / heads;
+        const size_t row = (b * tokens + i) * stride + h * (size_t)view.dim;
         real dot = 0;
-        for (int d = 0; d < view.dim; d++)
+        double square = 0;
+        for (int d = (int)threadIdx.x % lanes; at < count && d < view.dim; d += lanes) {
+            const double q = (double)problem.query(b, h, i)[d];
             dot += output[row + (size_t)d] * doutput[row + (size_t)d];
-        delta[at] = dot;
+            square += q * q;
+        }
+        dot = mgk_lanes_sum(dot, lanes);
+        square = mgk_lanes_sum(square, lanes);
+        if (at < count && threadIdx.x % lanes == 0) {
+            delta[at] = dot;
+            half_square[at] = (real)(square / 2);
+        }
     }
 }
 
-/* The shared memory of a block: tiles of vectors, pairs and the queries' offsets. */
-template <typename real, int DEPTH> struct gradient_memory {
-    double *offsets;                         /* [T] */
-    real *queries, *doutput, *keys, *values; /* tiles of vectors */
-    real *pairs;                             /* [T, T + 1] */
+template <typename real, int DEPTH> using gradient_tiles = mgk_tiles<real, DEPTH, 2>;
 
-    __device__ gradient_memory()
-    {
-        const int size = mgk_tile<real, DEPTH>::size, vectors = mgk_vectors<real, DEPTH>::count;
-        offsets = (double *)mgk_cuda_shared();
-        queries = (real *)(offsets + size);
-        doutput = queries + vectors;
-        keys = doutput + vectors;
-        values = keys + vectors;
-        pairs = values + vectors;
-    }
-    static size_t bytes()
-    {
-        const size_t size = mgk_tile<real, DEPTH>::size;
-        return size * sizeof(double) +
-               (4 * mgk_vectors<real, DEPTH>::count + size * (size + 1)) * sizeof(real);
-    }
+/* Pairs of tiles, of queries and dO, that key_gradient has room for: one is used while another is
+ * copied, if shared memory is large enough. */
+template <typename real, int DEPTH> struct query_stages {
+    static const int count = gradient_tiles<real, DEPTH>::words < 128 ? 2 : 1;
 };
 
-template <typename real, int DEPTH>
-__device__ static void load_queries(const mgk_mixture_problem<real> &problem,
-                                    const gradient_inputs<real> &inputs, size_t sample, size_t head,
-                                    int first, int valid,
-                                    const gradient_memory<real, DEPTH> &memory)
-{
-    const mgk_attention_view &view = problem.view;
-    const real *doutput = inputs.doutput +
-                          (sample * (size_t)view.tokens + (size_t)first) * inputs.output_stride +
-                          head * (size_t)view.dim;
-    mgk_load_vectors<real, DEPTH>(memory.queries, problem.query(sample, head, (size_t)first),
-                                  view.query_stride, first, valid, view.dim);
-    mgk_load_vectors<real, DEPTH>(memory.doutput, doutput, inputs.output_stride, first, valid,
-                                  view.dim);
-    __syncthreads();
-    for (int i = (int)threadIdx.x; i < mgk_tile<real, DEPTH>::size; i += MGK_SIDE * MGK_SIDE)
-        memory.offsets[i] = mgk_mixture_offset<real, DEPTH>(problem, memory.queries, i);
-}
-
-/* A_ijr and dl_ijr of one pair, from its logit. */
-template <typename real> struct pair_gradient {
-    real weight, dlogit;
-};
+/* The numbers beside a query. */
+enum { STATISTIC, DELTA, HALF_SQUARE };
 
 /*
- * `wins`: whether the component's logit counts; always true except in hard-E. A row without scores
- * has a gradient only for its values; component 0 adds it.
+ * dk_jr and dv_j; dbias [B, H, M, N] receives Σ_i dl_ijr. A block has a tile of keys, in the rows
+ * of all sums, and takes one tile of queries after another, for each component.
  */
-template <typename real>
-__device__ static pair_gradient<real>
-gradient_of_pair(const mgk_mixture_problem<real> &problem, const gradient_inputs<real> &inputs,
-                 size_t row, size_t component, int query, int key, int valid, real logit, real g,
-                 bool wins)
+template <typename real, int DEPTH, bool TF32>
+__global__ void __launch_bounds__(gradient_tiles<real, DEPTH>::threads,
+                                  gradient_tiles<real, DEPTH>::resident)
+    key_gradient(mgk_mixture_problem<real> problem, gradient_inputs<real> inputs, real *dkeys,
+                 real *dvalues, real *dbias)
 {
-    pair_gradient<real> pair = {0, 0};
-    if (query >= valid)
-        return pair;
-    const real statistic = inputs.statistic[row + (size_t)query];
-    if (statistic == (real)-INFINITY) {
-        if (component == 0 && key < mgk_mixture_visible(problem.view, valid, query))
-            pair.weight = mgk_mixture_blank(problem, valid, query);
-        return pair;
-    }
-    pair.weight = wins ? exp(logit - statistic) : 0;
-    pair.dlogit = pair.weight * (g - inputs.delta[row + (size_t)query]);
-    return pair;
-}
-
-/* dk_jr and dv_j of one component r; dbias [B, H, M, N] receives Σ_i dl_ijr. */
-template <typename real, int DEPTH>
-__global__ void key_gradient(mgk_mixture_problem<real> problem, gradient_inputs<real> inputs,
-                             size_t component, real *dkeys, real *dvalues, real *dbias)
-{
-    const int n = mgk_tile<real, DEPTH>::per_thread, size = mgk_tile<real, DEPTH>::size;
-    const int columns = DEPTH / MGK_SIDE, pitch = mgk_vectors<real, DEPTH>::pitch;
+    typedef gradient_tiles<real, DEPTH> tiles;
+    const int size = tiles::columns, blocks = tiles::blocks, pitch = tiles::pitch;
+    const int threads = tiles::threads, stages = query_stages<real, DEPTH>::count;
     const mgk_attention_view &view = problem.view;
-    const mgk_mixture_place<real, DEPTH> place(view);
-    const int x = (int)threadIdx.x % MGK_SIDE, y = (int)threadIdx.x / MGK_SIDE;
+    const mgk_mixture_place place(view, tiles::rows);
     const int first = place.first, valid = place.valid;
     const size_t row = (place.sample * (size_t)view.heads + place.head) * (size_t)view.tokens;
-    const gradient_memory<real, DEPTH> memory;
-    real dkey[n][columns], dvalue[n][columns], column = 0;
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < columns; c++)
-            dkey[i][c] = dvalue[i][c] = 0;
+    real *keys = (real *)mgk_cuda_shared(), *values = keys + tiles::rows * pitch;
+    real *queries = values + tiles::rows * pitch, *next = queries + (stages - 1) * 2 * size * pitch;
 
-    mgk_load_vectors<real, DEPTH>(memory.values,
-                                  problem.value(place.sample, place.head, (size_t)first),
-                                  view.value_stride, first, valid, view.dim);
-    for (int query = view.causal ? first : 0; query < valid && first < valid; query += size) {
-        real logits[n][n], g[n][n];
-        bool wins[n][n];
-        __syncthreads();
-        load_queries<real, DEPTH>(problem, inputs, place.sample, place.head, query, valid, memory);
-        for (int i = 0; i < n; i++)
-            for (int j = 0; j < n; j++) {
-                wins[i][j] = true;
-                g[i][j] = 0;
+    const auto copy_keys = [&](int r) {
+        mgk_copy_vectors<tiles::rows, DEPTH, threads>(
+            keys, problem.key(place.sample, (size_t)r, place.head, (size_t)first), view.key_stride,
+            first, valid, view.dim);
+        mgk_copy_beside<tiles::rows, DEPTH>(keys, 0,
+                                            problem.biases(place.sample, (size_t)r, place.head),
+                                            first, valid, (real)-INFINITY);
+    };
+    const auto copy_queries = [&](real *to, int query) {
+        mgk_copy_vectors<size, DEPTH, threads>(
+            to, problem.query(place.sample, place.head, (size_t)query), view.query_stride, query,
+            valid, view.dim);
+        mgk_copy_beside<size, DEPTH>(to, STATISTIC, inputs.statistic + row, query, valid,
+                                     (real)INFINITY);
+        mgk_copy_beside<size, DEPTH>(to, DELTA, inputs.delta + row, query, valid, (real)0);
+        mgk_copy_beside<size, DEPTH>(to, HALF_SQUARE, inputs.half_square + row, query, valid,
+                                     (real)0);
+        mgk_copy_vectors<size, DEPTH, threads>(
+            to + size * pitch, inputs.doutput_of(view, place.sample, place.head, (size_t)query),
+            inputs.output_stride, query, valid, view.dim);
+    };
+
+    real dkey[DEPTH / 8][4], dvalue[DEPTH / 8][4];
+    mgk_for_sums<DEPTH / 8>([&](int c, int k) { dvalue[c][k] = 0; });
+    mgk_copy_vectors<tiles::rows, DEPTH, threads>(
+        values, problem.value(place.sample, place.head, (size_t)first), view.value_stride, first,
+        valid, view.dim);
+    const int begin = view.causal ? first : 0, end = first < valid ? valid : 0;
+    for (int component = 0; component < view.mixtures; component++) {
+        real total[2] = {0, 0};
+        mgk_for_sums<DEPTH / 8>([&](int c, int k) { dkey[c][k] = 0; });
+        __syncthreads(); /* the keys of the last component have been used */
+        copy_keys(component);
+        if (stages > 1 && begin < end)
+            copy_queries(queries, begin);
+        for (int query = begin; query < end; query += size) {
+            if (stages == 1) {
+                __syncthreads();
+                copy_queries(queries, query);
             }
-        /* The component itself is first; hard-E compares it with the others. */
-        const int compared = problem.mixture.hard ? view.mixtures : 1;
-        for (int turn = 0; turn < compared; turn++) {
-            const size_t r = (component + (size_t)turn) % (size_t)view.mixtures;
-            real rival[n][n];
-            __syncthreads();
-            mgk_load_vectors<real, DEPTH>(memory.keys,
-                                          problem.key(place.sample, r, place.head, (size_t)first),
-                                          view.key_stride, first, valid, view.dim);
-            __syncthreads();
-            mgk_mixture_logits<real, DEPTH>(problem, place.sample, place.head, r, query, first,
-                                            valid, memory.queries, memory.keys, memory.offsets,
-                                            rival);
-            for (int i = 0; i < n; i++)
-                for (int j = 0; j < n; j++) {
+            mgk_wait_copies();
+            if (stages > 1 && query + size < end)
+                copy_queries(next, query + size);
+
+            real logits[blocks][4], g[blocks][4];
+            unsigned lost = 0; /* a bit for each pair */
+            /* The component itself is first; hard-E compares it with the others. */
+            const int compared = problem.mixture.hard ? view.mixtures : 1;
+            for (int turn = 0; turn < compared; turn++) {
+                const int r = (component + turn) % view.mixtures;
+                if (turn > 0) {
+                    __syncthreads();
+                    copy_keys(r);
+                    mgk_wait_copies();
+                }
+                real rival[blocks][4], bias[2];
+                for (int i = 0; i < 2; i++)
+                    bias[i] = keys[mgk_own_row(i) * pitch + DEPTH];
+                mgk_dots<DEPTH, TF32>(keys, queries, rival);
+                mgk_mixture_add_terms<DEPTH>((real)problem.mixture.scale[r], bias, queries,
+                                             HALF_SQUARE,
+                                             (real)-mgk_mixture_excess(problem, (size_t)r), rival);
+                if (view.causal && query < first + tiles::rows)
+                    mgk_mixture_hide(first, query, -1, rival);
+                mgk_for_sums<blocks>([&](int n, int k) {
                     if (turn == 0)
-                        logits[i][j] = rival[i][j];
-                    else if (rival[i][j] > logits[i][j] ||
-                             (r < component && rival[i][j] == logits[i][j]))
-                        wins[i][j] = false;
-                }
-        }
-        mgk_tile_product(DEPTH, memory.doutput, pitch, 1, memory.values, pitch, 1, g);
-        for (int i = 0; i < n; i++)
-            for (int j = 0; j < n; j++) {
-                pair_gradient<real> pair = gradient_of_pair(
-                    problem, inputs, row, component, query + y + MGK_SIDE * i,
-                    first + x + MGK_SIDE * j, valid, logits[i][j], g[i][j], wins[i][j]);
-                memory.pairs[(y + MGK_SIDE * i) * (size + 1) + x + MGK_SIDE * j] = pair.weight;
-                logits[i][j] = pair.dlogit;
+                        logits[n][k] = rival[n][k];
+                    else if (rival[n][k] > logits[n][k] ||
+                             (r < component && rival[n][k] == logits[n][k]))
+                        lost |= 1u << (4 * n + k);
+                });
             }
-        __syncthreads();
-        mgk_tile_product(size, memory.pairs, 1, size + 1, memory.doutput, 1, pitch, dvalue);
-        __syncthreads();
-        for (int i = 0; i < n; i++)
-            for (int j = 0; j < n; j++)
-                memory.pairs[(y + MGK_SIDE * i) * (size + 1) + x + MGK_SIDE * j] = logits[i][j];
-        __syncthreads();
-        mgk_tile_product(size, memory.pairs, 1, size + 1, memory.queries, 1, pitch, dkey);
-        for (int i = 0; (int)threadIdx.x < size && i < size; i++)
-            column += memory.pairs[i * (size + 1) + (int)threadIdx.x];
-    }
-
-    /*
-     * Shares the column sums, by key, with all threads, and loads the component's own keys again.
-     */
-    __syncthreads();
-    if ((int)threadIdx.x < size)
-        memory.pairs[threadIdx.x] = column;
-    mgk_load_vectors<real, DEPTH>(memory.keys,
-                                  problem.key(place.sample, component, place.head, (size_t)first),
-                                  view.key_stride, first, valid, view.dim);
-    __syncthreads();
-    const real scale = (real)problem.mixture.scale[component];
-    for (int i = 0; i < n; i++) {
-        const int local = y + MGK_SIDE * i, key = first + local;
-        if (key >= view.tokens)
-            continue;
-        const real square = problem.mixture.gaussian ? memory.pairs[local] : 0;
-        real *dk = dkeys + problem.key_at(place.sample, component, place.head, (size_t)key);
-        real *dv = dvalues + problem.value_at(place.sample, place.head, (size_t)key);
-        for (int c = 0; c < columns; c++) {
-            const int d = x + MGK_SIDE * c;
-            if (d >= view.dim)
-                continue;
-            dk[d] = scale * (dkey[i][c] - square * memory.keys[local * pitch + d]);
-            dv[d] = component == 0 ? dvalue[i][c] : dv[d] + dvalue[i][c];
+            if (compared > 1) {
+                __syncthreads();
+                copy_keys(component);
+            }
+            mgk_dots<DEPTH, TF32>(values, queries + size * pitch, g);
+            mgk_for_sums<blocks>([&](int n, int k) {
+                const int other = mgk_own_column(n, k % 2);
+                const real *beside = queries + other * pitch + DEPTH;
+                real weight = mgk_mixture_exp(logits[n][k] - beside[STATISTIC]);
+                real dlogit = weight * (g[n][k] - beside[DELTA]);
+                if (lost >> (4 * n + k) & 1)
+                    weight = dlogit = 0;
+                if (beside[STATISTIC] == (real)-INFINITY) { /* a row without scores */
+                    const int seen = mgk_mixture_visible(view, valid, query + other);
+                    weight = component == 0 && first + mgk_own_row(k / 2) < seen
+                                 ? mgk_mixture_blank(problem, valid, query + other)
+                                 : 0;
+                    dlogit = 0;
+                }
+                total[k / 2] += dlogit;
+                logits[n][k] = weight;
+                g[n][k] = dlogit;
+            });
+            mgk_weigh<DEPTH, TF32>(logits, queries + size * pitch, dvalue);
+            mgk_weigh<DEPTH, TF32>(g, queries, dkey);
+            mgk_swap(queries, next);
         }
-        if (dbias && x == 0)
-            dbias[(row * (size_t)view.mixtures) + component * (size_t)view.tokens + (size_t)key] =
-                memory.pairs[local];
+
+        mgk_wait_copies();
+        const real scale = (real)problem.mixture.scale[component];
+        for (int i = 0; i < 2; i++) {
+            const int key = first + mgk_own_row(i);
+            total[i] = mgk_lanes_sum(total[i], MGK_FRAGMENT_LANES);
+            if (dbias && key < view.tokens && mgk_lane() % MGK_FRAGMENT_LANES == 0)
+                dbias[row * (size_t)view.mixtures + (size_t)component * (size_t)view.tokens +
+                      (size_t)key] = total[i];
+        }
+        mgk_for_columns<DEPTH>(dkey, [&](int i, int d, auto x) {
+            const int local = mgk_own_row(i);
+            const real square = problem.mixture.gaussian ? total[i] : 0;
+            if (first + local >= view.tokens)
+                return;
+#pragma unroll
+            for (int j = 0; j < mgk_columns<DEPTH>::group; j++)
+                x.at[j] = scale * (x.at[j] - square * keys[local * pitch + d + j]);
+            mgk_store_neighbours(dkeys + problem.key_at(place.sample, (size_t)component, place.head,
+                                                        (size_t)(first + local)),
+                                 d, view.dim, x);
+        });
     }
+    mgk_for_columns<DEPTH>(dvalue, [&](int i, int d, auto x) {
+        const int key = first + mgk_own_row(i);
+        if (key < view.tokens)
+            mgk_store_neighbours(dvalues + problem.value_at(place.sample, place.head, (size_t)key),
+                                 d, view.dim, x);
+    });
 }
 
-/* dq_i; `squared`: whether Σ_r scale_r Σ_j dl_ijr can be other than 0 in exact arithmetic. */
-template <typename real, int DEPTH>
-__global__ void query_gradient(mgk_mixture_problem<real> problem, gradient_inputs<real> inputs,
-                               bool squared, real *dqueries)
+/*
+ * dq_i; `squared`: whether Σ_r scale_r Σ_j dl_ijr can be other than 0 in exact arithmetic. A block
+ * has a tile of queries, in the rows of all sums. For one tile of tokens after another it takes the
+ * values and then the keys of all components; while it computes with a tile, the next is copied.
+ */
+template <typename real, int DEPTH, bool TF32>
+__global__ void __launch_bounds__(gradient_tiles<real, DEPTH>::threads,
+                                  gradient_tiles<real, DEPTH>::resident)
+    query_gradient(mgk_mixture_problem<real> problem, gradient_inputs<real> inputs, bool squared,
+                   real *dqueries)
 {
-    const int n = mgk_tile<real, DEPTH>::per_thread, size = mgk_tile<real, DEPTH>::size;
-    const int columns = DEPTH / MGK_SIDE, pitch = mgk_vectors<real, DEPTH>::pitch;
+    typedef gradient_tiles<real, DEPTH> tiles;
+    const int size = tiles::columns, blocks = tiles::blocks, pitch = tiles::pitch;
+    const int threads = tiles::threads;
     const mgk_attention_view &view = problem.view;
-    const mgk_mixture_place<real, DEPTH> place(view);
-    const int x = (int)threadIdx.x % MGK_SIDE, y = (int)threadIdx.x / MGK_SIDE;
+    const mgk_mixture_place place(view, tiles::rows);
     const int first = place.first, valid = place.valid;
     const size_t row = (place.sample * (size_t)view.heads + place.head) * (size_t)view.tokens;
-    const gradient_memory<real, DEPTH> memory;
-    real dquery[n][columns], squares[n];
-    for (int i = 0; i < n; i++) {
-        squares[i] = 0;
-        for (int c = 0; c < columns; c++)
-            dquery[i][c] = 0;
+    real *queries = (real *)mgk_cuda_shared(), *doutput = queries + tiles::rows * pitch;
+    real *vectors = doutput + tiles::rows * pitch, *next = vectors + size * pitch;
+
+    /* Hard-E visits the components twice: to find the largest logit, and to use it. */
+    const int turns = (problem.mixture.hard ? 2 : 1) * view.mixtures;
+    /* Begins to copy the values, or the keys of a turn from 1 on. */
+    const auto copy = [&](real *to, int key, int turn) {
+        const size_t r = (size_t)((turn - 1) % view.mixtures);
+        if (turn == 0) {
+            mgk_copy_vectors<size, DEPTH, threads>(
+                to, problem.value(place.sample, place.head, (size_t)key), view.value_stride, key,
+                valid, view.dim);
+            return;
+        }
+        mgk_copy_vectors<size, DEPTH, threads>(
+            to, problem.key(place.sample, r, place.head, (size_t)key), view.key_stride, key, valid,
+            view.dim);
+        mgk_copy_beside<size, DEPTH>(to, 0, problem.biases(place.sample, r, place.head), key, valid,
+                                     (real)-INFINITY);
+    };
+
+    const int seen = view.causal && first + tiles::rows < valid ? first + tiles::rows : valid;
+    const int end = first < valid ? seen : 0;
+    mgk_copy_vectors<tiles::rows, DEPTH, threads>(
+        queries, problem.query(place.sample, place.head, (size_t)first), view.query_stride, first,
+        valid, view.dim);
+    mgk_copy_vectors<tiles::rows, DEPTH, threads>(
+        doutput, inputs.doutput_of(view, place.sample, place.head, (size_t)first),
+        inputs.output_stride, first, valid, view.dim);
+    if (end > 0)
+        copy(vectors, 0, 0);
+    real statistic[2], delta[2], half_square[2], squares[2] = {0, 0};
+    for (int i = 0; i < 2; i++) {
+        const int query = first + mgk_own_row(i);
+        const size_t at = row + (size_t)query;
+        statistic[i] = query < valid ? inputs.statistic[at] : (real)INFINITY;
+        delta[i] = query < valid ? inputs.delta[at] : 0;
+        half_square[i] = query < valid ? inputs.half_square[at] : 0;
+        if (statistic[i] == (real)-INFINITY) /* a row without scores */
+            statistic[i] = (real)INFINITY;
+    }
+    real dquery[DEPTH / 8][4];
+    mgk_for_sums<DEPTH / 8>([&](int c, int k) { dquery[c][k] = 0; });
+    for (int key = 0; key < end; key += size) {
+        real g[blocks][4], best[blocks][4];
+        unsigned taken = 0; /* a bit for each pair: an earlier component had the largest logit */
+        mgk_wait_copies();
+        copy(next, key, 1);
+        mgk_dots<DEPTH, TF32>(doutput, vectors, g);
+        mgk_swap(vectors, next);
+        for (int turn = 1; turn <= turns; turn++) {
+            const int r = (turn - 1) % view.mixtures;
+            const bool searching = problem.mixture.hard && turn <= view.mixtures;
+            const real scale = (real)problem.mixture.scale[r];
+            const real excess = (real)mgk_mixture_excess(problem, (size_t)r);
+            const real term[2] = {-excess * half_square[0], -excess * half_square[1]};
+            real logits[blocks][4];
+            mgk_wait_copies();
+            if (turn < turns)
+                copy(next, key, turn + 1);
+            else if (key + size < end)
+                copy(next, key + size, 0);
+            mgk_dots<DEPTH, TF32>(queries, vectors, logits);
+            mgk_mixture_add_terms<DEPTH>(scale, term, vectors, 0, (real)1, logits);
+            if (view.causal && key + size > first)
+                mgk_mixture_hide(first, key, 1, logits);
+            if (searching) {
+                mgk_for_sums<blocks>([&](int n, int k) {
+                    if (r == 0 || logits[n][k] > best[n][k])
+                        best[n][k] = logits[n][k];
+                });
+            } else {
+                mgk_for_sums<blocks>([&](int n, int k) {
+                    const unsigned bit = 1u << (4 * n + k);
+                    real weight = mgk_mixture_exp(logits[n][k] - statistic[k / 2]);
+                    if (problem.mixture.hard && (logits[n][k] < best[n][k] || (taken & bit) != 0))
+                        weight = 0;
+                    else
+                        taken |= bit;
+                    logits[n][k] = scale * weight * (g[n][k] - delta[k / 2]);
+                    squares[k / 2] += logits[n][k];
+                });
+                mgk_weigh<DEPTH, TF32>(logits, vectors, dquery);
+            }
+            mgk_swap(vectors, next);
+        }
     }
 
-    load_queries<real, DEPTH>(problem, inputs, place.sample, place.head, first, valid, memory);
-    const int end = view.causal && first + size < valid ? first + size : valid;
-    for (int key = 0; key < end && first < valid; key += size) {
-        real g[n][n], best[n][n];
-        int winner[n][n];
-        __syncthreads();
-        mgk_load_vectors<real, DEPTH>(memory.values,
-                                      problem.value(place.sample, place.head, (size_t)key),
-                                      view.value_stride, key, valid, view.dim);
-        __syncthreads();
-        for (int i = 0; i < n; i++)
-            for (int j = 0; j < n; j++)
-                g[i][j] = 0;
-        mgk_tile_product(DEPTH, memory.doutput, pitch, 1, memory.values, pitch, 1, g);
-        /* Hard-E visits the components twice: to find the winner, and to use it. */
-        const int turns = (problem.mixture.hard ? 2 : 1) * view.mixtures;
-        for (int turn = 0; turn < turns; turn++) {
-            const int r = turn % view.mixtures;
-            const bool searching = problem.mixture.hard && turn < view.mixtures;
-            const real scale = (real)problem.mixture.scale[r];
-            real logits[n][n];
-            __syncthreads();
-            mgk_load_vectors<real, DEPTH>(
-                memory.keys, problem.key(place.sample, (size_t)r, place.head, (size_t)key),
-                view.key_stride, key, valid, view.dim);
-            __syncthreads();
-            mgk_mixture_logits<real, DEPTH>(problem, place.sample, place.head, (size_t)r, first,
-                                            key, valid, memory.queries, memory.keys, memory.offsets,
-                                            logits);
-            for (int i = 0; i < n; i++)
-                for (int j = 0; j < n; j++) {
-                    if (searching && (r == 0 || logits[i][j] > best[i][j])) {
-                        best[i][j] = logits[i][j];
-                        winner[i][j] = r;
-                    }
-                    if (searching)
-                        continue;
-                    pair_gradient<real> pair =
-                        gradient_of_pair(problem, inputs, row, (size_t)r, first + y + MGK_SIDE * i,
-                                         key + x + MGK_SIDE * j, valid, logits[i][j], g[i][j],
-                                         !problem.mixture.hard || winner[i][j] == r);
-                    squares[i] += scale * pair.dlogit;
-                    memory.pairs[(y + MGK_SIDE * i) * (size + 1) + x + MGK_SIDE * j] =
-                        scale * pair.dlogit;
-                }
-            if (searching)
-                continue;
-            __syncthreads();
-            mgk_tile_product(size, memory.pairs, size + 1, 1, memory.keys, 1, pitch, dquery);
-        }
-    }
-    for (int i = 0; i < n; i++) {
-        const int local = y + MGK_SIDE * i, query = first + local;
-        const real square = squared ? mgk_lanes_sum(squares[i], MGK_SIDE) : 0;
-        for (int c = 0; query < view.tokens && c < columns; c++) {
-            const int d = x + MGK_SIDE * c;
-            if (d < view.dim)
-                dqueries[(place.sample * (size_t)view.tokens + (size_t)query) * view.query_stride +
-                         place.head * (size_t)view.dim + (size_t)d] =
-                    dquery[i][c] - square * memory.queries[local * pitch + d];
-        }
-    }
+    mgk_wait_copies(); /* of a tile that is all padding */
+    for (int i = 0; i < 2; i++)
+        squares[i] = squared ? mgk_lanes_sum(squares[i], MGK_FRAGMENT_LANES) : 0;
+    mgk_for_columns<DEPTH>(dquery, [&](int i, int d, auto x) {
+        const int local = mgk_own_row(i);
+        const size_t query = (size_t)(first + local);
+        if (first + local >= view.tokens)
+            return;
+#pragma unroll
+        for (int j = 0; j < mgk_columns<DEPTH>::group; j++)
+            x.at[j] -= squares[i] * queries[local * pitch + d + j];
+        mgk_store_neighbours(dqueries +
+                                 (place.sample * (size_t)view.tokens + query) * view.query_stride +
+                                 place.head * (size_t)view.dim,
+                             d, view.dim, x);
+    });
 }
 
 template <typename real> struct run_backward {
@@ -310,16 +357,19 @@ template <typename real> struct run_backward {
     }
     template <int DEPTH> mgk_status at() const
     {
-        const mgk_attention_view *view = &problem->view;
-        const size_t shared = gradient_memory<real, DEPTH>::bytes();
-        const size_t blocks =
-            mgk_mixture_tiles<real, DEPTH>(view) * (size_t)view->samples * (size_t)view->heads;
-        for (size_t r = 0; r < (size_t)view->mixtures; r++)
-            TRY(mgk_cuda_launch(device, key_gradient<real, DEPTH>, blocks, MGK_SIDE * MGK_SIDE,
-                                shared, *problem, inputs, r, (real *)gradient->key,
-                                (real *)gradient->value, dbias));
-        return mgk_cuda_launch(device, query_gradient<real, DEPTH>, blocks, MGK_SIDE * MGK_SIDE,
-                               shared, *problem, inputs, squares_matter(), (real *)gradient->query);
+        return sizeof(real) == 4 && device->tf32 ? launch<DEPTH, sizeof(real) == 4>()
+                                                 : launch<DEPTH, false>();
+    }
+    template <int DEPTH, bool TF32> mgk_status launch() const
+    {
+        typedef gradient_tiles<real, DEPTH> tiles;
+        const size_t blocks = mgk_mixture_places(&problem->view, tiles::rows);
+        TRY(mgk_cuda_launch(device, key_gradient<real, DEPTH, TF32>, blocks, tiles::threads,
+                            tiles::bytes(2, 2 * query_stages<real, DEPTH>::count), *problem, inputs,
+                            (real *)gradient->key, (real *)gradient->value, dbias));
+        return mgk_cuda_launch(device, query_gradient<real, DEPTH, TF32>, blocks, tiles::threads,
+                               tiles::bytes(2, 2), *problem, inputs, squares_matter(),
+                               (real *)gradient->query);
     }
 };
 
@@ -332,17 +382,18 @@ mgk_status mgk_cuda_mixture_attention_backward(mgk_device *device, const mgk_att
 {
     const size_t biases = mgk_mixture_biases(view);
     const size_t rows = (size_t)view->samples * (size_t)view->heads * (size_t)view->tokens;
-    real *bias; /* [B, H, M, N], then dbias, then delta [B, H, N] */
+    real *bias; /* [B, H, M, N], then dbias, then delta and half_square [B, H, N] */
     mgk_mixture_problem<real> problem;
-    TRY(mgk_cuda_scratch(device, (2 * biases + rows) * sizeof(real), &bias));
-    real *dbias = bias + biases, *delta = dbias + biases;
+    TRY(mgk_cuda_scratch(device, 2 * (biases + rows) * sizeof(real), &bias));
+    real *dbias = bias + biases, *delta = dbias + biases, *half_square = delta + rows;
     TRY(mgk_mixture_prepare(device, view, mixture, bias, &problem));
-    TRY(mgk_cuda_launch(device, output_dots<real>, mgk_cuda_blocks(rows), MGK_CUDA_BLOCK, 0, *view,
-                        (const real *)output, (const real *)doutput, output_stride, delta));
+    TRY(mgk_cuda_launch(device, row_numbers<real>, mgk_cuda_blocks(8 * rows), MGK_CUDA_BLOCK, 0,
+                        problem, (const real *)output, (const real *)doutput, output_stride, delta,
+                        half_square));
     run_backward<real> run = {
         device,
         &problem,
-        {(const real *)statistic, delta, (const real *)doutput, output_stride},
+        {(const real *)statistic, delta, half_square, (const real *)doutput, output_stride},
         gradient,
         gradient->prior ? dbias : NULL};
     TRY(mgk_with_depth(view->dim, run));
