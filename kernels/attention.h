@@ -93,6 +93,7 @@ typedef struct mgk_attention_layer {
     const void *parameters[MGK_KIND_PARAMETERS]; /* on the device, in the kind's order */
     const mgk_pattern *pattern;                  /* of kinds that have one */
     void *kept, *scratch;                        /* see mgk_kind_memory; NULL: 0 reals */
+    bool attended;     /* `forward` has run and left in `kept` what saves work for matrices */
     const void *below; /* `kept` of the layer below, of kinds that read it; NULL: there is none.
                           Where layers share their memory, it is `kept`. */
 
@@ -136,10 +137,15 @@ typedef struct mgk_attention_methods {
     mgk_status (*backward)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,
                            const void *output, const void *doutput, size_t output_stride,
                            const mgk_layer_gradient *);
-    /* See mixture_matrix in backend.h. NULL: no N × N matrix exists. */
+    /* See mixture_matrix in backend.h, of one sample. NULL: no N × N matrix exists. */
     mgk_status (*matrix)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,
                          mgk_matrix_content, int sample, const int32_t *heads, int count,
                          void *matrix);
+    /* The same of samples first … first + samples − 1, out [samples, count, N, keys]; NULL for
+     * kinds that do not gain by it. */
+    mgk_status (*matrices)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,
+                           mgk_matrix_content, int first, int samples, const int32_t *heads,
+                           int count, void *out);
     /*
      * Columns of the factors that `factors` computes; 0 where they would have negative entries.
      * NULL, as `factors`, for kinds whose matrices have no thin factors.

@@ -137,6 +137,24 @@ static inline int mgk_view_value_dim(const mgk_attention_view *view)
     return view->value_dim > 0 ? view->value_dim : view->dim;
 }
 
+/* The view of samples first … first + samples − 1 alone. */
+static inline mgk_attention_view
+mgk_view_samples(const mgk_device *device, const mgk_attention_view *view, int first, int samples)
+{
+    const size_t before = (size_t)first * (size_t)view->tokens;
+    const size_t keys_before = (size_t)first * (size_t)mgk_view_keys(view);
+    mgk_attention_view out = *view;
+    out.samples = samples;
+    out.lengths = view->lengths + first;
+    out.key_lengths = view->key_lengths ? view->key_lengths + first : NULL;
+    out.masked = view->masked ? view->masked + keys_before : NULL;
+    out.query = mgk_at(device, view->query, before * view->query_stride);
+    out.key = mgk_at(device, view->key, keys_before * view->key_stride);
+    out.value = mgk_at(device, view->value, keys_before * view->value_stride);
+    out.extra = mgk_at(device, view->extra, before * view->extra_stride);
+    return out;
+}
+
 /* Gradients of the view's arrays, with the same layout and strides. Overwritten. */
 typedef struct mgk_attention_gradient {
     void *query, *key, *value, *extra;
@@ -623,11 +641,14 @@ typedef mgk_status mgk_linear_attention_backward_fn(mgk_device *, const mgk_atte
                                                     const void *doutput, size_t output_stride,
                                                     const mgk_attention_gradient *);
 /*
- * The explicit matrices of `count` heads of one sample: matrix [count, N, keys], zero in rows and
- * columns of padding; mixtures only have other keys than N, see mgk_attention_view.
+ * The explicit matrices of `count` heads of samples first … first + samples − 1: matrix [samples,
+ * count, N, keys], zero in rows and columns of padding; mixtures only have other keys than N, see
+ * mgk_attention_view. statistic [B, H, N]: what mixture_attention has left for the same view and
+ * mixture, which saves work on a GPU; NULL: it is not known.
  */
 typedef mgk_status mgk_mixture_matrix_fn(mgk_device *, const mgk_attention_view *,
-                                         const mgk_mixture *, mgk_matrix_content, int sample,
+                                         const mgk_mixture *, mgk_matrix_content,
+                                         const void *statistic, int first, int samples,
                                          const int32_t *heads, int count, void *matrix);
 /*
  * Attention matrices of one sample, and the output of the same heads, [N, H, D] as in
@@ -638,8 +659,8 @@ typedef mgk_status mgk_mixture_matrix_output_fn(mgk_device *, const mgk_attentio
                                                 const int32_t *heads, int count, void *matrix,
                                                 void *output, size_t output_stride);
 typedef mgk_status mgk_linear_matrix_fn(mgk_device *, const mgk_attention_view *,
-                                        const mgk_linear *, mgk_matrix_content, int sample,
-                                        const int32_t *heads, int count, void *matrix);
+                                        const mgk_linear *, mgk_matrix_content, int first,
+                                        int samples, const int32_t *heads, int count, void *matrix);
 /*
  * Thin factors A = L Rᵀ, of rank at most R + 1 for R features, of the attention matrices of `count`
  * heads of one sample, without a causal mask: left and right [count, N, R + 1], not negative unless

@@ -45,8 +45,8 @@ static mgk_status export_layer(void *context, mgk_observed *layer)
     for (int sample = 0; sample < j->batch.sequences; sample++) {
         mgk_mirror *mirror;
         TRY(next_mirror(j, &mirror));
-        TRY(mgk_observed_matrices(layer, MGK_MATRIX_ATTENTION, sample, j->heads, layer->view.heads,
-                                  mirror->array));
+        TRY(mgk_observed_matrices(layer, MGK_MATRIX_ATTENTION, sample, 1, j->heads,
+                                  layer->view.heads, mirror->array));
         TRY(send(j, mirror));
     }
     return STATUS_OK;

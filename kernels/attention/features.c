@@ -49,12 +49,20 @@ mgk_status mgk_feature_backward(mgk_device *device, const mgk_attention_view *vi
                                                  output_stride, &gradient->view);
 }
 
+static mgk_status matrices(mgk_device *device, const mgk_attention_view *view,
+                           const mgk_attention_layer *layer, mgk_matrix_content content, int first,
+                           int samples, const int32_t *heads, int count, void *out)
+{
+    const mgk_linear linear = layer->kind->features(view, layer);
+    return device->op->linear_matrix(device, view, &linear, content, first, samples, heads, count,
+                                     out);
+}
+
 mgk_status mgk_feature_matrix(mgk_device *device, const mgk_attention_view *view,
                               const mgk_attention_layer *layer, mgk_matrix_content content,
                               int sample, const int32_t *heads, int count, void *out)
 {
-    const mgk_linear linear = layer->kind->features(view, layer);
-    return device->op->linear_matrix(device, view, &linear, content, sample, heads, count, out);
+    return matrices(device, view, layer, content, sample, 1, heads, count, out);
 }
 
 /* The features do not depend on the arrays of the layer and its view. */
@@ -94,9 +102,9 @@ double mgk_feature_flops(const mgk_attention_size *size, double features, double
     return (double)size->heads * size->tokens * (map + 4 * features * size->dim + 4 * features);
 }
 
-#define FEATURES                                                                \
-    .primitives = "features", .memory = memory, .forward = mgk_feature_forward, \
-    .backward = mgk_feature_backward, .matrix = mgk_feature_matrix,             \
+#define FEATURES                                                                          \
+    .primitives = "features", .memory = memory, .forward = mgk_feature_forward,           \
+    .backward = mgk_feature_backward, .matrix = mgk_feature_matrix, .matrices = matrices, \
     .factor_columns = factor_columns, .factors = factors
 
 const mgk_attention_methods mgk_feature_methods = {FEATURES};

@@ -132,13 +132,22 @@ mgk_status mgk_tile_backward(mgk_device *device, const mgk_attention_view *view,
                    : STATUS_OK;
 }
 
+static mgk_status matrices(mgk_device *device, const mgk_attention_view *view,
+                           const mgk_attention_layer *layer, mgk_matrix_content content, int first,
+                           int samples, const int32_t *heads, int count, void *out)
+{
+    const mgk_mixture mixture = scores(view, layer);
+    const mgk_attention_view own = seen(device, view, layer);
+    const void *known = layer->attended ? statistics(device, view, layer) : NULL;
+    return device->op->mixture_matrix(device, &own, &mixture, content, known, first, samples, heads,
+                                      count, out);
+}
+
 mgk_status mgk_tile_matrix(mgk_device *device, const mgk_attention_view *view,
                            const mgk_attention_layer *layer, mgk_matrix_content content, int sample,
                            const int32_t *heads, int count, void *out)
 {
-    const mgk_mixture mixture = scores(view, layer);
-    const mgk_attention_view own = seen(device, view, layer);
-    return device->op->mixture_matrix(device, &own, &mixture, content, sample, heads, count, out);
+    return matrices(device, view, layer, content, sample, 1, heads, count, out);
 }
 
 mgk_status mgk_tile_matrix_output(mgk_device *device, const mgk_attention_view *view,
@@ -170,7 +179,8 @@ static mgk_status update_prior(mgk_device *device, const mgk_attention_view *vie
     return device->op->responsibilities(device, &all, &mixture, prior);
 }
 
-#define TILE_OF(of_memory) MGK_TILE, .backward = mgk_tile_backward, .memory = of_memory
+#define TILE_OF(of_memory) \
+    MGK_TILE, .matrices = matrices, .backward = mgk_tile_backward, .memory = of_memory
 const mgk_attention_methods mgk_tile_methods = {TILE_OF(memory)};
 const mgk_attention_methods mgk_mixture_methods = {TILE_OF(memory), .update_prior = update_prior};
 const mgk_attention_methods mgk_distance_methods = {TILE_OF(distance_memory),

@@ -157,7 +157,8 @@ static mgk_status answer(void *context, mgk_observed *layer)
         place++;
     if (place == q->layer_count)
         return STATUS_OK;
-    TRY(mgk_observed_matrices(layer, MGK_MATRIX_ATTENTION, 0, q->heads, q->head_count, q->there));
+    TRY(mgk_observed_matrices(layer, MGK_MATRIX_ATTENTION, 0, 1, q->heads, q->head_count,
+                              q->there));
     return mgk_device_download(q->network->device, q->there, entries,
                                q->matrices + place * entries);
 }

@@ -120,7 +120,7 @@ static mgk_status begin_matrices(const mgk_dump_pass *pass, mgk_observed *layer,
     *out = mirror->host;
     if (!mirror->host)
         return STATUS_OK;
-    TRY(mgk_observed_matrices(layer, content, sample, pass->dump->device_heads,
+    TRY(mgk_observed_matrices(layer, content, sample, 1, pass->dump->device_heads,
                               (int)pass->dump->head_count, mirror->array));
     return mgk_device_send(device, mirror);
 }

@@ -57,6 +57,13 @@ template <typename T> T __shfl_xor_sync(unsigned, T x, int mask)
     return x;
 }
 
+template <typename T> T __shfl_sync(unsigned, T x, int lane)
+{
+    const emulator_value *values = emulator_exchange(&x, sizeof(x));
+    memcpy(&x, values[lane].bytes, sizeof(x));
+    return x;
+}
+
 static inline unsigned __ballot_sync(unsigned, bool vote)
 {
     const emulator_value *values = emulator_exchange(&vote, sizeof(vote));
@@ -97,6 +104,13 @@ static inline float normcdf(float x)
 static inline int min(int a, int b)
 {
     return a < b ? a : b;
+}
+
+static inline int atomicAdd(int *at, int x)
+{
+    const int before = *at;
+    *at += x;
+    return before;
 }
 
 static inline int __ffs(int x)

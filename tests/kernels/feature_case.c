@@ -339,13 +339,14 @@ void feature_compare(workspace *space, const feature_case *p)
         const placed on = feature_place(space, p);
         reference_matrix(space, p, sample, head, scores, attention, condition);
         assert_ok(space->device->op->linear_matrix(space->device, &on.view, &on.linear,
-                                                   MGK_MATRIX_ATTENTION, sample, &head, 1, matrix));
+                                                   MGK_MATRIX_ATTENTION, sample, 1, &head, 1,
+                                                   matrix));
         const double *actual = download(space, n * n, matrix);
         for (size_t i = 0; i < n; i++)
             assert_row(p, "matrix", i, n, actual + i * n, attention + i * n,
                        space->tolerance * fmax(1, condition[i] * condition[i]));
         assert_ok(space->device->op->linear_matrix(space->device, &on.view, &on.linear,
-                                                   MGK_MATRIX_SCORES, sample, &head, 1, matrix));
+                                                   MGK_MATRIX_SCORES, sample, 1, &head, 1, matrix));
         actual = download(space, n * n, matrix);
         for (size_t i = 0; i < n; i++) {
             double largest = 1;

@@ -235,7 +235,7 @@ static void check_dpfp(workspace *space)
         const placed on = feature_place(space, &p);
         void *matrix = upload(space, 1, &scores);
         assert_ok(space->device->op->linear_matrix(space->device, &on.view, &on.linear,
-                                                   MGK_MATRIX_SCORES, 0, &head, 1, matrix));
+                                                   MGK_MATRIX_SCORES, 0, 1, &head, 1, matrix));
         /* Rolls by 1, 2 and 3 give the products [2, 0, 0, 0], zeros and [0, 0, 0, 2]. */
         assert_close(download(space, 1, matrix)[0], p.features.rolls == 1 ? 4 : 8, 1e-6, 0);
     }

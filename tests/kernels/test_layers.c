@@ -142,12 +142,15 @@ static void backward_of_norm(workspace *space, size_t rows, size_t cols)
     assert_device_close(space, rows, cols, residual_, dx);
 }
 
+/* The first word is at every second position, so that a batch has a frequent word and rare ones. */
 static void embeds(workspace *space, size_t tokens, size_t cols)
 {
     mgk_device *device = space->device;
-    const size_t samples = 3, words = 5, count = samples * tokens * cols;
+    const size_t samples = 8, words = 17, count = samples * tokens * cols;
     const double scale = 1.5;
     int32_t *ids = random_ids(space, samples * tokens, (int32_t)words);
+    for (size_t i = 0; i < samples * tokens; i += 2)
+        ids[i] = 0;
     double *table = random_values(space, words * cols);
     double *position = random_values(space, tokens * cols);
     double *y = host_array(space, count), *dy = random_values(space, count);

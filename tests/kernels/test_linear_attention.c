@@ -82,7 +82,7 @@ static double *matrix_of(workspace *space, const problem *p, mgk_matrix_content 
     const int32_t last = p->heads - 1, *head = upload_bytes(space, sizeof last, &last);
     placed on = place(space, p);
     void *matrix = upload(space, count, host_array(space, count));
-    assert_ok(space->device->op->linear_matrix(space->device, &on.view, &on.linear, content, 0,
+    assert_ok(space->device->op->linear_matrix(space->device, &on.view, &on.linear, content, 0, 1,
                                                head, 1, matrix));
     return download(space, count, matrix);
 }

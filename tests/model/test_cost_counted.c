@@ -248,7 +248,7 @@ static mgk_status count_layer(void *context, mgk_observed *layer)
         (exponential_scores ? exponential_head : linear_head)(&h, found + n * dim, stride);
         numbers[n] = n;
     }
-    TRY(mgk_observed_matrices(layer, MGK_MATRIX_ATTENTION, 0, numbers, heads, matrices));
+    TRY(mgk_observed_matrices(layer, MGK_MATRIX_ATTENTION, 0, 1, numbers, heads, matrices));
     for (int n = 0; n < heads; n++)
         for (int i = 0; i < TOKENS; i++)
             for (int d = 0; d < dim; d++) {

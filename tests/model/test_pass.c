@@ -308,7 +308,7 @@ static mgk_status ask_matrices(void *context, mgk_observed *layer)
     asker *a = context;
     const size_t n = (size_t)layer->view.tokens;
     for (int sample = a->skipped; sample < layer->view.samples; sample++) {
-        TRY(mgk_observed_matrices(layer, MGK_MATRIX_ATTENTION, sample, a->numbers, a->heads,
+        TRY(mgk_observed_matrices(layer, MGK_MATRIX_ATTENTION, sample, 1, a->numbers, a->heads,
                                   a->matrices));
         const bool gave = a->heads == layer->view.heads && a->skipped == 0;
         assert_int_equal(layer->attended, gave ? sample + 1 : 0);
@@ -382,8 +382,8 @@ static mgk_status ask_in_vain(void *context, mgk_observed *layer)
     failing.methods = &methods;
     layer->attention.kind = &failing;
     for (int sample = 0; sample < layer->view.samples; sample++)
-        a->calls += mgk_observed_matrices(layer, MGK_MATRIX_ATTENTION, sample, a->numbers, a->heads,
-                                          a->matrices) == STATUS_MEMORY;
+        a->calls += mgk_observed_matrices(layer, MGK_MATRIX_ATTENTION, sample, 1, a->numbers,
+                                          a->heads, a->matrices) == STATUS_MEMORY;
     layer->attention.kind = kind;
     return STATUS_OK;
 }

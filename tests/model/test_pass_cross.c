@@ -191,7 +191,7 @@ static mgk_status watch_layer(void *context, mgk_observed *layer)
     assert_int_equal(mgk_view_keys(&layer->view), w->cross ? SOURCE : CASE_TOKENS);
     assert_int_equal(layer->view.causal, !w->cross);
     for (int b = 0; b < CASE_SEQUENCES; b++)
-        TRY(mgk_observed_matrices(layer, MGK_MATRIX_ATTENTION, b, heads, HEADS, w->matrices[b]));
+        TRY(mgk_observed_matrices(layer, MGK_MATRIX_ATTENTION, b, 1, heads, HEADS, w->matrices[b]));
     return STATUS_OK;
 }
 

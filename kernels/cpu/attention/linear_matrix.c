@@ -83,8 +83,8 @@ static real row_factor(const mgk_linear_head *head, mgk_matrix_content content, 
 }
 
 mgk_status MGK_CPU(linear_matrix)(mgk_device *device, const mgk_attention_view *view,
-                                  const mgk_linear *linear, mgk_matrix_content content, int sample,
-                                  const int32_t *heads, int count, void *matrix)
+                                  const mgk_linear *linear, mgk_matrix_content content, int first,
+                                  int samples, const int32_t *heads, int count, void *matrix)
 {
     size_t tokens = (size_t)view->tokens, cols = score_cols(tokens);
     size_t depth = mgk_feature_count(&linear->features, (size_t)view->dim);
@@ -92,21 +92,21 @@ mgk_status MGK_CPU(linear_matrix)(mgk_device *device, const mgk_attention_view *
     size_t scratch = MGK_CPU(linear_scratch)(view, linear, extra);
     TRY(mgk_cpu_reserve_scratch(device, scratch * sizeof(real)));
 #pragma omp parallel for schedule(dynamic) num_threads(device->threads)
-    for (int which = 0; which < count; which++) {
+    for (int which = 0; which < samples * count; which++) {
         real *out = (real *)matrix + (size_t)which * tokens * tokens;
         mgk_linear_head head;
         MGK_CPU(linear_begin)
-        (view, linear, (size_t)sample, (size_t)heads[which], extra,
+        (view, linear, (size_t)(first + which / count), (size_t)heads[which % count], extra,
          mgk_cpu_scratch(device, omp_get_thread_num()), &head);
         real *features = head.scratch, *scores = features + depth * cols;
         gather_features(&head, depth, features);
         memset(out, 0, tokens * tokens * sizeof(real));
-        for (size_t first = 0; first < head.n; first += MGK_LINEAR_CHUNK) {
-            MGK_CPU(linear_queries)(&head, first);
+        for (size_t chunk = 0; chunk < head.n; chunk += MGK_LINEAR_CHUNK) {
+            MGK_CPU(linear_queries)(&head, chunk);
             feature_scores(&head, depth, features, cols, scores);
             for (size_t i = 0; i < head.rows; i++) {
-                size_t visible = mgk_linear_visible(&head, first + i);
-                real *row = scores + i * cols, *target = out + (first + i) * tokens;
+                size_t visible = mgk_linear_visible(&head, chunk + i);
+                real *row = scores + i * cols, *target = out + (chunk + i) * tokens;
                 weigh_row(&head, visible, row);
                 real factor = row_factor(&head, content, i, visible, row);
 #pragma omp simd

@@ -118,10 +118,15 @@ static mgk_status make(mgk_device *device, const mgk_attention_view *view,
 
 mgk_status MGK_CPU(mixture_matrix)(mgk_device *device, const mgk_attention_view *view,
                                    const mgk_mixture *mixture, mgk_matrix_content content,
-                                   int sample, const int32_t *heads, int count, void *matrix)
+                                   const void *statistic, int first, int samples,
+                                   const int32_t *heads, int count, void *matrix)
 {
-    return make(device, view, mixture, sample, heads, count,
-                &(result){.content = content, .matrix = matrix});
+    (void)statistic; /* a row stays in the cache while it is normalised */
+    const size_t each = (size_t)count * (size_t)view->tokens * (size_t)mgk_view_keys(view);
+    for (int i = 0; i < samples; i++)
+        TRY(make(device, view, mixture, first + i, heads, count,
+                 &(result){.content = content, .matrix = (real *)matrix + (size_t)i * each}));
+    return STATUS_OK;
 }
 
 mgk_status MGK_CPU(mixture_matrix_output)(mgk_device *device, const mgk_attention_view *view,

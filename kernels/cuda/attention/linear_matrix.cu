@@ -4,13 +4,15 @@
 #include "kernels/cuda/attention/prior.h"
 #include "kernels/cuda/operations.h"
 
-/* One block per row of each matrix; the problem has one sample. */
+/* One block per row of each matrix, [B, count] of them. */
 template <typename real>
 __global__ void linear_matrix(mgk_linear_problem<real> problem, mgk_matrix_content content,
-                              const int32_t *heads, real *matrices)
+                              const int32_t *heads, size_t count, real *matrices)
 {
     const size_t tokens = (size_t)problem.view.tokens, which = blockIdx.x / tokens;
-    const mgk_linear_head<real> head(problem, (size_t)heads[which]);
+    const size_t sample = which / count;
+    const mgk_linear_head<real> head(problem, sample * (size_t)problem.view.heads +
+                                                  (size_t)heads[which % count]);
     const int i = (int)(blockIdx.x % tokens), dim = head.dim;
     const int visible = i < head.valid ? problem.visible(i, head.valid) : 0;
     const mgk_feature_scale<real> scale = head.query_scale[i < head.valid ? i : 0];
@@ -69,26 +71,12 @@ __global__ void linear_factors(mgk_linear_problem<real> problem, const int32_t *
     }
 }
 
-/* The view of a single sample. */
-template <typename real>
-mgk_attention_view mgk_one_sample(const mgk_attention_view *view, int sample)
-{
-    const size_t first = (size_t)sample * (size_t)view->tokens;
-    mgk_attention_view one = *view;
-    one.samples = 1;
-    one.lengths = view->lengths + sample;
-    one.query = (const real *)view->query + first * view->query_stride;
-    one.key = (const real *)view->key + first * view->key_stride;
-    one.value = (const real *)view->value + first * view->value_stride;
-    return one;
-}
-
 template <typename real>
 mgk_status mgk_cuda_linear_factors(mgk_device *device, const mgk_attention_view *view,
                                    const mgk_linear *linear, int sample, const int32_t *heads,
                                    int count, void *left, void *right)
 {
-    const mgk_attention_view one = mgk_one_sample<real>(view, sample);
+    const mgk_attention_view one = mgk_view_samples(device, view, sample, 1);
     void *memory;
     mgk_linear_problem<real> problem;
     TRY(mgk_cuda_scratch(device, mgk_linear_bytes<real>(&one), &memory));
@@ -99,17 +87,18 @@ mgk_status mgk_cuda_linear_factors(mgk_device *device, const mgk_attention_view 
 }
 
 template <typename real>
-mgk_status mgk_cuda_linear_matrix(mgk_device *device, const mgk_attention_view *view,
-                                  const mgk_linear *linear, mgk_matrix_content content, int sample,
-                                  const int32_t *heads, int count, void *matrix)
+mgk_status mgk_cuda_linear_matrix(mgk_device *device, const mgk_attention_view *whole,
+                                  const mgk_linear *linear, mgk_matrix_content content, int first,
+                                  int samples, const int32_t *heads, int count, void *matrix)
 {
-    const mgk_attention_view one = mgk_one_sample<real>(view, sample);
+    const mgk_attention_view view = mgk_view_samples(device, whole, first, samples);
     void *memory;
     mgk_linear_problem<real> problem;
-    TRY(mgk_cuda_scratch(device, mgk_linear_bytes<real>(&one), &memory));
-    TRY(mgk_linear_prepare(device, &one, linear, memory, &problem));
-    return mgk_cuda_launch(device, linear_matrix<real>, (size_t)count * (size_t)view->tokens,
-                           MGK_CUDA_BLOCK, 0, problem, content, heads, (real *)matrix);
+    TRY(mgk_cuda_scratch(device, mgk_linear_bytes<real>(&view), &memory));
+    TRY(mgk_linear_prepare(device, &view, linear, memory, &problem));
+    return mgk_cuda_launch(device, linear_matrix<real>,
+                           (size_t)samples * (size_t)count * (size_t)view.tokens, MGK_CUDA_BLOCK, 0,
+                           problem, content, heads, (size_t)count, (real *)matrix);
 }
 
 /* The most components of a key. */

@@ -4,21 +4,70 @@
 #include "kernels/cuda/attention/prior.h"
 #include "kernels/cuda/operations.h"
 
+/* Threads of a block; two blocks share a multiprocessor. */
+enum { THREADS = MGK_SIDE * MGK_SIDE, TOGETHER = 2 };
+
 /* The shared memory of a block. */
 template <typename real, int DEPTH> struct matrix_memory {
+    static const int pitch = mgk_tile<real, DEPTH>::size + MGK_SIDE;
     double *offsets;      /* [T] */
     real *queries, *keys; /* tiles of vectors */
+    real *entries;        /* [T, pitch], a tile of the matrix, aligned to 16 bytes */
 
     __device__ matrix_memory()
     {
         offsets = (double *)mgk_cuda_shared();
         queries = (real *)(offsets + mgk_tile<real, DEPTH>::size);
         keys = queries + mgk_vectors<real, DEPTH>::count;
+        entries = keys + mgk_vectors<real, DEPTH>::count;
     }
-    static size_t bytes()
+    static size_t bytes_of_vectors()
     {
         return mgk_tile<real, DEPTH>::size * sizeof(double) +
                2 * mgk_vectors<real, DEPTH>::count * sizeof(real);
+    }
+    static size_t bytes()
+    {
+        return bytes_of_vectors() + mgk_tile<real, DEPTH>::size * pitch * sizeof(real);
+    }
+};
+
+/* The heads of which matrices are made: [count], in each sample. */
+struct chosen_heads {
+    const int32_t *numbers;
+    int count;
+};
+
+/* The T rows of one of the matrices [B, count] that a block computes. */
+template <typename real, int DEPTH> struct matrix_rows {
+    size_t which, sample, head;
+    int first, valid; /* the first query; tokens of the sample */
+    int end;          /* no row sees this key or those after it */
+
+    __device__ matrix_rows(const mgk_attention_view &view, const chosen_heads &heads)
+    {
+        const int size = mgk_tile<real, DEPTH>::size;
+        const unsigned tiles = (unsigned)((view.tokens + size - 1) / size);
+        which = blockIdx.x / tiles;
+        sample = which / (size_t)heads.count;
+        head = (size_t)heads.numbers[which % (size_t)heads.count];
+        first = (int)(blockIdx.x % tiles) * size;
+        valid = view.lengths[sample];
+        end = first >= valid ? 0 : view.causal && first + size < valid ? first + size : valid;
+    }
+};
+
+/* Σ exp l, without overflow: sum exp(largest). */
+template <typename real> struct exponential_sum {
+    real largest = (real)-INFINITY, sum = 0;
+
+    __device__ void add(real logit)
+    {
+        if (logit == (real)-INFINITY)
+            return;
+        const real e = exp(-fabs(logit - largest));
+        sum = logit > largest ? sum * e + 1 : sum + e;
+        largest = logit > largest ? logit : largest;
     }
 };
 
@@ -30,8 +79,9 @@ __device__ static void load_queries(const mgk_mixture_problem<real> &problem, si
     mgk_load_vectors<real, DEPTH>(memory.queries, problem.query(sample, head, (size_t)first),
                                   problem.view.query_stride, first, valid, problem.view.dim);
     __syncthreads();
-    for (int i = (int)threadIdx.x; i < mgk_tile<real, DEPTH>::size; i += MGK_SIDE * MGK_SIDE)
+    for (int i = (int)threadIdx.x; i < mgk_tile<real, DEPTH>::size; i += THREADS)
         memory.offsets[i] = mgk_mixture_offset<real, DEPTH>(problem, memory.queries, i);
+    __syncthreads();
 }
 
 /* Loads a component's keys and computes the thread's logits. */
@@ -48,20 +98,66 @@ __device__ static void key_logits(const mgk_mixture_problem<real> &problem, size
                                     memory.queries, memory.keys, memory.offsets, logits);
 }
 
+/*
+ * statistic [B, H, N] of the chosen heads as mixture_attention leaves it, from one pass over the
+ * logits. Each thread sums its own columns; the 16 threads of a row meet at the end.
+ */
+template <typename real, int DEPTH>
+__global__ void __launch_bounds__(THREADS, TOGETHER)
+    row_statistics(mgk_mixture_problem<real> problem, chosen_heads heads, real *statistic)
+{
+    const int n = mgk_tile<real, DEPTH>::per_thread, size = mgk_tile<real, DEPTH>::size;
+    const mgk_attention_view &view = problem.view;
+    const int x = (int)threadIdx.x % MGK_SIDE, y = (int)threadIdx.x / MGK_SIDE;
+    const matrix_rows<real, DEPTH> rows(view, heads);
+    const matrix_memory<real, DEPTH> memory;
+    exponential_sum<real> sums[n];
+
+    load_queries<real, DEPTH>(problem, rows.sample, rows.head, rows.first, rows.valid, memory);
+    for (int key = 0; key < rows.end; key += size) {
+        real best[n][n];
+        for (int r = 0; r < view.mixtures; r++) {
+            real logits[n][n];
+            key_logits<real, DEPTH>(problem, rows.sample, rows.head, (size_t)r, rows.first, key,
+                                    rows.valid, memory, logits);
+#pragma unroll /* otherwise the sums are not in registers */
+            for (int i = 0; i < n; i++)
+#pragma unroll
+                for (int j = 0; j < n; j++) {
+                    const bool several = problem.mixture.hard && r > 0;
+                    best[i][j] = several ? mgk_larger(best[i][j], logits[i][j]) : logits[i][j];
+                    if (!problem.mixture.hard || r + 1 == view.mixtures)
+                        sums[i].add(best[i][j]);
+                }
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        const int row = y + MGK_SIDE * i, query = rows.first + row;
+        const real largest = mgk_lanes_max(sums[i].largest, MGK_SIDE);
+        const real own = sums[i].sum == 0 ? 0 : sums[i].sum * exp(sums[i].largest - largest);
+        const real total = mgk_lanes_sum(own, MGK_SIDE);
+        double divisor = (double)total;
+        if (problem.mixture.normalizer_epsilon > 0)
+            divisor +=
+                problem.mixture.normalizer_epsilon * exp(memory.offsets[row] - (double)largest);
+        if (x == 0 && query < rows.valid)
+            statistic[(rows.sample * (size_t)view.heads + rows.head) * (size_t)view.tokens +
+                      (size_t)query] =
+                total == 0 ? (real)-INFINITY : (real)((double)largest + log(divisor));
+    }
+}
+
 /* s_ij exp(−reference_i) of the thread's pairs, over all components. */
 template <typename real, int DEPTH, int N>
-__device__ static void scores_of_tile(const mgk_mixture_problem<real> &problem, size_t sample,
-                                      size_t head, int query, int key, int valid,
+__device__ static void scores_of_tile(const mgk_mixture_problem<real> &problem,
+                                      const matrix_rows<real, DEPTH> &rows, int key,
                                       const matrix_memory<real, DEPTH> &memory,
                                       const real (&reference)[N], real (&scores)[N][N])
 {
-    for (int i = 0; i < N; i++)
-        for (int j = 0; j < N; j++)
-            scores[i][j] = 0;
     for (int r = 0; r < problem.view.mixtures; r++) {
         real logits[N][N];
-        key_logits<real, DEPTH>(problem, sample, head, (size_t)r, query, key, valid, memory,
-                                logits);
+        key_logits<real, DEPTH>(problem, rows.sample, rows.head, (size_t)r, rows.first, key,
+                                rows.valid, memory, logits);
         for (int i = 0; i < N; i++)
             for (int j = 0; j < N; j++) {
                 real score = exp(logits[i][j] - reference[i]);
@@ -71,133 +167,151 @@ __device__ static void scores_of_tile(const mgk_mixture_problem<real> &problem, 
     }
 }
 
-/* The largest logit of the thread's rows over all keys and components. */
-template <typename real, int DEPTH, int N>
-__device__ static void row_maxima(const mgk_mixture_problem<real> &problem, size_t sample,
-                                  size_t head, int query, int end, int valid,
-                                  const matrix_memory<real, DEPTH> &memory, real (&maximum)[N])
+/* WIDTH entries of a row, which one thread writes at a time. */
+template <typename real, int WIDTH> struct alignas(WIDTH * sizeof(real)) neighbours {
+    real entries[WIDTH];
+};
+
+/* Writes the first rows and columns of a tile to `out`, whose rows are `tokens` apart. */
+template <typename real, int DEPTH, int WIDTH>
+__device__ static void write_tile(const real *tile, int rows, int columns, size_t tokens, real *out)
 {
-    for (int i = 0; i < N; i++)
-        maximum[i] = (real)-INFINITY;
-    for (int key = 0; key < end; key += mgk_tile<real, DEPTH>::size)
-        for (int r = 0; r < problem.view.mixtures; r++) {
-            real logits[N][N];
-            key_logits<real, DEPTH>(problem, sample, head, (size_t)r, query, key, valid, memory,
-                                    logits);
-            for (int i = 0; i < N; i++)
-                for (int j = 0; j < N; j++)
-                    maximum[i] = mgk_larger(logits[i][j], maximum[i]);
-        }
-    for (int i = 0; i < N; i++)
-        maximum[i] = mgk_lanes_max(maximum[i], MGK_SIDE);
+    typedef neighbours<real, WIDTH> piece;
+    const int size = mgk_tile<real, DEPTH>::size, pieces = size / WIDTH;
+    for (int i = (int)threadIdx.x; i < size * pieces; i += THREADS) {
+        const int row = i / pieces, column = i % pieces * WIDTH;
+        if (row < rows && column < columns)
+            *(piece *)(out + (size_t)row * tokens + column) =
+                *(const piece *)(tile + row * matrix_memory<real, DEPTH>::pitch + column);
+    }
 }
 
 /*
- * A block computes T rows of one matrix: the rows' maxima, their scores, and, for attention, the
- * scores divided by their sum. Reading the matrix once more is cheaper than computing its tiles a
- * second time.
+ * A block computes T rows of one matrix from their statistics [B, H, N], a tile at a time. Scores
+ * have none. `wide`: rows of the matrix are aligned to 16 bytes.
  */
 template <typename real, int DEPTH>
-__global__ void mixture_matrix(mgk_mixture_problem<real> problem, mgk_matrix_content content,
-                               size_t sample, const int32_t *heads, real *matrices)
+__global__ void __launch_bounds__(THREADS, TOGETHER)
+    mixture_matrix(mgk_mixture_problem<real> problem, mgk_matrix_content content,
+                   const real *statistic, chosen_heads heads, bool wide, real *matrices)
 {
     const int n = mgk_tile<real, DEPTH>::per_thread, size = mgk_tile<real, DEPTH>::size;
     const mgk_attention_view &view = problem.view;
     const int x = (int)threadIdx.x % MGK_SIDE, y = (int)threadIdx.x / MGK_SIDE;
-    const int tiles = (view.tokens + size - 1) / size, valid = view.lengths[sample];
-    const int first = (int)(blockIdx.x % (unsigned)tiles) * size;
-    const size_t which = blockIdx.x / (unsigned)tiles, tokens = (size_t)view.tokens;
-    const size_t head = (size_t)heads[which];
-    const int end = first >= valid ? 0 : view.causal && first + size < valid ? first + size : valid;
+    const size_t tokens = (size_t)view.tokens;
+    const matrix_rows<real, DEPTH> rows(view, heads);
     const matrix_memory<real, DEPTH> memory;
-    real reference[n], scores[n][n];
-    double inverse[n];
+    real *out = matrices + (rows.which * tokens + (size_t)rows.first) * tokens;
+    real reference[n];
 
-    load_queries<real, DEPTH>(problem, sample, head, first, valid, memory);
-    __syncthreads();
+    load_queries<real, DEPTH>(problem, rows.sample, rows.head, rows.first, rows.valid, memory);
     for (int i = 0; i < n; i++) {
-        reference[i] = (real)memory.offsets[y + MGK_SIDE * i];
-        inverse[i] = 1;
-    }
-    if (content == MGK_MATRIX_ATTENTION) {
-        real sum[n];
-        row_maxima<real, DEPTH>(problem, sample, head, first, end, valid, memory, reference);
-        for (int i = 0; i < n; i++)
-            sum[i] = 0;
-        for (int key = 0; key < end; key += size) {
-            scores_of_tile<real, DEPTH>(problem, sample, head, first, key, valid, memory, reference,
-                                        scores);
-            for (int i = 0; i < n; i++)
-                for (int j = 0; j < n; j++)
-                    sum[i] += scores[i][j];
-        }
-        for (int i = 0; i < n; i++) {
-            double divisor = (double)mgk_lanes_sum(sum[i], MGK_SIDE);
-            if (problem.mixture.normalizer_epsilon > 0)
-                divisor += problem.mixture.normalizer_epsilon *
-                           exp(memory.offsets[y + MGK_SIDE * i] - (double)reference[i]);
-            inverse[i] = 1 / divisor;
-        }
+        const int row = y + MGK_SIDE * i, query = rows.first + row;
+        reference[i] = (real)memory.offsets[row];
+        if (content == MGK_MATRIX_ATTENTION && query < rows.valid)
+            reference[i] =
+                statistic[(rows.sample * (size_t)view.heads + rows.head) * tokens + (size_t)query];
     }
     for (int key = 0; key < view.tokens; key += size) {
-        if (key < end)
-            scores_of_tile<real, DEPTH>(problem, sample, head, first, key, valid, memory, reference,
-                                        scores);
+        real scores[n][n];
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++)
+                scores[i][j] = 0;
+        if (key < rows.end)
+            scores_of_tile<real, DEPTH>(problem, rows, key, memory, reference, scores);
         for (int i = 0; i < n; i++) {
-            const int query = first + y + MGK_SIDE * i;
-            for (int j = 0; query < view.tokens && j < n; j++) {
-                const int column = key + x + MGK_SIDE * j;
-                if (column >= view.tokens)
-                    continue;
-                const bool seen = query < valid && column < mgk_mixture_visible(view, valid, query);
-                const bool blank =
-                    content == MGK_MATRIX_ATTENTION && reference[i] == (real)-INFINITY;
-                matrices[(which * tokens + (size_t)query) * tokens + (size_t)column] =
-                    !seen   ? 0
-                    : blank ? mgk_mixture_blank(problem, valid, query)
-                            : (real)((double)scores[i][j] * inverse[i]);
+            const int row = y + MGK_SIDE * i, query = rows.first + row;
+            const int visible =
+                query < rows.valid ? mgk_mixture_visible(view, rows.valid, query) : 0;
+            const bool blank = content == MGK_MATRIX_ATTENTION && reference[i] == (real)-INFINITY;
+            for (int j = 0; j < n; j++) {
+                const int column = x + MGK_SIDE * j;
+                memory.entries[row * memory.pitch + column] =
+                    key + column >= visible ? 0
+                    : blank                 ? mgk_mixture_blank(problem, rows.valid, query)
+                                            : scores[i][j];
             }
         }
+        __syncthreads();
+        const int height = view.tokens - rows.first, width = view.tokens - key;
+        if (wide)
+            write_tile<real, DEPTH, 16 / sizeof(real)>(memory.entries, height, width, tokens,
+                                                       out + key);
+        else
+            write_tile<real, DEPTH, 1>(memory.entries, height, width, tokens, out + key);
+        __syncthreads();
     }
 }
+
+template <typename real> struct run_statistics {
+    mgk_device *device;
+    const mgk_mixture_problem<real> *problem;
+    chosen_heads heads;
+    real *statistic;
+
+    template <int DEPTH> mgk_status at() const
+    {
+        const mgk_attention_view *view = &problem->view;
+        return mgk_cuda_launch(
+            device, row_statistics<real, DEPTH>,
+            mgk_mixture_tiles<real, DEPTH>(view) * (size_t)view->samples * (size_t)heads.count,
+            THREADS, matrix_memory<real, DEPTH>::bytes_of_vectors(), *problem, heads, statistic);
+    }
+};
 
 template <typename real> struct run_matrix {
     mgk_device *device;
     const mgk_mixture_problem<real> *problem;
     mgk_matrix_content content;
-    size_t sample;
-    const int32_t *heads;
-    size_t count;
+    const real *statistic;
+    chosen_heads heads;
     real *matrix;
 
     template <int DEPTH> mgk_status at() const
     {
+        const mgk_attention_view *view = &problem->view;
+        const bool wide =
+            (size_t)view->tokens * sizeof(real) % 16 == 0 && (uintptr_t)matrix % 16 == 0;
         return mgk_cuda_launch(device, mixture_matrix<real, DEPTH>,
-                               mgk_mixture_tiles<real, DEPTH>(&problem->view) * count,
-                               MGK_SIDE * MGK_SIDE, matrix_memory<real, DEPTH>::bytes(), *problem,
-                               content, sample, heads, matrix);
+                               mgk_mixture_tiles<real, DEPTH>(view) * (size_t)view->samples *
+                                   (size_t)heads.count,
+                               THREADS, matrix_memory<real, DEPTH>::bytes(), *problem, content,
+                               statistic, heads, wide, matrix);
     }
 };
 
 template <typename real>
-mgk_status mgk_cuda_mixture_matrix(mgk_device *device, const mgk_attention_view *view,
+mgk_status mgk_cuda_mixture_matrix(mgk_device *device, const mgk_attention_view *whole,
                                    const mgk_mixture *mixture, mgk_matrix_content content,
-                                   int sample, const int32_t *heads, int count, void *matrix)
+                                   const void *statistic, int first, int samples,
+                                   const int32_t *numbers, int count, void *matrix)
 {
-    real *memory;
+    const mgk_attention_view view = mgk_view_samples(device, whole, first, samples);
+    const chosen_heads heads = {numbers, count};
+    const size_t rows = (size_t)view.heads * (size_t)view.tokens,
+                 biases = mgk_mixture_biases(&view);
+    const real *known = statistic ? (const real *)statistic + (size_t)first * rows : NULL;
+    real *memory; /* biases, then statistics */
     mgk_mixture_problem<real> problem;
-    TRY(mgk_cuda_scratch(device, mgk_mixture_biases(view) * sizeof(real), &memory));
-    TRY(mgk_mixture_prepare(device, view, mixture, memory, &problem));
-    return mgk_with_depth(view->dim, run_matrix<real>{device, &problem, content, (size_t)sample,
-                                                      heads, (size_t)count, (real *)matrix});
+    TRY(mgk_cuda_scratch(device, (biases + (size_t)samples * rows) * sizeof(real), &memory));
+    TRY(mgk_mixture_prepare(device, &view, mixture, memory, &problem));
+    if (content == MGK_MATRIX_ATTENTION && !known) {
+        known = memory + biases;
+        TRY(mgk_with_depth(view.dim,
+                           run_statistics<real>{device, &problem, heads, memory + biases}));
+    }
+    return mgk_with_depth(
+        view.dim, run_matrix<real>{device, &problem, content, known, heads, (real *)matrix});
 }
 
 /*
  * A block sums the responsibilities of component r for one tile of keys, over all queries and
- * samples: sums [H, M + 1, N]; the last row counts the queries, once.
+ * samples: sums [H, M + 1, N]; the last row counts the queries, once. Pairs whose scores are all 0
+ * do not count.
  */
 template <typename real, int DEPTH>
-__global__ void sum_responsibilities(mgk_mixture_problem<real> problem, double *sums)
+__global__ void __launch_bounds__(THREADS, TOGETHER)
+    sum_responsibilities(mgk_mixture_problem<real> problem, double *sums)
 {
     const int n = mgk_tile<real, DEPTH>::per_thread, size = mgk_tile<real, DEPTH>::size;
     const mgk_attention_view &view = problem.view;
@@ -214,33 +328,25 @@ __global__ void sum_responsibilities(mgk_mixture_problem<real> problem, double *
     for (size_t b = 0; b < (size_t)view.samples; b++) {
         const int valid = view.lengths[b];
         for (int query = view.causal ? first : 0; query < valid && first < valid; query += size) {
-            real largest[n][n], part[n][n], total[n][n];
+            exponential_sum<real> scores[n][n];
+            real part[n][n];
             __syncthreads();
             load_queries<real, DEPTH>(problem, b, head, query, valid, memory);
-            for (int turn = 0; turn < 2 * view.mixtures; turn++) {
-                const size_t r = (size_t)turn % mixtures;
+            for (size_t r = 0; r < mixtures; r++) {
                 real logits[n][n];
                 key_logits<real, DEPTH>(problem, b, head, r, query, first, valid, memory, logits);
                 for (int i = 0; i < n; i++)
                     for (int j = 0; j < n; j++) {
-                        if (turn < view.mixtures) {
-                            if (turn == 0 || logits[i][j] > largest[i][j])
-                                largest[i][j] = logits[i][j];
-                            total[i][j] = 0;
-                            continue;
-                        }
-                        /* Pairs whose scores are all 0 do not count. */
-                        const bool some = largest[i][j] > (real)-INFINITY;
-                        real e = some ? exp(logits[i][j] - largest[i][j]) : 0;
-                        total[i][j] += e;
+                        scores[i][j].add(logits[i][j]);
                         if (r == component)
-                            part[i][j] = e;
+                            part[i][j] = logits[i][j];
                     }
             }
             for (int i = 0; i < n; i++)
                 for (int j = 0; j < n; j++)
-                    if (query + y + MGK_SIDE * i < valid && total[i][j] > 0) {
-                        own[j] += (double)(part[i][j] / total[i][j]);
+                    if (query + y + MGK_SIDE * i < valid && scores[i][j].sum > 0) {
+                        own[j] +=
+                            (double)(exp(part[i][j] - scores[i][j].largest) / scores[i][j].sum);
                         seen[j] += 1;
                     }
         }
@@ -277,11 +383,11 @@ template <typename real> struct run_responsibilities {
     {
         const mgk_attention_view *view = &problem->view;
         const size_t columns = (size_t)mgk_tile<real, DEPTH>::size * MGK_SIDE * 2 * sizeof(double);
-        const size_t tiles = matrix_memory<real, DEPTH>::bytes();
-        return mgk_cuda_launch(
-            device, sum_responsibilities<real, DEPTH>,
-            mgk_mixture_tiles<real, DEPTH>(view) * (size_t)view->mixtures * (size_t)view->heads,
-            MGK_SIDE * MGK_SIDE, columns > tiles ? columns : tiles, *problem, sums);
+        const size_t tiles = matrix_memory<real, DEPTH>::bytes_of_vectors();
+        return mgk_cuda_launch(device, sum_responsibilities<real, DEPTH>,
+                               mgk_mixture_tiles<real, DEPTH>(view) * (size_t)view->mixtures *
+                                   (size_t)view->heads,
+                               THREADS, columns > tiles ? columns : tiles, *problem, sums);
     }
 };
 

@@ -243,11 +243,11 @@ static bool gives_output(const mgk_observed *layer, int sample, int count)
            layer->device->op->mixture_matrix_output;
 }
 
-mgk_status mgk_observed_matrices(mgk_observed *layer, mgk_matrix_content content, int sample,
-                                 const int32_t *heads, int count, void *out)
+/* The matrices of one sample, and its output if they give it. */
+static mgk_status sample_matrices(mgk_observed *layer, mgk_matrix_content content, int sample,
+                                  const int32_t *heads, int count, void *out)
 {
     const size_t stride = layer->output_stride;
-    TRY(mgk_config_check_matrix(layer->config, layer->layer));
     if (content != MGK_MATRIX_ATTENTION || !gives_output(layer, sample, count))
         return layer->attention.kind->methods->matrix(
             layer->device, &layer->view, &layer->attention, content, sample, heads, count, out);
@@ -259,21 +259,42 @@ mgk_status mgk_observed_matrices(mgk_observed *layer, mgk_matrix_content content
     return STATUS_OK;
 }
 
+mgk_status mgk_observed_matrices(mgk_observed *layer, mgk_matrix_content content, int first,
+                                 int samples, const int32_t *heads, int count, void *out)
+{
+    const mgk_attention_methods *methods = layer->attention.kind->methods;
+    const size_t each =
+        (size_t)count * (size_t)layer->view.tokens * (size_t)mgk_view_keys(&layer->view);
+    TRY(mgk_config_check_matrix(layer->config, layer->layer));
+    if (methods->matrices && !layer->device->op->mixture_matrix_output)
+        return methods->matrices(layer->device, &layer->view, &layer->attention, content, first,
+                                 samples, heads, count, out);
+    for (int i = 0; i < samples; i++)
+        TRY(sample_matrices(layer, content, first + i, heads, count,
+                            mgk_at(layer->device, out, (size_t)i * each)));
+    return STATUS_OK;
+}
+
 mgk_status mgk_pass_attend(mgk_pass *pass, mgk_observed *observed, bool ends,
                            const mgk_observer *observer)
 {
     mgk_device *device = pass->model->device;
     const mgk_attention_methods *methods = observed->attention.kind->methods;
     mgk_layer_activations *layer = &pass->layers[observed->layer];
-    const bool keeps = pass->training; /* what `backward` needs */
+    const bool keeps = pass->training;                               /* what `backward` needs */
+    const bool before = !ends && !device->op->mixture_matrix_output; /* outputs help matrices */
     observed->device = device;
-    observed->output = ends || keeps ? NULL : layer->attended;
+    observed->output = ends || keeps || before ? NULL : layer->attended;
     observed->output_stride = pass->width;
     if (methods->prepare)
         TRY(methods->prepare(device, &observed->view, &observed->attention));
+    if (before)
+        TRY(methods->forward(device, &observed->view, &observed->attention, layer->attended,
+                             pass->width));
+    observed->attention.attended = before;
     if (observer && observer->layer)
         TRY(observer->layer(observer->context, observed));
-    if (ends || observed->attended == observed->view.samples)
+    if (ends || before || observed->attended == observed->view.samples)
         return STATUS_OK;
     return methods->forward(device, &observed->view, &observed->attention, layer->attended,
                             pass->width);

@@ -27,7 +27,7 @@ static inline size_t mgk_pass_input_size(const mgk_config *config)
                                    : (size_t)config->length * mgk_patch_size(&config->picture);
 }
 
-/* A layer of a forward pass for an observer: its keys are computed, its output is not. */
+/* A layer of a forward pass for an observer: its keys are computed, its output need not be. */
 typedef struct mgk_observed {
     const mgk_config *config; /* of the model */
     int layer;                /* from 0 */
@@ -45,13 +45,14 @@ typedef struct mgk_observed {
 bool mgk_device_runs(const mgk_device *device, const mgk_config *config);
 
 /*
- * Computes the attention matrices, or the scores, of `count` different heads of a sample of the
- * batch to out [count, N, keys], mgk_view_keys(&layer->view) of them; `heads` and out are on the
- * device. If these are all heads, and samples are requested in order, this also computes the
- * layer's output, and the pass does not compute it again. Fails as the device does.
+ * Computes the attention matrices, or the scores, of `count` different heads of samples first …
+ * first + samples − 1 of the batch to out [samples, count, N, keys], mgk_view_keys(&layer->view) of
+ * them; `heads` and out are on the device. Where the pass still lacks the layer's output, all heads
+ * of samples that are requested in order give it, and the pass does not compute it again. Fails as
+ * the device does.
  */
-mgk_status mgk_observed_matrices(mgk_observed *layer, mgk_matrix_content content, int sample,
-                                 const int32_t *heads, int count, void *out);
+mgk_status mgk_observed_matrices(mgk_observed *layer, mgk_matrix_content content, int first,
+                                 int samples, const int32_t *heads, int count, void *out);
 
 /* Observes a forward pass, layer by layer. */
 typedef struct mgk_observer {
