@@ -81,6 +81,22 @@ static inline int min(int a, int b)
     return a < b ? a : b;
 }
 
+/* The upper 32 bits of a double, and a double of two halves. */
+static inline int __double2hiint(double x)
+{
+    int64_t bits;
+    memcpy(&bits, &x, sizeof(bits));
+    return (int)(bits >> 32);
+}
+
+static inline double __hiloint2double(int high, int low)
+{
+    const uint64_t bits = (uint64_t)(uint32_t)high << 32 | (uint32_t)low;
+    double x;
+    memcpy(&x, &bits, sizeof(x));
+    return x;
+}
+
 static inline int __ffs(int x)
 {
     return __builtin_ffs(x);
