@@ -43,6 +43,19 @@ void emulator_cluster_barrier(void);
 unsigned emulator_cluster_rank(void);
 unsigned emulator_cluster_blocks(void);
 void *emulator_cluster_at(void *own, unsigned rank);
+/* The instructions of kernels/cuda/spectral/messages.h. A stored value arrives late, as a device
+ * may do it. */
+struct alignas(16) double2 {
+    double x, y;
+};
+static inline double2 make_double2(double x, double y)
+{
+    return {x, y};
+}
+void mgk_mbarrier_init(uint64_t *barrier, unsigned arrivals);
+void mgk_mbarrier_arrive_expect(uint64_t *barrier, unsigned bytes);
+bool mgk_mbarrier_try_wait(uint64_t *barrier, unsigned parity);
+void mgk_store_async(double2 *place, double2 value, uint64_t *barrier, int rank);
 /* Exchanges values between all lanes of a warp: the result holds lane l's value at [l] and is valid
  * until the lane's next exchange but one. */
 struct emulator_value {
@@ -54,6 +67,13 @@ template <typename T> T __shfl_xor_sync(unsigned, T x, int mask)
 {
     const emulator_value *values = emulator_exchange(&x, sizeof(x));
     memcpy(&x, values[(threadIdx.x % 32) ^ (unsigned)mask].bytes, sizeof(x));
+    return x;
+}
+
+template <typename T> T __shfl_sync(unsigned, T x, int lane)
+{
+    const emulator_value *values = emulator_exchange(&x, sizeof(x));
+    memcpy(&x, values[lane].bytes, sizeof(x));
     return x;
 }
 
