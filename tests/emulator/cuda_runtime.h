@@ -26,7 +26,7 @@
 #define __device__
 #define __host__
 #define __shared__ static /* one block runs at a time; kernels in clusters use none */
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 
 struct dim3 {
     unsigned x, y, z;

@@ -238,14 +238,16 @@ bool end_phase(transaction_barrier *b)
     return true;
 }
 
-/* Delivers messages, the last ones or the first ones first, until a phase ends; false: none does.
- */
-bool deliver(bool backwards)
+/* Delivers messages, in any order, until a phase ends; false: none does. */
+bool deliver(void)
 {
+    static uint32_t random = 1;
     while (!messages.empty()) {
-        const auto next = backwards ? messages.end() - 1 : messages.begin();
-        const message m = *next;
-        messages.erase(next);
+        random = random * 1664525u + 1013904223u;
+        message &next = messages[(random >> 8) % messages.size()];
+        const message m = next;
+        next = messages.back();
+        messages.pop_back();
         const size_t begin = m.rank * blockDim.x;
         if (all_wait(begin, begin + blockDim.x, FINISHED))
             stop("a message to a block that has ended");
@@ -279,7 +281,7 @@ void run_cluster(void)
         any = false;
         for (unsigned i = 0; i < cluster_blocks; i++)
             any |= run_block(backwards ? cluster_blocks - 1 - i : i);
-        any = any || release(0, count, CLUSTER) || deliver(backwards);
+        any = any || release(0, count, CLUSTER) || deliver();
     }
     if (!all_wait(0, count, FINISHED))
         stop_waiting(count);

@@ -9,8 +9,13 @@
  * I - τ' v vᵀ, which clears row k right of the superdiagonal:
  *     y = τ Aᵀ u,   x = τ' (A - u yᵀ) v,   A ← A - u yᵀ - x vᵀ.
  * The next step applies the last update while it reads every entry for its own y. So a step reads
- * an entry twice and writes it once. The cluster synchronises three times per step: after u, after
- * the row, and after the parts of x.
+ * an entry twice and writes it once.
+ *
+ * v is a multiple of row k, except for its first entry, 1. So the blocks multiply A - u yᵀ with
+ * their part of the row before v is known, and exchange these parts of x together with those of the
+ * row's length, and column k + 1. The block to which a row belongs adds up its x, and tells it to
+ * all, and the updated entry of column k + 1. From these each block makes the next u itself. So the
+ * blocks exchange messages twice per step, and there is no barrier of the cluster.
  *
  * The order of sums depends only on the sizes, so the same matrix gives the same bits.
  */
@@ -26,34 +31,18 @@ enum {
     MOST_BLOCKS = 16 /* per cluster; more than 8 need a GPU like H100 */
 };
 
-/* For the owner of column k: updates the column, computes its u and τ, and returns d_k. */
-__device__ static double begin_column(const mgk_part &p, int k)
+/* Computes u of column k, and returns the reflection. */
+__device__ static mgk_reflection begin_column(const mgk_part &p, int k)
 {
-    const int c = k / p.blocks, step = (int)blockDim.x;
-    const double y = p.y[c], v = p.v[c];
-    double *a = p.column(c), squares = 0;
-    for (int i = k + (int)threadIdx.x; i < p.order; i += step) {
-        a[i] -= p.u[i] * y + p.x[i] * v;
-        squares += i > k ? a[i] * a[i] : 0;
-    }
-    const double tail_squares = mgk_part_sum(p, squares); /* then a is up to date for all */
-    const mgk_reflection r = mgk_reflect(a[k], tail_squares);
+    const int step = (int)blockDim.x;
+    double squares = 0;
+    for (int i = k + 1 + (int)threadIdx.x; i < p.order; i += step)
+        squares += p.updates[i].y * p.updates[i].y;
+    const mgk_reflection r = mgk_reflect(p.updates[k].y, mgk_part_sum(p, squares));
     for (int i = k + (int)threadIdx.x; i < p.order; i += step)
-        p.next[i] = i == k ? 1 : a[i] * r.scale;
-    if (threadIdx.x == 0)
-        p.told->tau = r.tau;
-    return r.value;
-}
-
-/* Copies u from the owner of column k; returns τ. */
-__device__ static double take_column(const mgk_part &p, int k)
-{
-    const int owner = k % p.blocks;
-    const double *u = mgk_cluster_at(p.next, owner);
-    for (int i = k + (int)threadIdx.x; p.rank != owner && i < p.order; i += (int)blockDim.x)
-        p.next[i] = u[i];
+        p.next[i] = i == k ? 1 : p.updates[i].y * r.scale;
     __syncthreads();
-    return mgk_cluster_at(p.told, owner)->tau;
+    return r;
 }
 
 /* The block's columns after k: the pending update of the previous step, then y and row k. */
@@ -71,7 +60,7 @@ __device__ static void update_columns(const mgk_part &p, int k, double tau)
             dot[q] = 0;
         }
         for (int i = k + lane; i < p.order; i += MGK_WARP) {
-            const double u = p.u[i], x = p.x[i], next = p.next[i];
+            const double u = p.u[i], x = p.updates[i].x, next = p.next[i];
 #pragma unroll
             for (int q = 0; q < TOGETHER; q++) {
                 if (first + q * warps >= p.columns)
@@ -95,37 +84,20 @@ __device__ static void update_columns(const mgk_part &p, int k, double tau)
     __syncthreads();
 }
 
-/* Publishes the squared length of the block's part of row k, without the superdiagonal. */
-__device__ static void tell_row(const mgk_part &p, int k)
+/* For one warp: sums over the block's part of row k, without the superdiagonal. */
+__device__ static void measure_row(const mgk_part &p, int k)
 {
-    double squares = 0;
-    for (int c = p.count_before(k + 2) + (int)threadIdx.x; c < p.columns; c += (int)blockDim.x)
+    double squares = 0, product = 0;
+    for (int c = p.count_before(k + 2) + (int)threadIdx.x; c < p.columns; c += MGK_WARP) {
         squares += p.row[c] * p.row[c];
-    squares = mgk_part_sum(p, squares);
-    if (threadIdx.x == 0)
-        p.told->squares = squares;
-}
-
-/* The reflection of row k, computed by every thread. */
-__device__ static mgk_reflection reflect_row(const mgk_part &p, int k)
-{
-    double squares = 0;
-    for (int b = 0; b < p.blocks; b++)
-        squares += mgk_cluster_at(p.told, b)->squares;
-    return mgk_reflect(*mgk_cluster_at(p.row + (k + 1) / p.blocks, (k + 1) % p.blocks), squares);
-}
-
-/* The block's parts of v and of yᵀv. */
-__device__ static void make_v(const mgk_part &p, int k, double scale)
-{
-    double product = 0;
-    for (int c = p.count_before(k + 1) + (int)threadIdx.x; c < p.columns; c += (int)blockDim.x) {
-        p.v[c] = p.rank + c * p.blocks == k + 1 ? 1 : p.row[c] * scale;
-        product += p.y[c] * p.v[c];
+        product += p.row[c] * p.y[c];
     }
-    product = mgk_part_sum(p, product);
-    if (threadIdx.x == 0)
-        p.told->product = product;
+    squares = mgk_lanes_sum(squares, MGK_WARP);
+    product = mgk_lanes_sum(product, MGK_WARP);
+    if (threadIdx.x == 0) {
+        p.tail->squares = squares;
+        p.tail->product = product;
+    }
 }
 
 /* The division of the rows below k among threads: `groups` threads per row, `width` apart. */
@@ -140,7 +112,7 @@ struct sharing {
     }
 };
 
-/* The part of A v from the block's columns. */
+/* The block's part of the product of A and row k, without the superdiagonal. */
 __device__ static void multiply_columns(const mgk_part &p, int k)
 {
     const sharing s(p, k);
@@ -148,63 +120,120 @@ __device__ static void multiply_columns(const mgk_part &p, int k)
     double sum = 0;
     if (group >= s.groups)
         return;
-    for (int c = p.count_before(k + 1) + group; i < p.order && c < p.columns; c += s.groups)
-        sum += p.column(c)[i] * p.v[c];
+    for (int c = p.count_before(k + 2) + group; i < p.order && c < p.columns; c += s.groups)
+        sum += p.column(c)[i] * p.row[c];
     p.partial[threadIdx.x] = sum;
 }
 
-/* x, from the parts of all blocks. */
-__device__ static void gather_x(const mgk_part &p, int k, double tau)
+/*
+ * Sends each row's product with A - u yᵀ and, from the block that owns it, column k + 1 to the
+ * row's block; the length and the head of row k to all.
+ */
+__device__ static void send_parts(const mgk_part &p, int k)
 {
     const sharing s(p, k);
-    double product = 0;
-    for (int b = 0; b < p.blocks; b++)
-        product += mgk_cluster_at(p.told, b)->product;
+    const bool owner = (k + 1) % p.blocks == p.rank;
+    const int c = (k + 1) / p.blocks; /* of the owner */
+    mgk_mailbox *mailbox = &p.for_parts[k % 2];
     for (int t = (int)threadIdx.x; t < s.rows; t += (int)blockDim.x) {
-        double sum = 0;
-        for (int b = 0; b < p.blocks; b++)
-            for (int group = 0; group < s.groups; group++)
-                sum += mgk_cluster_at(p.partial, b)[group * s.width + t];
-        p.x[k + 1 + t] = tau * (sum - p.next[k + 1 + t] * product);
+        const int i = k + 1 + t;
+        double2 part = make_double2(-p.next[i] * p.tail->product, 0);
+        for (int group = 0; group < s.groups; group++)
+            part.x += p.partial[group * s.width + t];
+        if (owner)
+            part.y = p.column(c)[i] - p.next[i] * p.y[c];
+        mgk_post(&p.parts[p.rank * p.most + i / p.blocks], part, mailbox, i % p.blocks);
     }
+    const double2 length = make_double2(p.tail->squares, owner ? p.row[c] : 0);
+    for (int b = (int)threadIdx.x; b < p.blocks; b += (int)blockDim.x)
+        mgk_post(&p.lengths[k % 2 * p.blocks + p.rank], length, mailbox, b);
+}
+
+/* The reflection of row k, computed by every thread. */
+__device__ static mgk_reflection reflect_row(const mgk_part &p, int k)
+{
+    double squares = 0, head = 0;
+    for (int b = 0; b < p.blocks; b++) {
+        squares += p.lengths[k % 2 * p.blocks + b].x;
+        head += p.lengths[k % 2 * p.blocks + b].y;
+    }
+    return mgk_reflect(head, squares);
+}
+
+/* Of the block's rows: x, and column k + 1 after the step, for all blocks. */
+__device__ static void send_updates(const mgk_part &p, int k, const mgk_reflection &r)
+{
+    for (int m = p.count_before(k + 1) + (int)threadIdx.x; m < p.columns; m += (int)blockDim.x) {
+        double product = 0, column = 0;
+        for (int b = 0; b < p.blocks; b++) {
+            product += p.parts[b * p.most + m].x;
+            column += p.parts[b * p.most + m].y;
+        }
+        const double x = r.tau * (column + r.scale * product);
+        for (int b = 0; b < p.blocks; b++)
+            mgk_post(&p.updates[p.rank + m * p.blocks], make_double2(x, column - x), p.for_updates,
+                     b);
+    }
+}
+
+/* The block's part of v. */
+__device__ static void make_v(const mgk_part &p, int k, double scale)
+{
+    for (int c = p.count_before(k + 1) + (int)threadIdx.x; c < p.columns; c += (int)blockDim.x)
+        p.v[c] = p.rank + c * p.blocks == k + 1 ? 1 : p.row[c] * scale;
+}
+
+/* Waits for messages of other blocks; then all threads see them. */
+__device__ static void await(mgk_mailbox *mailbox, int messages, int round)
+{
+    if (threadIdx.x < MGK_WARP)
+        mgk_await_messages(mailbox, (unsigned)messages, (unsigned)round);
     __syncthreads();
 }
 
-/* A step's shared values are overwritten only after one more synchronisation of the cluster. */
+/*
+ * A block has read all that it received before it sends the next message, and the block that sends
+ * it the next one waits for that, except for parts and lengths of the next step, which another
+ * block may send earlier: parts of a row only after its block has sent x of the row; for lengths
+ * and the count of bytes, even and odd steps have places of their own.
+ */
 __device__ static void reduce(mgk_part &p, double *band)
 {
-    const bool first = threadIdx.x == 0;
+    const bool first = p.rank == 0 && threadIdx.x == 0;
     for (int k = 0; k < p.order; k++) {
-        if (p.rank == k % p.blocks) {
-            const double value = begin_column(p, k);
-            if (first)
-                band[2 * k] = value;
-        }
-        mgk_cluster_sync();
-        if (k == p.order - 1)
+        const int rows = p.order - k - 1, own_rows = p.columns - p.count_before(k + 1);
+        const mgk_reflection left = begin_column(p, k);
+        if (first)
+            band[2 * k] = left.value;
+        if (rows == 0)
             return;
-        update_columns(p, k, take_column(p, k));
-        tell_row(p, k);
-        mgk_cluster_sync();
-        const mgk_reflection r = reflect_row(p, k);
-        if (first && p.rank == 0)
-            band[2 * k + 1] = r.value;
-        make_v(p, k, r.scale);
+        update_columns(p, k, left.tau);
         multiply_columns(p, k);
-        mgk_cluster_sync();
-        gather_x(p, k, r.tau);
+        if (threadIdx.x < MGK_WARP)
+            measure_row(p, k);
+        __syncthreads();
+        send_parts(p, k);
+        await(&p.for_parts[k % 2], (p.blocks - 1) * (own_rows + 1), k / 2);
+        const mgk_reflection right = reflect_row(p, k);
+        if (first)
+            band[2 * k + 1] = right.value;
+        send_updates(p, k, right);
+        make_v(p, k, right.scale);
+        await(p.for_updates, rows - own_rows, k);
         double *u = p.u;
         p.u = p.next;
         p.next = u;
     }
 }
 
-__global__ void __launch_bounds__(MGK_PART_THREADS) bidiagonalise(mgk_bidiagonal batch)
+__global__ void __launch_bounds__(MGK_PART_THREADS, 1) bidiagonalise(mgk_bidiagonal batch)
 {
     const size_t matrix = blockIdx.x / (unsigned)mgk_cluster_blocks();
     double *band = batch.bands + matrix * 2 * batch.n;
-    mgk_part p(batch.n, batch.orders[matrix], (double *)mgk_cuda_shared());
+    mgk_part p(batch.n, batch.orders[matrix], mgk_cuda_shared());
     int exponent;
+    if (threadIdx.x < 3) /* loading has a barrier of the cluster */
+        mgk_open_mailbox(&p.for_parts[threadIdx.x]);
     if (mgk_part_load(p, batch.matrices + matrix * batch.pitch, &exponent))
         reduce(p, band);
     else
@@ -236,9 +265,7 @@ static mgk_status choose_blocks(mgk_device *device, size_t n, size_t threads, si
 
 mgk_status mgk_cuda_bidiagonalise(mgk_device *device, const mgk_bidiagonal *batch)
 {
-    const size_t most_threads = MGK_PART_THREADS;
-    const size_t wanted = 2 * ((batch->n + MGK_WARP - 1) / MGK_WARP) * MGK_WARP;
-    const size_t threads = wanted < most_threads ? wanted : most_threads;
+    const size_t threads = (batch->n + MGK_WARP - 1) / MGK_WARP * MGK_WARP;
     size_t blocks;
     TRY(choose_blocks(device, batch->n, threads, &blocks));
     return mgk_cuda_launch_clusters(device, bidiagonalise, batch->count, blocks, (unsigned)threads,
