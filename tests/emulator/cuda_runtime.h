@@ -8,7 +8,8 @@
  * memory is host memory, so sanitizers check every access. The emulator cannot show speed, nor
  * errors of the real compiler or runtime.
  *
- * EMULATOR_MEMORY=BYTES limits device memory, EMULATOR_SHARED=BYTES the shared memory of a block;
+ * EMULATOR_MEMORY=BYTES limits device memory, EMULATOR_SHARED=BYTES the shared memory of a block,
+ * and EMULATOR_CLUSTER=BLOCKS clusters (1: there are none, as before compute capability 9.0);
  * EMULATOR_FAULT makes the device unusable: no_driver, old_driver, no_device, busy or no_kernel.
  */
 #ifndef MGK_TESTS_EMULATOR_CUDA_RUNTIME_H
@@ -193,6 +194,16 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaMallocHost(void **array, size_t bytes);
 cudaError_t cudaFreeHost(void *array);
 cudaError_t cudaFuncSetAttribute(const void *kernel, int attribute, int value);
+
+/* As on a device of 132 multiprocessors. */
+cudaError_t emulator_clusters_at_once(int *clusters, const void *kernel,
+                                      const cudaLaunchConfig_t *config);
+template <typename... Parameters>
+cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, void (*kernel)(Parameters...),
+                                           const cudaLaunchConfig_t *config)
+{
+    return emulator_clusters_at_once(clusters, (const void *)kernel, config);
+}
 
 /* A graph is the list of calls on a stream while it was captured. Calls that CUDA forbids during a
  * capture, such as copies from and to the host, fail here too and invalidate the capture. */

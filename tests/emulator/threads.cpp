@@ -371,13 +371,34 @@ void mgk_store_async(double2 *place, double2 value, uint64_t *barrier, int rank)
                         barrier_at((uint64_t *)emulator_cluster_at(barrier, to)), to});
 }
 
+/* Clusters of a kernel may have so many blocks. */
+static unsigned most_in_cluster(const void *kernel)
+{
+    return std::min(unportable.count(kernel) ? most_blocks : portable_blocks,
+                    emulator_cluster_limit());
+}
+
+cudaError_t emulator_clusters_at_once(int *clusters, const void *kernel,
+                                      const cudaLaunchConfig_t *config)
+{
+    const unsigned multiprocessors = 132, threads = 2048, size = config->attrs->val.clusterDim.x;
+    const size_t reserved = 1024; /* bytes of shared memory for each block */
+    const size_t room = emulator_shared_limit() + reserved;
+    const size_t blocks = std::min<size_t>(threads / config->blockDim.x,
+                                           room / (config->dynamicSmemBytes + reserved));
+    *clusters = 0;
+    if (size > most_in_cluster(kernel))
+        return cudaErrorInvalidValue;
+    *clusters = (int)(multiprocessors * blocks / size);
+    return cudaSuccess;
+}
+
 cudaError_t emulator_run(const cudaLaunchConfig_t *config, const void *kernel,
                          const std::function<void()> &thread)
 {
     const unsigned size = config->numAttrs > 0 ? config->attrs->val.clusterDim.x : 1;
-    const unsigned most = unportable.count(kernel) ? most_blocks : portable_blocks;
     if (config->blockDim.x > most_threads || config->dynamicSmemBytes > emulator_shared_limit() ||
-        size == 0 || size > most || config->gridDim.x % size != 0)
+        size == 0 || size > most_in_cluster(kernel) || config->gridDim.x % size != 0)
         return cudaErrorInvalidValue;
     if (emulator_has_fault("no_kernel"))
         return cudaErrorNoKernelImageForDevice;
