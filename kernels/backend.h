@@ -733,10 +733,15 @@ typedef mgk_status mgk_singular_values_fn(mgk_device *, size_t count, size_t n,
 /*
  * The same, with the project's own kernels, which keep a matrix in the shared memory of a few
  * multiprocessors. NULL if a device has none. STATUS_UNSUPPORTED: an order is above
- * MGK_BISECTION_ORDER, or too large for the device's shared memory.
+ * bisection_order.
  */
 typedef mgk_status mgk_bisected_values_fn(mgk_device *, size_t count, size_t n,
                                           const size_t *orders, double *matrices, double *sigma);
+/*
+ * The largest order of bisected_values on this device, at most MGK_BISECTION_ORDER: a matrix must
+ * fit the shared memory of the blocks that the device runs together.
+ */
+typedef mgk_status mgk_bisection_order_fn(mgk_device *, size_t *order);
 /*
  * The first of two steps to singular values of larger matrices, laid out as for singular_values:
  * writes upper triangular bands with the same singular values to bands [count, mgk_band_entries(n)]
@@ -868,6 +873,7 @@ struct mgk_operations {
     mgk_measure_entries_fn *measure_entries;
     mgk_singular_values_fn *singular_values;
     mgk_bisected_values_fn *bisected_values;
+    mgk_bisection_order_fn *bisection_order;
     mgk_reduce_to_bands_fn *reduce_to_bands;
     mgk_prove_full_rank_fn *prove_full_rank;
     mgk_bound_square_fn *bound_square;

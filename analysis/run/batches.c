@@ -23,14 +23,15 @@ typedef struct rank_batch {
     size_t *orders;     /* [capacity], n of each */
     double *matrices; /* [capacity, n_max, n_max] on the device, smaller ones packed at the start */
     double *host;     /* the same on the host; NULL: the source writes to the device */
-    mgk_entries *entries;   /* [capacity], if the device measures them */
-    double *sigma;          /* [capacity, n_max] */
-    double *levels;         /* [capacity], a rank is full if all singular values exceed this */
-    int *settled;           /* [capacity], the rank is known without singular values */
-    double *moved;          /* [capacity], how far counting has moved singular values */
-    size_t left;            /* matrices that need spectra, moved to the front */
-    mgk_mirror bands;       /* [capacity, mgk_band_entries(n_max)], for two steps */
-    mgk_engine *engine;     /* counts large matrices; NULL: none */
+    mgk_entries *entries; /* [capacity], if the device measures them */
+    double *sigma;        /* [capacity, n_max] */
+    double *levels;       /* [capacity], a rank is full if all singular values exceed this */
+    int *settled;         /* [capacity], the rank is known without singular values */
+    double *moved;        /* [capacity], how far counting has moved singular values */
+    size_t left;          /* matrices that need spectra, moved to the front */
+    bool two_steps;       /* the device reduces matrices to bands, the host computes their values */
+    mgk_mirror bands;     /* [capacity, mgk_band_entries(n_max)], for two steps */
+    mgk_engine *engine;   /* counts large matrices; NULL: none */
     mgk_rank_count *counts; /* [thresholds], of one matrix */
 } rank_batch;
 
@@ -259,23 +260,31 @@ static void take_turn(bands_step *bands, rank_batch *now, rank_batch *before)
 static const size_t batch_bytes = (size_t)1 << 30;
 enum { BATCH_MATRICES = 1024 };
 
-/* Whether the device reduces matrices to bands and the host computes their singular values. */
-static bool in_two_steps(const mgk_rank_work *work)
+/* Bisection takes two steps if a matrix is too large for the device to do all. */
+static mgk_status choose_steps(const mgk_rank_work *work, bool *two_steps)
 {
-    return work->options->bisection && work->source->n_max > MGK_BISECTION_ORDER;
+    mgk_device *device = work->options->device;
+    size_t largest;
+    *two_steps = false;
+    if (!work->options->bisection)
+        return STATUS_OK;
+    TRY(device->op->bisection_order(device, &largest));
+    *two_steps = work->source->n_max > largest;
+    return STATUS_OK;
 }
 
 /*
  * As many matrices as exist, or fit a quarter of the device's memory (the solvers need the rest).
  * With two steps, at least two per thread of the host: the thread that calls the device joins late.
  */
-static mgk_status choose_capacity(mgk_rank_work *work, size_t matrix_bytes, size_t *capacity)
+static mgk_status choose_capacity(mgk_rank_work *work, size_t matrix_bytes, bool two_steps,
+                                  size_t *capacity)
 {
     mgk_device *device = work->options->device;
     size_t left, total, most = BATCH_MATRICES, bytes = batch_bytes;
     TRY(device->op->memory(device, &left, &total));
     const size_t wanted = 2 * (size_t)work->threads;
-    if (in_two_steps(work) && bytes / matrix_bytes < wanted)
+    if (two_steps && bytes / matrix_bytes < wanted)
         bytes = wanted * matrix_bytes;
     bytes = left / 4 < bytes ? left / 4 : bytes;
     if (matrix_bytes > 0 && bytes / matrix_bytes < most)
@@ -308,7 +317,7 @@ static mgk_status open_lists(rank_batch *batch)
     TRY(mgk_alloc(capacity, sizeof(*batch->places), &batch->places));
     TRY(mgk_alloc(capacity, sizeof(*batch->orders), &batch->orders));
     TRY(mgk_alloc(capacity, sizeof(*batch->moved), &batch->moved));
-    if (!in_two_steps(batch->work))
+    if (!batch->two_steps)
         return STATUS_OK;
     TRY(mgk_multiply(capacity, mgk_band_entries(batch->n_max), &entries));
     TRY(mgk_multiply(entries, sizeof(double), &bytes));
@@ -333,7 +342,8 @@ static mgk_status open_batch(mgk_rank_work *work, rank_batch *batch)
     *batch = (rank_batch){.work = work, .n_max = source->n_max};
     TRY(mgk_multiply(source->n_max, source->n_max, &entries));
     TRY(mgk_multiply(entries, sizeof(double), &bytes));
-    TRY(choose_capacity(work, bytes, &capacity));
+    TRY(choose_steps(work, &batch->two_steps));
+    TRY(choose_capacity(work, bytes, batch->two_steps, &capacity));
     batch->capacity = capacity;
     TRY(mgk_rank_work_open_rounds(work, capacity));
     TRY(open_lists(batch));
@@ -573,7 +583,7 @@ void mgk_rank_by_batches(mgk_rank_work *work)
 {
     rank_batch batch;
     mgk_status status = open_batch(work, &batch);
-    if (status == STATUS_OK && in_two_steps(work))
+    if (status == STATUS_OK && batch.two_steps)
         status = run_in_two_steps(&batch);
     if (status != STATUS_OK)
         mgk_rank_work_record(work, 0, status);

@@ -54,6 +54,42 @@ static inline void *mgk_cuda_take(uintptr_t *end, size_t bytes)
 /* The cluster size in blocks that every device with clusters supports. */
 enum { MGK_CLUSTER_PORTABLE = 8 };
 
+/* How a kernel runs in clusters of `size` blocks (clusters.h); `config` refers to `cluster`. */
+struct mgk_cuda_clusters {
+    cudaLaunchAttribute cluster;
+    cudaLaunchConfig_t config;
+
+    mgk_cuda_clusters(const mgk_device *device, size_t clusters, size_t size, unsigned threads,
+                      size_t shared)
+        : cluster(), config()
+    {
+        cluster.id = cudaLaunchAttributeClusterDimension;
+        cluster.val.clusterDim.x = (unsigned)size;
+        cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+        config.gridDim = dim3((unsigned)(clusters * size));
+        config.blockDim = dim3(threads);
+        config.dynamicSmemBytes = shared;
+        config.stream = mgk_cuda_of(device)->stream;
+        config.attrs = &cluster;
+        config.numAttrs = size > 1;
+    }
+    mgk_cuda_clusters(const mgk_cuda_clusters &) = delete;
+};
+
+/* Allows a kernel more shared memory and larger clusters than every kernel may have. */
+static inline mgk_status mgk_cuda_allow(const void *kernel, size_t size, size_t shared)
+{
+    if (shared > 48 * 1024)
+        TRY(mgk_cuda_check(
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared),
+            "cudaFuncSetAttribute"));
+    if (size > MGK_CLUSTER_PORTABLE)
+        TRY(mgk_cuda_check(
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+            "cudaFuncSetAttribute"));
+    return STATUS_OK;
+}
+
 /*
  * Runs a kernel in clusters of `size` blocks (clusters.h) with `threads` threads and `shared` bytes
  * each, on the device's stream.
@@ -68,29 +104,32 @@ mgk_status mgk_cuda_launch_clusters(const mgk_device *device, void (*kernel)(Par
     if (clusters > INT32_MAX / size)
         return mgk_fail(STATUS_UNSUPPORTED, "%zu blocks: too large for one kernel",
                         clusters * size);
+    const mgk_cuda_clusters launch(device, clusters, size, threads, shared);
     TRY(mgk_cuda_enter(device));
-    if (shared > 48 * 1024)
-        TRY(mgk_cuda_check(cudaFuncSetAttribute((const void *)kernel,
-                                                cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                (int)shared),
-                           "cudaFuncSetAttribute"));
-    if (size > MGK_CLUSTER_PORTABLE)
-        TRY(mgk_cuda_check(cudaFuncSetAttribute((const void *)kernel,
-                                                cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
-                           "cudaFuncSetAttribute"));
-    cudaLaunchAttribute cluster = {};
-    cluster.id = cudaLaunchAttributeClusterDimension;
-    cluster.val.clusterDim.x = (unsigned)size;
-    cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)(clusters * size));
-    config.blockDim = dim3(threads);
-    config.dynamicSmemBytes = shared;
-    config.stream = mgk_cuda_of(device)->stream;
-    config.attrs = &cluster;
-    config.numAttrs = size > 1;
-    return mgk_cuda_check(cudaLaunchKernelEx(&config, kernel, (Parameters)arguments...),
+    TRY(mgk_cuda_allow((const void *)kernel, size, shared));
+    return mgk_cuda_check(cudaLaunchKernelEx(&launch.config, kernel, (Parameters)arguments...),
                           "cudaLaunchKernelEx");
+}
+
+/*
+ * How many clusters the device can run at a time; 0 if it has no clusters of this size. For devices
+ * of compute capability 9.0 and later.
+ */
+template <typename... Parameters>
+mgk_status mgk_cuda_clusters_at_once(const mgk_device *device, void (*kernel)(Parameters...),
+                                     size_t size, unsigned threads, size_t shared, size_t *count)
+{
+    mgk_cuda_clusters launch(device, 1, size, threads, shared);
+    int clusters = 0;
+    launch.config.numAttrs = 1;
+    TRY(mgk_cuda_enter(device));
+    TRY(mgk_cuda_allow((const void *)kernel, size, shared));
+    if (cudaOccupancyMaxActiveClusters(&clusters, kernel, &launch.config) != cudaSuccess) {
+        cudaGetLastError(); /* a size that the device does not have is no failure */
+        clusters = 0;
+    }
+    *count = (size_t)clusters;
+    return STATUS_OK;
 }
 
 /* Runs kernel<<<blocks, threads, shared>>>(arguments...) on the device's stream. */

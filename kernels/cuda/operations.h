@@ -59,6 +59,7 @@ template <typename real> mgk_take_block_fn mgk_cuda_take_block;
 mgk_measure_entries_fn mgk_cuda_measure_entries;
 mgk_singular_values_fn mgk_cuda_singular_values;
 mgk_bisected_values_fn mgk_cuda_bisected_values;
+mgk_bisection_order_fn mgk_cuda_bisection_order;
 mgk_reduce_to_bands_fn mgk_cuda_reduce_to_bands;
 mgk_prove_full_rank_fn mgk_cuda_prove_full_rank;
 mgk_bound_square_fn mgk_cuda_bound_square;

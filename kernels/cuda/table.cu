@@ -52,6 +52,7 @@ template <typename real> static mgk_operations table(void)
     op.measure_entries = mgk_cuda_measure_entries;
     op.singular_values = mgk_cuda_singular_values;
     op.bisected_values = mgk_cuda_bisected_values;
+    op.bisection_order = mgk_cuda_bisection_order;
     op.reduce_to_bands = mgk_cuda_reduce_to_bands;
     op.prove_full_rank = mgk_cuda_prove_full_rank;
     op.bound_square = mgk_cuda_bound_square;

@@ -118,6 +118,14 @@ static void mirror_close(mgk_device *self, mgk_mirror *mirror)
     *mirror = (mgk_mirror){0};
 }
 
+/* The largest order that the device's own kernels take. */
+static mgk_status bisection_order(mgk_device *device, size_t *order)
+{
+    (void)device;
+    *order = MGK_BISECTION_ORDER;
+    return STATUS_OK;
+}
+
 /* Ranks in two steps, or entirely on the host's threads. */
 static mgk_status rank(bool two_steps, int threads, mgk_rank_table *table)
 {
@@ -140,6 +148,7 @@ static mgk_status rank(bool two_steps, int threads, mgk_rank_table *table)
     mgk_operations able = *device->op;
     able.memory = little_memory;
     able.bisected_values = able.singular_values;
+    able.bisection_order = bisection_order;
     able.reduce_to_bands = reduce;
     able.mirror_open = mirror_open;
     able.mirror_wait = mirror_wait;

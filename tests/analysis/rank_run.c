@@ -282,6 +282,14 @@ static mgk_status prove_some(mgk_device *self, size_t count, size_t n, const siz
     return STATUS_OK;
 }
 
+/* The largest order that the device's own kernels take. */
+static mgk_status bisection_order(mgk_device *device, size_t *order)
+{
+    (void)device;
+    *order = MGK_BISECTION_ORDER;
+    return STATUS_OK;
+}
+
 /* Matrices with proven rank are stored at once; the others move up. */
 static void proofs_and_spectra_agree(void **state)
 {
@@ -295,6 +303,7 @@ static void proofs_and_spectra_agree(void **state)
     mgk_operations able = *own;
     able.prove_full_rank = prove_some;
     able.bisected_values = own->singular_values;
+    able.bisection_order = bisection_order;
     device->op = &able;
     options.bisection = true;
     assert_ok(run(healthy(1100), &options, &plain));

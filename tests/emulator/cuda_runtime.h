@@ -8,7 +8,8 @@
  * memory is host memory, so sanitizers check every access. The emulator cannot show speed, nor
  * errors of the real compiler or runtime.
  *
- * EMULATOR_MEMORY=BYTES limits device memory, EMULATOR_SHARED=BYTES the shared memory of a block;
+ * EMULATOR_MEMORY=BYTES limits device memory, EMULATOR_SHARED=BYTES the shared memory of a block,
+ * and EMULATOR_CLUSTER=BLOCKS clusters (1: there are none, as before compute capability 9.0);
  * EMULATOR_FAULT makes the device unusable: no_driver, old_driver, no_device, busy or no_kernel.
  */
 #ifndef MGK_TESTS_EMULATOR_CUDA_RUNTIME_H
@@ -43,6 +44,19 @@ void emulator_cluster_barrier(void);
 unsigned emulator_cluster_rank(void);
 unsigned emulator_cluster_blocks(void);
 void *emulator_cluster_at(void *own, unsigned rank);
+/* The instructions of kernels/cuda/spectral/messages.h. A stored value arrives late, as a device
+ * may do it. */
+struct alignas(16) double2 {
+    double x, y;
+};
+static inline double2 make_double2(double x, double y)
+{
+    return {x, y};
+}
+void mgk_mbarrier_init(uint64_t *barrier, unsigned arrivals);
+void mgk_mbarrier_arrive_expect(uint64_t *barrier, unsigned bytes);
+bool mgk_mbarrier_try_wait(uint64_t *barrier, unsigned parity);
+void mgk_store_async(double2 *place, double2 value, uint64_t *barrier, int rank);
 /* Exchanges values between all lanes of a warp: the result holds lane l's value at [l] and is valid
  * until the lane's next exchange but one. */
 struct emulator_value {
@@ -111,6 +125,22 @@ static inline int atomicAdd(int *at, int x)
     const int before = *at;
     *at += x;
     return before;
+}
+
+/* The upper 32 bits of a double, and a double of two halves. */
+static inline int __double2hiint(double x)
+{
+    int64_t bits;
+    memcpy(&bits, &x, sizeof(bits));
+    return (int)(bits >> 32);
+}
+
+static inline double __hiloint2double(int high, int low)
+{
+    const uint64_t bits = (uint64_t)(uint32_t)high << 32 | (uint32_t)low;
+    double x;
+    memcpy(&x, &bits, sizeof(x));
+    return x;
 }
 
 static inline int __ffs(int x)
@@ -189,6 +219,16 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaMallocHost(void **array, size_t bytes);
 cudaError_t cudaFreeHost(void *array);
 cudaError_t cudaFuncSetAttribute(const void *kernel, int attribute, int value);
+
+/* As on a device of 132 multiprocessors. */
+cudaError_t emulator_clusters_at_once(int *clusters, const void *kernel,
+                                      const cudaLaunchConfig_t *config);
+template <typename... Parameters>
+cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, void (*kernel)(Parameters...),
+                                           const cudaLaunchConfig_t *config)
+{
+    return emulator_clusters_at_once(clusters, (const void *)kernel, config);
+}
 
 /* A graph is the list of calls on a stream while it was captured. Calls that CUDA forbids during a
  * capture, such as copies from and to the host, fail here too and invalidate the capture. */

@@ -24,6 +24,17 @@ size_t emulator_shared_limit(void)
                  : emulator_most_shared;
 }
 
+unsigned emulator_cluster_limit(void)
+{
+    const char *limit = getenv("EMULATOR_CLUSTER");
+    return limit ? (unsigned)strtoul(limit, nullptr, 10) : 16;
+}
+
+static int capability(void)
+{
+    return emulator_cluster_limit() > 1 ? 9 : 8;
+}
+
 static std::map<void *, size_t> allocated; /* bytes of device memory, by address */
 static size_t allocated_bytes;
 
@@ -61,14 +72,15 @@ cudaError_t cudaGetDeviceCount(int *count)
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int)
 {
     snprintf(properties->name, sizeof(properties->name), "emulated on the CPU");
-    properties->major = 9;
+    properties->major = capability();
     properties->minor = 0;
     return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int)
 {
-    *value = attribute == cudaDevAttrComputeCapabilityMajor ? 9 : (int)emulator_shared_limit();
+    *value = attribute == cudaDevAttrComputeCapabilityMajor ? capability()
+                                                            : (int)emulator_shared_limit();
     return cudaSuccess;
 }
 

@@ -14,4 +14,7 @@ bool emulator_has_fault(const char *name);
 /* Limit of a block's shared memory in bytes. */
 size_t emulator_shared_limit(void);
 
+/* Most blocks of a cluster; 1: the device has no clusters. */
+unsigned emulator_cluster_limit(void);
+
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads, warps, blocks and clusters: fibers of one host thread that run in turns. */
+/* Threads, warps, blocks and clusters: fibers of one host thread that run in turns. Messages
+ * between blocks arrive only when all others wait. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <ucontext.h>
@@ -27,7 +28,23 @@ namespace
 const size_t stack_bytes = 64 * 1024 + 5 * 64, most_threads = 1024;
 const unsigned warp = 32, most_blocks = 16, portable_blocks = 8; /* most blocks in a cluster */
 
-enum waiting { NOTHING, WARP, BLOCK, CLUSTER, FINISHED };
+enum waiting { NOTHING, WARP, BLOCK, CLUSTER, TRANSACTIONS, FINISHED };
+
+/* An mbarrier object of shared memory. A phase ends when no arrival is pending and the bytes of its
+ * transactions, expected less completed, are 0. */
+struct transaction_barrier {
+    uint8_t phase, arrivals, pending, unused;
+    int32_t bytes;
+};
+static_assert(sizeof(transaction_barrier) == sizeof(uint64_t), "as large as on a device");
+
+/* A store to another block that is on its way. */
+struct message {
+    double2 *place;
+    double2 value;
+    transaction_barrier *barrier;
+    unsigned rank;
+};
 
 /* Where a stack was left. The compiler's own jumps make no system calls, and AddressSanitizer does
  * not treat them as the end of all frames, which would cost more than everything else. */
@@ -49,7 +66,9 @@ struct fiber {
     bool started;
     unsigned exchanges;
     std::vector<copy_to_shared> copies; /* begun and not made */
-    void *fake_stack;                   /* AddressSanitizer's */
+    const transaction_barrier *barrier; /* if it waits for transactions: for the end of a phase */
+    uint8_t phase;
+    void *fake_stack; /* AddressSanitizer's */
 };
 
 std::vector<fiber> fibers(most_threads);  /* of the running cluster, block after block */
@@ -62,6 +81,7 @@ size_t current;
 const std::function<void()> *body;
 alignas(16) char shared[most_blocks][emulator_most_shared];
 unsigned cluster_blocks, first_block;
+std::vector<message> messages;
 std::set<const void *> unportable; /* kernels that may run in non-portable large clusters */
 
 [[noreturn]] void stop(const char *why)
@@ -142,18 +162,33 @@ bool all_wait(size_t first, size_t last, waiting what)
     return true;
 }
 
-/* Runs a warp until all its threads wait for the block or are finished. */
+/* Runs a warp until all its threads wait for others or are finished. */
 void run_warp(size_t first, size_t last, bool backwards)
 {
     for (;;) {
         for (size_t i = first; i < last; i++)
             resume(backwards ? last - 1 - (i - first) : i);
-        if (all_wait(first, last, BLOCK) || all_wait(first, last, CLUSTER) ||
-            all_wait(first, last, FINISHED))
-            return;
-        if (!all_wait(first, last, WARP))
+        if (!all_wait(first, last, fibers[first].waits))
             stop("threads of a warp part at a barrier");
+        if (fibers[first].waits != WARP)
+            return;
     }
+}
+
+/* The threads of a warp wait for the same, so that of the first tells. */
+bool can_run(const fiber &f)
+{
+    return f.waits == NOTHING || (f.waits == TRANSACTIONS && f.barrier->phase != f.phase);
+}
+
+/* If all threads of a group wait for this, none does any more. */
+bool release(size_t first, size_t last, waiting what)
+{
+    if (!all_wait(first, last, what))
+        return false;
+    for (size_t i = first; i < last; i++)
+        fibers[i].waits = NOTHING;
+    return true;
 }
 
 void make_fibers(size_t count)
@@ -165,6 +200,7 @@ void make_fibers(size_t count)
     for (size_t i = 0; i < count; i++) {
         fiber &f = fibers[i];
         f.exchanges = 0;
+        f.waits = NOTHING;
         if (f.stack)
             continue;
         f.stack.reset(new char[stack_bytes]);
@@ -179,35 +215,94 @@ void make_fibers(size_t count)
     }
 }
 
-/* Runs a block of the cluster until all its threads wait for the cluster or are finished. */
-void run_block(unsigned rank)
+/* Runs a block of the cluster until none of its warps can run; false: none could. */
+bool run_block(unsigned rank)
 {
     const size_t threads = blockDim.x, begin = rank * threads, end = begin + threads;
+    const size_t warps = (threads + warp - 1) / warp;
     const bool backwards = (first_block / cluster_blocks + rank) % 2;
+    bool any = false, again = true;
     blockIdx = dim3(first_block + rank);
-    do {
-        const size_t warps = (threads + warp - 1) / warp;
+    while (again) {
+        again = false;
         for (size_t w = 0; w < warps; w++) {
             const size_t first = begin + (backwards ? warps - 1 - w : w) * warp;
+            if (!can_run(fibers[first]))
+                continue;
             run_warp(first, std::min<size_t>(first + warp, end), backwards);
+            again = true;
         }
-        if (!all_wait(begin, end, BLOCK) && !all_wait(begin, end, CLUSTER) &&
-            !all_wait(begin, end, FINISHED))
-            stop("threads of a block part at a barrier");
-    } while (all_wait(begin, end, BLOCK));
+        any |= again;
+        again |= release(begin, end, BLOCK);
+    }
+    return any;
 }
 
+/* Whether a phase of the barrier has ended. */
+bool end_phase(transaction_barrier *b)
+{
+    if (b->pending > 0 || b->bytes != 0)
+        return false;
+    b->phase ^= 1;
+    b->pending = b->arrivals;
+    return true;
+}
+
+/* Delivers messages, in any order, until a phase ends; false: none does. */
+bool deliver(void)
+{
+    static uint32_t random = 1;
+    while (!messages.empty()) {
+        random = random * 1664525u + 1013904223u;
+        message &next = messages[(random >> 8) % messages.size()];
+        const message m = next;
+        next = messages.back();
+        messages.pop_back();
+        const size_t begin = m.rank * blockDim.x;
+        if (all_wait(begin, begin + blockDim.x, FINISHED))
+            stop("a message to a block that has ended");
+        *m.place = m.value;
+        m.barrier->bytes -= (int32_t)sizeof(m.value);
+        if (end_phase(m.barrier))
+            return true;
+    }
+    return false;
+}
+
+[[noreturn]] void stop_waiting(size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (fibers[i].waits == TRANSACTIONS)
+            stop("a phase of a transaction barrier does not end");
+    for (unsigned b = 0; b < cluster_blocks; b++)
+        if (fibers[b * blockDim.x].waits == BLOCK)
+            stop("threads of a block part at a barrier");
+    stop("blocks of a cluster part at a barrier");
+}
+
+/* Messages travel as long as a block can run. */
 void run_cluster(void)
 {
     const size_t count = cluster_blocks * blockDim.x;
     const bool backwards = first_block / cluster_blocks % 2;
+    bool any = true;
     make_fibers(count);
-    do {
+    while (any) {
+        any = false;
         for (unsigned i = 0; i < cluster_blocks; i++)
-            run_block(backwards ? cluster_blocks - 1 - i : i);
-        if (!all_wait(0, count, CLUSTER) && !all_wait(0, count, FINISHED))
-            stop("blocks of a cluster part at a barrier");
-    } while (!all_wait(0, count, FINISHED));
+            any |= run_block(backwards ? cluster_blocks - 1 - i : i);
+        any = any || release(0, count, CLUSTER) || deliver();
+    }
+    if (!all_wait(0, count, FINISHED))
+        stop_waiting(count);
+}
+
+transaction_barrier *barrier_at(uint64_t *barrier)
+{
+    transaction_barrier *b = (transaction_barrier *)barrier;
+    if (b->phase > 1 || b->arrivals == 0)
+        stop("a transaction barrier that is not initialised");
+    return b;
 }
 
 } // namespace
@@ -274,13 +369,65 @@ void __pipeline_wait_prior(size_t)
     fibers[current].copies.clear();
 }
 
+void mgk_mbarrier_init(uint64_t *barrier, unsigned arrivals)
+{
+    const transaction_barrier b = {0, (uint8_t)arrivals, (uint8_t)arrivals, 0, 0};
+    memcpy(barrier, &b, sizeof(b));
+}
+
+void mgk_mbarrier_arrive_expect(uint64_t *barrier, unsigned bytes)
+{
+    transaction_barrier *b = barrier_at(barrier);
+    if (b->pending == 0)
+        stop("more arrivals than a phase of a transaction barrier has");
+    b->bytes += (int32_t)bytes;
+    b->pending--;
+    end_phase(b);
+}
+
+bool mgk_mbarrier_try_wait(uint64_t *barrier, unsigned parity)
+{
+    fibers[current].barrier = barrier_at(barrier);
+    fibers[current].phase = (uint8_t)parity;
+    wait(TRANSACTIONS);
+    return true;
+}
+
+void mgk_store_async(double2 *place, double2 value, uint64_t *barrier, int rank)
+{
+    const unsigned to = (unsigned)rank;
+    messages.push_back({(double2 *)emulator_cluster_at(place, to), value,
+                        barrier_at((uint64_t *)emulator_cluster_at(barrier, to)), to});
+}
+
+/* Clusters of a kernel may have so many blocks. */
+static unsigned most_in_cluster(const void *kernel)
+{
+    return std::min(unportable.count(kernel) ? most_blocks : portable_blocks,
+                    emulator_cluster_limit());
+}
+
+cudaError_t emulator_clusters_at_once(int *clusters, const void *kernel,
+                                      const cudaLaunchConfig_t *config)
+{
+    const unsigned multiprocessors = 132, threads = 2048, size = config->attrs->val.clusterDim.x;
+    const size_t reserved = 1024; /* bytes of shared memory for each block */
+    const size_t room = emulator_shared_limit() + reserved;
+    const size_t blocks = std::min<size_t>(threads / config->blockDim.x,
+                                           room / (config->dynamicSmemBytes + reserved));
+    *clusters = 0;
+    if (size > most_in_cluster(kernel))
+        return cudaErrorInvalidValue;
+    *clusters = (int)(multiprocessors * blocks / size);
+    return cudaSuccess;
+}
+
 cudaError_t emulator_run(const cudaLaunchConfig_t *config, const void *kernel,
                          const std::function<void()> &thread)
 {
     const unsigned size = config->numAttrs > 0 ? config->attrs->val.clusterDim.x : 1;
-    const unsigned most = unportable.count(kernel) ? most_blocks : portable_blocks;
     if (config->blockDim.x > most_threads || config->dynamicSmemBytes > emulator_shared_limit() ||
-        size == 0 || size > most || config->gridDim.x % size != 0)
+        size == 0 || size > most_in_cluster(kernel) || config->gridDim.x % size != 0)
         return cudaErrorInvalidValue;
     if (emulator_has_fault("no_kernel"))
         return cudaErrorNoKernelImageForDevice;
@@ -293,6 +440,8 @@ cudaError_t emulator_run(const cudaLaunchConfig_t *config, const void *kernel,
             for (unsigned i = 0; i < size; i++) /* NaN: shared memory is undefined */
                 memset(shared[i], 0xff, launch.dynamicSmemBytes);
             run_cluster();
+            if (!messages.empty())
+                stop("messages that nobody waits for");
         }
     });
     return cudaSuccess;

@@ -48,6 +48,54 @@ static void vanishing_columns(void **state)
         assert_spectrum(&b, i);
 }
 
+/* The singular values of a bidiagonal matrix above x, by quotients of its minors. */
+static size_t count_above(size_t n, const double *band, long double x)
+{
+    long double pivot = -x;
+    size_t above = 0;
+    for (size_t i = 0; i + 1 < 2 * n; i++) {
+        pivot = -x - (long double)band[i] * (long double)band[i] / pivot;
+        above += pivot > 0;
+    }
+    return above;
+}
+
+/*
+ * The reduction does not change a bidiagonal matrix. So values of very different sizes show the
+ * error of bisection alone, which is relative to each of them.
+ */
+static void small_values_are_accurate(void **state)
+{
+    workspace *space = *state;
+    const size_t n = 45;
+    batch b = make_batch(space, 2, n);
+    for (size_t i = 0; i < b.count; i++) {
+        double *band = host_array(space, 2 * n), *a = matrix_of(&b, i);
+        for (size_t k = 0; k < 2 * n; k++)
+            band[k] = i == 1 && k % 2 == 1 ? 0 : pow(0.7, (double)k) * (k % 3 == 0 ? -1.3 : 0.8);
+        for (size_t k = 0; k < n; k++) {
+            a[k * n + k] = band[2 * k];
+            if (k + 1 < n)
+                a[(k + 1) * n + k] = band[2 * k + 1];
+        }
+        for (size_t k = 0; k < n; k++) {
+            long double low = 0, high = 4;
+            for (int halving = 0; halving < 140; halving++) {
+                const long double middle = (low + high) / 2;
+                *(count_above(n, band, middle) > k ? &low : &high) = middle;
+            }
+            b.expected[i * n + k] = (double)low;
+        }
+    }
+    assert_ok(solve(space, &b));
+    for (size_t i = 0; i < b.count; i++)
+        for (size_t k = 0; k < n; k++) {
+            const double *expected = b.expected + i * n, *sigma = b.sigma + i * n;
+            assert_close(sigma[k], expected[k],
+                         3 * (double)n * 0x1p-53 * expected[k] + 0x1p-60 * expected[0], 0);
+        }
+}
+
 /* A batch that does not fit at once into a device with little memory; equal matrices give equal
  * bits. */
 static void large_batches(void **state)
@@ -93,6 +141,8 @@ int main(void)
                                                  release_workspace, &space),
         cmocka_unit_test_prestate_setup_teardown(any_scale, NULL, release_workspace, &space),
         cmocka_unit_test_prestate_setup_teardown(vanishing_columns, NULL, release_workspace,
+                                                 &space),
+        cmocka_unit_test_prestate_setup_teardown(small_values_are_accurate, NULL, release_workspace,
                                                  &space),
         cmocka_unit_test_prestate_setup_teardown(bad_matrices_harm_no_others, NULL,
                                                  release_workspace, &space),

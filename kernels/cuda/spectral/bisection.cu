@@ -6,44 +6,89 @@
  * 1965). A Sturm sequence counts the eigenvalues below x, and every thread halves the interval of
  * one value until no double lies between its ends.
  *
- * A count is exact for entries with relative errors of 1.5 · 2^-53, so the error of bisection is at
+ * The sequence is that of the leading minors of the shifted matrix,
+ *     p_i = -x p_i-1 - b² p_i-2,   b² = d_0², e_0², d_1², …,
+ * without divisions. p_i and p_i-1 have the same sign as often as there are values above x. With
+ * p_i = fma(-x, p_i-1, -fl(b² p_i-2)) every rounding is a factor of a whole minor or of a b², so a
+ * count is exact for entries with relative errors of 1.5 · 2^-53, and the error of bisection is at
  * most 3 n 2^-53 σ, and 2^-60 of the largest value. The bidiagonal form adds the error of any
  * solver by reflections.
+ *
+ * Entries are below 2^11, since the largest of the matrix is near 1, and b is at least 2^-90, whose
+ * effect is below 2^-60 of the largest value. So a step changes the larger magnitude of two minors
+ * by a factor between b² / (1 + x) > 2^-193 and b² + x < 2^22. After CHUNK steps both are
+ * multiplied by a power of two, so neither overflow nor underflow matters.
  */
-#include <float.h>
 #include <math.h>
 
 #include "kernels/cuda/spectral/bidiagonal.h"
 #include "kernels/cuda/spectral/chunks.h"
 #include "kernels/cuda/sums.h"
 
-/* The number of singular values >= x > 0; off [2 order - 1] holds squares. */
-__device__ static int count_from(const double *off, int order, double x, double smallest_pivot)
+enum {
+    CHUNK = 4, /* steps between two multiplications by powers of two */
+    THREADS = 128
+};
+
+static const double least_square = 0x1p-180;
+
+/* The squares of a bidiagonal matrix of this order, with the fillers of the last chunk. */
+__host__ __device__ static int count_squares(int order)
 {
-    double pivot = -fmax(x, smallest_pivot);
-    int below = 1;
-    for (int i = 0; i < 2 * order - 1; i++) {
-        pivot = -x - off[i] / pivot;
-        if (fabs(pivot) < smallest_pivot)
-            pivot = -smallest_pivot;
-        below += pivot < 0;
+    return (2 * order - 1 + CHUNK - 1) / CHUNK * CHUNK;
+}
+
+/*
+ * The power of two that brings the larger magnitude of two numbers to [1, 2). Its exponent is
+ * certainly that of a normal number.
+ */
+__device__ static double normaliser(double a, double b)
+{
+    const int larger = __double2hiint(fmax(fabs(a), fabs(b))), exponent = larger & 0x7ff00000;
+    return __hiloint2double(0x7fe00000 - exponent, 0);
+}
+
+/* 1 if the signs of two numbers differ, otherwise 0. */
+__device__ static unsigned signs_differ(double a, double b)
+{
+    return (unsigned)(__double2hiint(a) ^ __double2hiint(b)) >> 31;
+}
+
+/*
+ * The number of singular values above x > 0, which is far above 2^-90; squares holds count b², of
+ * which fillers add only values near 0.
+ */
+__device__ static int count_above(const double *squares, int count, double x)
+{
+    double last = 1, minor = -x;
+    unsigned below = 0;
+    for (int first = 0; first < count; first += CHUNK) {
+#pragma unroll
+        for (int i = 0; i < CHUNK; i++) {
+            const double next = fma(-x, minor, -(squares[first + i] * last));
+            below += signs_differ(next, minor);
+            last = minor;
+            minor = next;
+        }
+        const double scale = normaliser(last, minor);
+        last *= scale;
+        minor *= scale;
     }
-    return 2 * order - below;
+    return count - (int)below;
 }
 
 /* σ_k. Values in the same direction halve the same intervals, so results are ordered. */
-__device__ static double bisect(const double *off, int order, int k, double largest_square)
+__device__ static double bisect(const double *squares, int count, int k, double largest_square)
 {
-    const double smallest_pivot = DBL_MIN * fmax(largest_square, 1.0);
     double low = 0, high = 2 * sqrt(largest_square) * (1 + 0x1p-50);
-    const double negligible = high * 0x1p-60;
+    const double negligible = high * 0x1p-61;
     if (!isfinite(high))
         return NAN;
     while (high - low > fmax(negligible, high * 0x1p-53)) {
         const double middle = low + (high - low) / 2;
         if (middle <= low || middle >= high)
             break;
-        if (count_from(off, order, middle, smallest_pivot) > k)
+        if (count_above(squares, count, middle) > k)
             low = middle;
         else
             high = middle;
@@ -55,18 +100,23 @@ __device__ static double bisect(const double *off, int order, int k, double larg
 __global__ void find_values(mgk_bidiagonal batch, size_t columns, double *sigma)
 {
     const size_t matrix = blockIdx.x;
-    const int order = (int)batch.orders[matrix];
+    const int order = (int)batch.orders[matrix], count = count_squares(order);
     const double *band = batch.bands + matrix * 2 * batch.n;
-    double *off = (double *)mgk_cuda_shared(), largest = 0;
-    for (int i = (int)threadIdx.x; i < 2 * order - 1; i += (int)blockDim.x)
-        off[i] = band[i] * band[i];
+    double *squares = (double *)mgk_cuda_shared(), largest = 0;
+    for (int i = (int)threadIdx.x; i < count; i += (int)blockDim.x)
+        squares[i] = i < 2 * order - 1 ? band[i] * band[i] : 0;
     __syncthreads();
-    for (int i = 0; i < 2 * order - 1; i++)
-        largest = mgk_larger(largest, off[i]);
+    for (int i = 0; i < count; i++)
+        largest = mgk_larger(largest, squares[i]);
+    __syncthreads();
+    for (int i = (int)threadIdx.x; i < count; i += (int)blockDim.x)
+        squares[i] = fmax(squares[i], least_square);
+    __syncthreads();
     for (size_t k = threadIdx.x; k < columns; k += blockDim.x)
         sigma[matrix * columns + k] =
-            k < (size_t)order ? scalbn(bisect(off, order, (int)k, largest), batch.exponents[matrix])
-                              : 0;
+            k < (size_t)order
+                ? scalbn(bisect(squares, count, (int)k, largest), batch.exponents[matrix])
+                : 0;
 }
 
 /* Places the arrays of b->count matrices from the address `memory` on; returns their bytes. */
@@ -83,11 +133,10 @@ static size_t place(mgk_bidiagonal *b, size_t columns, double **sigma, uintptr_t
 static mgk_status solve_chunk(mgk_device *device, const mgk_bidiagonal *b, size_t columns,
                               double *values, const size_t *orders, double *sigma)
 {
-    const unsigned threads = 128;
+    const size_t shared = (size_t)count_squares((int)b->n) * sizeof(double);
     TRY(mgk_cuda_upload(device, b->orders, orders, b->count * sizeof(*orders)));
     TRY(mgk_cuda_bidiagonalise(device, b));
-    TRY(mgk_cuda_launch(device, find_values, b->count, threads, 2 * b->n * sizeof(double), *b,
-                        columns, values));
+    TRY(mgk_cuda_launch(device, find_values, b->count, THREADS, shared, *b, columns, values));
     return mgk_cuda_download(device, sigma, values, b->count * columns * sizeof(double));
 }
 

@@ -8,48 +8,58 @@
 
 #include <math.h>
 
-#include "kernels/cuda/spectral/clusters.h"
-#include "kernels/cuda/sums.h"
+#include "kernels/cuda/spectral/messages.h"
 
 enum { MGK_PART_THREADS = 512 }; /* per block, at most */
 
-/* Values that a block publishes to the others. */
-struct mgk_message {
+/* What one warp of a block tells its threads, and a block the others about its entries. */
+struct mgk_tail {
     double largest; /* of its entries' magnitudes */
-    double tau;     /* of the column that it owns */
     double squares; /* of its part of the row */
-    double product; /* of its parts of y and v */
+    double product; /* of its parts of the row and y */
 };
 
-/* A block's part of a matrix, in shared memory; all blocks have the arrays of step k. */
+/*
+ * A block's part of a matrix, in shared memory. All blocks have u and x of all rows. Row i belongs
+ * to block i mod P, as column i does; it adds up x_i from the parts of all blocks.
+ */
 struct mgk_part {
     int order, rank, blocks;
-    int columns;         /* of the block */
-    double *slab;        /* [columns, order] */
-    double *u, *x;       /* [order], of the previous step */
-    double *next;        /* [order], u of this step */
+    int columns;      /* of the block, and its rows */
+    int most;         /* columns of a block, at most */
+    double2 *updates; /* [order]: x of the previous step, and the next column before reflection */
+    double2 *parts;   /* [blocks, most]: of the block's rows: parts of A v, and of the column */
+    double2 *lengths; /* [2, blocks]: of even and odd steps: squares of the row, and its head */
+    double *slab;     /* [columns, order] */
+    double *u, *next; /* [order]: of the previous step, and of this step */
     double *y, *v, *row; /* [columns] */
-    double *partial;     /* [threads], parts of x */
+    double *partial;     /* [threads], parts of A v */
     double *sums;        /* [warps] */
-    mgk_message *told;
+    mgk_tail *tail;
+    mgk_mailbox *for_parts;   /* [2]: of even and odd steps */
+    mgk_mailbox *for_updates; /* one */
 
-    __device__ mgk_part(size_t n, size_t matrix_order, double *memory)
+    __device__ mgk_part(size_t n, size_t matrix_order, void *memory)
     {
-        const size_t most = (n + (size_t)mgk_cluster_blocks() - 1) / (size_t)mgk_cluster_blocks();
-        order = (int)matrix_order;
-        rank = mgk_cluster_rank();
         blocks = mgk_cluster_blocks();
+        rank = mgk_cluster_rank();
+        order = (int)matrix_order;
         columns = count_before(order);
-        slab = memory;
-        u = slab + most * n;
-        x = u + n;
-        next = x + n;
+        most = ((int)n + blocks - 1) / blocks;
+        updates = (double2 *)memory;
+        parts = updates + n;
+        lengths = parts + blocks * most;
+        slab = (double *)(lengths + 2 * blocks);
+        u = slab + most * (int)n;
+        next = u + n;
         y = next + n;
         v = y + most;
         row = v + most;
         partial = row + most;
         sums = partial + blockDim.x;
-        told = (mgk_message *)(sums + MGK_PART_THREADS / MGK_WARP);
+        tail = (mgk_tail *)(sums + MGK_PART_THREADS / MGK_WARP);
+        for_parts = (mgk_mailbox *)(tail + 1);
+        for_updates = for_parts + 2;
     }
     /* The block's columns among the first j of the matrix. */
     __device__ int count_before(int j) const
@@ -65,18 +75,18 @@ struct mgk_part {
 /* Bytes of shared memory of a block, in the constructor's layout. */
 static size_t mgk_part_bytes(size_t n, size_t blocks, size_t threads)
 {
-    const size_t columns = (n + blocks - 1) / blocks;
-    return (columns * n + 3 * n + 3 * columns + threads + MGK_PART_THREADS / MGK_WARP) *
-               sizeof(double) +
-           sizeof(mgk_message);
+    const size_t most = (n + blocks - 1) / blocks;
+    const size_t pairs = n + blocks * most + 2 * blocks;
+    const size_t numbers = most * n + 2 * n + 3 * most + threads + MGK_PART_THREADS / MGK_WARP;
+    return pairs * sizeof(double2) + numbers * sizeof(double) + sizeof(mgk_tail) +
+           3 * sizeof(mgk_mailbox);
 }
 
-/* The sum over the block, for every thread. */
+/* The sum over the block, for every thread. Between two calls there is a barrier of the block. */
 __device__ static double mgk_part_sum(const mgk_part &p, double x)
 {
     double sum = 0;
     x = mgk_lanes_sum(x, MGK_WARP);
-    __syncthreads(); /* earlier sums may still be read */
     if (threadIdx.x % MGK_WARP == 0)
         p.sums[threadIdx.x / MGK_WARP] = x;
     __syncthreads();
@@ -95,16 +105,16 @@ __device__ static double mgk_part_largest(const mgk_part &p, double largest)
     for (unsigned warp = 0; threadIdx.x == 0 && warp < blockDim.x / MGK_WARP; warp++)
         largest = mgk_larger(largest, p.sums[warp]);
     if (threadIdx.x == 0)
-        p.told->largest = largest;
+        p.tail->largest = largest;
     mgk_cluster_sync();
     for (int b = 0; b < p.blocks; b++)
-        largest = mgk_larger(largest, mgk_cluster_at(p.told, b)->largest);
+        largest = mgk_larger(largest, mgk_cluster_at(p.tail, b)->largest);
     return largest;
 }
 
 /*
- * Fills the part with A / 2^*exponent, whose largest entry is near 1; false if an entry is not
- * finite.
+ * Fills the part with A / 2^*exponent, whose largest entry is near 1, and prepares the first step;
+ * false if an entry is not finite.
  */
 __device__ static bool mgk_part_load(const mgk_part &p, const double *matrix, int *exponent)
 {
@@ -119,8 +129,10 @@ __device__ static bool mgk_part_load(const mgk_part &p, const double *matrix, in
     *exponent = largest > 0 && isfinite(largest) ? ilogb(largest) : 0;
     for (int e = (int)threadIdx.x; e < entries; e += step)
         p.slab[e] = scalbn(p.slab[e], -*exponent);
-    for (int i = (int)threadIdx.x; i < p.order; i += step)
-        p.u[i] = p.x[i] = 0;
+    for (int i = (int)threadIdx.x; i < p.order; i += step) {
+        p.u[i] = 0;
+        p.updates[i] = make_double2(0, scalbn(matrix[i], -*exponent));
+    }
     for (int c = (int)threadIdx.x; c < p.columns; c += step)
         p.y[c] = p.v[c] = 0;
     __syncthreads();
