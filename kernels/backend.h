@@ -749,8 +749,8 @@ typedef mgk_status mgk_prove_full_rank_fn(mgk_device *, size_t count, size_t n,
 typedef mgk_status mgk_bound_square_fn(mgk_device *, size_t n, size_t stride, const double *a,
                                        double *bound);
 /*
- * Factors K = product - x I - scale b bᵀ = L D Lᵀ (lower triangle) into `work` [n, n], without
- * pivoting; b [n], or NULL for 0. *positive: the number of pivots above 0, which is the number of
+ * Factors K = product - x I - scale b bᵀ = L D Lᵀ (lower triangles) into `work` [n, n], without
+ * pivoting; b [n], or NULL for 0. Entries of `work` above the diagonal are undefined afterwards. *positive: the number of pivots above 0, which is the number of
  * positive eigenvalues of K + E. Every entry of the computed K has an error of a few roundings of
  * its three terms. E is the error of the factors, ‖E‖₂ <= γ *growth,
  * γ = (n + 2) 2^-53 / (1 - (n + 2) 2^-53), and *growth is at least ‖|L||D||Lᵀ|‖₂ (Higham, Accuracy

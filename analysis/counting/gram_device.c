@@ -10,7 +10,7 @@
 
 struct mgk_gram_device {
     mgk_device *device;
-    double *product;       /* [n_max, n_max], CᵀC */
+    double *product;       /* [n_max, n_max], the lower triangle of CᵀC */
     double *work;          /* [n_max, n_max], the matrix to factor */
     double *row;           /* [n_max], b */
     double *left, *right;  /* [n_max] */
@@ -178,6 +178,21 @@ static mgk_status split(mgk_gram_device *g, size_t n, double *matrix, double lea
     return sum_squares(g, facts->n, g->row, &facts->row_squares);
 }
 
+/*
+ * The lower triangle of CᵀC, c [n, n] with rows `stride` apart: some rows per product, each as far
+ * as its last row's diagonal.
+ */
+static mgk_status square(const mgk_gram_device *g, size_t n, const double *c, size_t stride)
+{
+    enum { STRIP = 512 };
+    for (size_t top = 0; top < n; top += STRIP) {
+        const size_t bottom = top + STRIP < n ? top + STRIP : n;
+        TRY(g->device->op->multiply(g->device, true, false, bottom - top, bottom, n, 1, c + top,
+                                    stride, c, stride, 0, g->product + top * n, n));
+    }
+    return STATUS_OK;
+}
+
 mgk_status mgk_gram_device_load(mgk_gram_device *g, size_t n, double *matrix, double least,
                                 double *row, mgk_gram_facts *out)
 {
@@ -186,8 +201,7 @@ mgk_status mgk_gram_device_load(mgk_gram_device *g, size_t n, double *matrix, do
     g->matrix = matrix;
     TRY(split(g, n, matrix, least, row, &c));
     const size_t order = g->facts.n;
-    TRY(device->op->multiply(device, true, false, order, order, order, 1, c, n, c, n, 0, g->product,
-                             order));
+    TRY(square(g, order, c, n));
     TRY(device->op->bound_square(device, order, n, c, &g->facts.norm));
     *out = g->facts;
     return STATUS_OK;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts of singular values on a device, against spectra and against the host. */
+#include <cblas.h>
 #include <float.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/counting/engine.h"
 #include "analysis/counting/gram.h"
 #include "analysis/families.h"
 #include "analysis/matrices.h"
+#include "kernels/spectral/inertia.h"
 #include "spectra.h"
 
 static const double tau = 1e-6;
@@ -214,6 +217,83 @@ static void vanished_pivots_say_nothing(void **state)
     }
 }
 
+/* K = P - x I - scale b bᵀ, of several signs; only the lower triangle of P is a number. */
+typedef struct shifted {
+    size_t n;
+    double *product, *b, *k; /* P [n, n], [n], K [n, n] */
+    double x, scale;
+} shifted;
+
+static shifted make_shifted(workspace *space, size_t n)
+{
+    shifted s = {.n = n,
+                 .product = host_array(space, n * n),
+                 .b = random_values(space, n),
+                 .k = host_array(space, n * n),
+                 .x = 0.25 * (double)n,
+                 .scale = 0.5};
+    const double *c = random_values(space, n * n);
+    cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)n, (int)n, 1, c, (int)n, 0, s.product,
+                (int)n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            if (j > i)
+                s.product[i * n + j] = (double)NAN;
+            else
+                s.k[i * n + j] =
+                    s.product[i * n + j] - s.scale * s.b[i] * s.b[j] - (i == j ? s.x : 0);
+    return s;
+}
+
+/* The largest | L D Lᵀ − K |. */
+static double residual(size_t n, const double *k, const double *factors)
+{
+    double largest = 0, *scaled = calloc(n, sizeof *scaled);
+    for (size_t i = 0; i < n; i++) {
+        const double *row = factors + i * n;
+        for (size_t t = 0; t <= i; t++)
+            scaled[t] = (t < i ? row[t] : 1) * factors[t * (n + 1)];
+        for (size_t j = 0; j <= i; j++) {
+            long double sum = scaled[j] - (long double)k[i * n + j];
+            for (size_t t = 0; t < j; t++)
+                sum += (long double)scaled[t] * factors[j * n + t];
+            largest = fmax(largest, (double)fabsl(sum));
+        }
+    }
+    free(scaled);
+    return largest;
+}
+
+/* Orders around one panel of columns, and one strip of rows below it. */
+static void factors_are_left(void **state)
+{
+    workspace *space = *state;
+    mgk_device *device = space->device;
+    const size_t sizes[] = {1, 31, 33, 255, 256, 257, 300, 769, 801};
+    mgk_inertia_work *work;
+    assert_ok(mgk_inertia_open(801, &work));
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        const size_t n = sizes[s], bytes = n * n * sizeof(double);
+        const shifted m = make_shifted(space, n);
+        double *factors = host_array(space, n * n), growth;
+        double *there = upload_bytes(space, bytes, m.product); /* above the diagonal NaN */
+        size_t positive;
+        assert_ok(device->op->shifted_inertia(device, n, upload_bytes(space, bytes, m.product),
+                                              upload_bytes(space, n * sizeof(double), m.b), m.x,
+                                              m.scale, there, &positive, &growth));
+        assert_ok(device->op->download(device, factors, there, bytes));
+        /* K, and its copy here, are rounded three times; the test rounds once more. */
+        const double terms = (double)(n + 9) * 0x1p-53;
+        assert_true(residual(n, m.k, factors) <= terms * growth);
+        const mgk_inertia expected = mgk_inertia_count(work, n, m.k, n);
+        assert_int_equal(positive, expected.positive);
+        assert_true(n < 31 || (positive > 0 && positive < n));
+        assert_close(growth, expected.growth, 0, 0.5);
+        workspace_release(space);
+    }
+    mgk_inertia_close(work);
+}
+
 /* Rows with gaps; matrices with entries that are not finite have no bound. */
 static void squares_are_bounded(void **state)
 {
@@ -255,6 +335,7 @@ int main(void)
                                                  release_workspace, &space),
         cmocka_unit_test_prestate_setup_teardown(vanished_pivots_say_nothing, NULL,
                                                  release_workspace, &space),
+        cmocka_unit_test_prestate_setup_teardown(factors_are_left, NULL, release_workspace, &space),
         cmocka_unit_test_prestate_setup_teardown(squares_are_bounded, NULL, release_workspace,
                                                  &space),
     };
