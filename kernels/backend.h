@@ -445,6 +445,12 @@ typedef mgk_status mgk_zero_fn(mgk_device *, void *array, size_t bytes);
 typedef mgk_status mgk_copy_fn(mgk_device *, void *destination, const void *source, size_t bytes);
 typedef mgk_status mgk_synchronize_fn(mgk_device *);
 typedef void mgk_close_fn(mgk_device *);
+/*
+ * Opens the same processor again in the same precision. Either device may use arrays of the other
+ * that are complete: their work runs concurrently, and a thread may use one while another thread
+ * uses the other. Close with mgk_device_close. A device without shifted_inertia may lack this.
+ */
+typedef mgk_status mgk_open_again_fn(mgk_device *, mgk_device **out);
 /* Bytes that can still be allocated, as far as the device knows, and bytes in total. */
 typedef mgk_status mgk_memory_fn(mgk_device *, size_t *left, size_t *total);
 
@@ -798,6 +804,7 @@ struct mgk_operations {
     mgk_copy_fn *copy;
     mgk_synchronize_fn *synchronize;
     mgk_close_fn *close;
+    mgk_open_again_fn *open_again;
     mgk_memory_fn *memory;
     mgk_mirror_open_fn *mirror_open;
     mgk_mirror_send_fn *mirror_send;

@@ -18,6 +18,7 @@ mgk_zero_fn mgk_cuda_zero;
 mgk_copy_fn mgk_cuda_copy;
 mgk_synchronize_fn mgk_cuda_synchronize;
 mgk_close_fn mgk_cuda_close;
+mgk_open_again_fn mgk_cuda_open_again;
 mgk_memory_fn mgk_cuda_memory;
 mgk_mirror_open_fn mgk_cuda_mirror_open;
 mgk_mirror_send_fn mgk_cuda_mirror_send;

@@ -14,6 +14,7 @@ template <typename real> static mgk_operations table(void)
     op.copy = mgk_cuda_copy;
     op.synchronize = mgk_cuda_synchronize;
     op.close = mgk_cuda_close;
+    op.open_again = mgk_cuda_open_again;
     op.memory = mgk_cuda_memory;
     op.mirror_open = mgk_cuda_mirror_open;
     op.mirror_send = mgk_cuda_mirror_send;

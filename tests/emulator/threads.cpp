@@ -248,6 +248,7 @@ const emulator_value *emulator_exchange(const void *value, size_t size)
 cudaError_t emulator_run(const cudaLaunchConfig_t *config, const void *kernel,
                          const std::function<void()> &thread)
 {
+    const emulator_turn turn;
     const unsigned size = config->numAttrs > 0 ? config->attrs->val.clusterDim.x : 1;
     const unsigned most = unportable.count(kernel) ? most_blocks : portable_blocks;
     if (config->blockDim.x > most_threads || config->dynamicSmemBytes > emulator_shared_limit() ||
@@ -271,6 +272,7 @@ cudaError_t emulator_run(const cudaLaunchConfig_t *config, const void *kernel,
 
 cudaError_t cudaFuncSetAttribute(const void *kernel, int attribute, int value)
 {
+    const emulator_turn turn;
     if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed)
         unportable.insert(kernel);
     else if (value > (int)emulator_shared_limit())
