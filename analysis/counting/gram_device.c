@@ -256,14 +256,68 @@ mgk_status mgk_gram_device_apply(mgk_gram_device *g, bool transposed, size_t cou
     return status;
 }
 
-mgk_status mgk_gram_device_fetch(mgk_gram_device *g, double *matrix)
+/* The address of C. */
+static const double *rest_of(const mgk_gram_device *g)
 {
     const size_t n = g->facts.n + g->facts.deflated;
-    return g->device->op->download(g->device, matrix, g->matrix, n * n * sizeof(*matrix));
+    return g->matrix + g->facts.deflated * (n + 1);
 }
 
-mgk_status mgk_gram_device_fetch_factors(mgk_gram_device *g, double *factors)
+/* Replaces the rows on the device. */
+typedef mgk_status row_operator(mgk_device *, const mgk_residual *, size_t, double *);
+
+static mgk_status replace(mgk_gram_device *g, row_operator *op, const mgk_residual *r, size_t count,
+                          double *rows)
+{
+    mgk_residual there = *r;
+    there.c = rest_of(g);
+    there.stride = g->facts.n + g->facts.deflated;
+    there.causal = false;
+    there.b = g->facts.deflated ? g->row : NULL;
+    there.k = g->work;
+    there.k_stride = g->facts.n;
+    const size_t bytes = count * g->facts.n * sizeof(double);
+    TRY(g->device->op->upload(g->device, g->rows, rows, bytes));
+    TRY(op(g->device, &there, count, g->rows));
+    return g->device->op->download(g->device, rows, g->rows, bytes);
+}
+
+/* MGK_GRAM_ROWS rows at a time. */
+static mgk_status replace_all(mgk_gram_device *g, row_operator *op, const mgk_residual *r,
+                              size_t count, const double *rows, size_t distance, double *out)
 {
     const size_t n = g->facts.n;
-    return g->device->op->download(g->device, factors, g->work, n * n * sizeof(*factors));
+    mgk_status status = STATUS_OK;
+    for (size_t first = 0; first < count; first += MGK_GRAM_ROWS) {
+        const size_t left = count - first, many = left < MGK_GRAM_ROWS ? left : MGK_GRAM_ROWS;
+        for (size_t k = 0; k < many; k++)
+            memcpy(g->host + k * n, rows + (first + k) * distance, n * sizeof(*rows));
+        if (status == STATUS_OK)
+            status = replace(g, op, r, many, g->host);
+        if (status != STATUS_OK)
+            memset(g->host, 0, many * n * sizeof(*out));
+        for (size_t k = 0; k < many; k++)
+            memcpy(out + (first + k) * distance, g->host + k * n, n * sizeof(*out));
+    }
+    return status;
+}
+
+mgk_status mgk_gram_device_residual(mgk_gram_device *g, const mgk_residual *r, size_t count,
+                                    const double *rows, size_t distance, double *out)
+{
+    return replace_all(g, g->device->op->residual_images, r, count, rows, distance, out);
+}
+
+mgk_status mgk_gram_device_multiply_exactly(mgk_gram_device *g, const mgk_residual *r, size_t count,
+                                            const double *rows, size_t distance, double *out)
+{
+    return replace_all(g, g->device->op->exact_images, r, count, rows, distance, out);
+}
+
+mgk_status mgk_gram_device_hash(mgk_gram_device *g, uint64_t *matrix, uint64_t *pivots)
+{
+    mgk_device *device = g->device;
+    const size_t n = g->facts.n;
+    TRY(device->op->hash_entries(device, n, n, n + g->facts.deflated, rest_of(g), matrix));
+    return device->op->hash_entries(device, n, 1, n + 1, g->work, pivots);
 }

@@ -13,8 +13,10 @@
 #include "analysis/run/counters.h"
 #include "analysis/run/run.h"
 #include "analysis/source.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "kernels/spectral/inertia.h"
+#include "kernels/spectral/residual.h"
 
 enum { N_MAX = MGK_BISECTION_ORDER + 1, MATRICES = 14, MOST = 4 };
 
@@ -146,6 +148,49 @@ static mgk_status solve_factored(mgk_device *self, size_t n, const double *work,
     return STATUS_OK;
 }
 
+/* E w, or C w, of each row, by the host's functions. */
+static mgk_status images(void (*apply)(mgk_residual_arrays *, const mgk_residual *, double *),
+                         const mgk_residual *r, size_t count, double *rows)
+{
+    const size_t n = r->n, pitch = mgk_reduction_pitch(n);
+    mgk_residual_arrays *arrays;
+    double *w;
+    TRY(mgk_residual_open(n, &arrays));
+    TRY(mgk_alloc(MGK_RESIDUAL_VECTORS * pitch, sizeof *w, &w));
+    for (size_t k = 0; k < count; k++) {
+        memset(w, 0, MGK_RESIDUAL_VECTORS * pitch * sizeof *w);
+        memcpy(w, rows + k * n, n * sizeof *w);
+        apply(arrays, r, w);
+        memcpy(rows + k * n, w, n * sizeof *w);
+    }
+    mgk_free(w);
+    mgk_residual_close(arrays);
+    return STATUS_OK;
+}
+
+static mgk_status residual_images(mgk_device *self, const mgk_residual *r, size_t count,
+                                  double *rows)
+{
+    (void)self;
+    return images(mgk_residual_apply, r, count, rows);
+}
+
+static mgk_status exact_images(mgk_device *self, const mgk_residual *r, size_t count, double *rows)
+{
+    (void)self;
+    return images(mgk_residual_multiply, r, count, rows);
+}
+
+static mgk_status hash_entries(mgk_device *self, size_t rows, size_t columns, size_t stride,
+                               const double *a, uint64_t *hash)
+{
+    (void)self;
+    *hash = MGK_HASH_START;
+    for (size_t i = 0; i < rows; i++)
+        *hash = mgk_hash(*hash, a + i * stride, columns * sizeof *a);
+    return STATUS_OK;
+}
+
 /* Counts on the device, or on the host's threads. */
 static mgk_status rank(bool there, mgk_rank_run_options options, mgk_rank_table *table)
 {
@@ -168,6 +213,9 @@ static mgk_status rank(bool there, mgk_rank_run_options options, mgk_rank_table 
     able.bound_square = bound_square;
     able.shifted_inertia = shifted_inertia;
     able.solve_factored = solve_factored;
+    able.residual_images = residual_images;
+    able.exact_images = exact_images;
+    able.hash_entries = hash_entries;
     device->op = &able;
     device->accelerator = true;
     options.threshold_count = 1;
