@@ -7,6 +7,7 @@
 
 #include "analysis/counting/engine.h"
 #include "analysis/counting/gram.h"
+#include "analysis/counting/gram_device.h"
 #include "analysis/families.h"
 #include "analysis/matrices.h"
 #include "kernels/spectral/inertia.h"
@@ -217,20 +218,20 @@ static void vanished_pivots_say_nothing(void **state)
     }
 }
 
-/* K = P - x I - scale b bᵀ, of several signs; only the lower triangle of P is a number. */
+/* K = P - x I - scale b bᵀ; only the lower triangle of P is a number. */
 typedef struct shifted {
     size_t n;
     double *product, *b, *k; /* P [n, n], [n], K [n, n] */
     double x, scale;
 } shifted;
 
-static shifted make_shifted(workspace *space, size_t n)
+static shifted make_shifted(workspace *space, size_t n, double x)
 {
     shifted s = {.n = n,
                  .product = host_array(space, n * n),
                  .b = random_values(space, n),
                  .k = host_array(space, n * n),
-                 .x = 0.25 * (double)n,
+                 .x = x,
                  .scale = 0.5};
     const double *c = random_values(space, n * n);
     cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)n, (int)n, 1, c, (int)n, 0, s.product,
@@ -264,6 +265,18 @@ static double residual(size_t n, const double *k, const double *factors)
     return largest;
 }
 
+/* The factors of K, an array of the device. */
+static double *factor_there(workspace *space, const shifted *m, mgk_inertia *out)
+{
+    mgk_device *device = space->device;
+    const size_t bytes = m->n * m->n * sizeof(double);
+    double *factors = upload_bytes(space, bytes, m->product); /* NaN above the diagonal */
+    assert_ok(device->op->shifted_inertia(device, m->n, upload_bytes(space, bytes, m->product),
+                                          upload_bytes(space, m->n * sizeof(double), m->b), m->x,
+                                          m->scale, factors, &out->positive, &out->growth));
+    return factors;
+}
+
 /* Orders around one panel of columns, and one strip of rows below it. */
 static void factors_are_left(void **state)
 {
@@ -274,24 +287,45 @@ static void factors_are_left(void **state)
     assert_ok(mgk_inertia_open(801, &work));
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         const size_t n = sizes[s], bytes = n * n * sizeof(double);
-        const shifted m = make_shifted(space, n);
-        double *factors = host_array(space, n * n), growth;
-        double *there = upload_bytes(space, bytes, m.product); /* above the diagonal NaN */
-        size_t positive;
-        assert_ok(device->op->shifted_inertia(device, n, upload_bytes(space, bytes, m.product),
-                                              upload_bytes(space, n * sizeof(double), m.b), m.x,
-                                              m.scale, there, &positive, &growth));
+        const shifted m = make_shifted(space, n, 0.25 * (double)n); /* of both signs */
+        double *factors = host_array(space, n * n);
+        mgk_inertia found;
+        const double *there = factor_there(space, &m, &found);
         assert_ok(device->op->download(device, factors, there, bytes));
         /* K, and its copy here, are rounded three times; the test rounds once more. */
         const double terms = (double)(n + 9) * 0x1p-53;
-        assert_true(residual(n, m.k, factors) <= terms * growth);
+        assert_true(residual(n, m.k, factors) <= terms * found.growth);
         const mgk_inertia expected = mgk_inertia_count(work, n, m.k, n);
-        assert_int_equal(positive, expected.positive);
-        assert_true(n < 31 || (positive > 0 && positive < n));
-        assert_close(growth, expected.growth, 0, 0.5);
+        assert_int_equal(found.positive, expected.positive);
+        assert_true(n < 31 || (found.positive > 0 && found.positive < n));
+        assert_close(found.growth, expected.growth, 0, 0.5);
         workspace_release(space);
     }
     mgk_inertia_close(work);
+}
+
+/* K y = f, for one vector and many; orders around one block of rows, and several. */
+static void systems_are_solved(void **state)
+{
+    workspace *space = *state;
+    mgk_device *device = space->device;
+    const size_t sizes[] = {1, 63, 65, 256, 257, 641}, counts[] = {1, 5, MGK_GRAM_ROWS};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (size_t c = 0; c < 3; c++) {
+            const size_t n = sizes[s], count = counts[c], bytes = count * n * sizeof(double);
+            const shifted m = make_shifted(space, n, -(double)n); /* definite */
+            const double *f = random_values(space, count * n);
+            double *back = host_array(space, count * n), *y = host_array(space, count * n);
+            mgk_inertia unused;
+            const double *factors = factor_there(space, &m, &unused);
+            double *rows = upload_bytes(space, bytes, f);
+            assert_ok(device->op->solve_factored(device, n, factors, count, rows));
+            assert_ok(device->op->download(device, y, rows, bytes));
+            cblas_dsymm(CblasRowMajor, CblasRight, CblasLower, (int)count, (int)n, 1, m.k, (int)n,
+                        y, (int)n, 0, back, (int)n);
+            assert_true(distance(count * n, back, f) < 1e-13);
+            workspace_release(space);
+        }
 }
 
 /* Rows with gaps; matrices with entries that are not finite have no bound. */
@@ -336,6 +370,8 @@ int main(void)
         cmocka_unit_test_prestate_setup_teardown(vanished_pivots_say_nothing, NULL,
                                                  release_workspace, &space),
         cmocka_unit_test_prestate_setup_teardown(factors_are_left, NULL, release_workspace, &space),
+        cmocka_unit_test_prestate_setup_teardown(systems_are_solved, NULL, release_workspace,
+                                                 &space),
         cmocka_unit_test_prestate_setup_teardown(squares_are_bounded, NULL, release_workspace,
                                                  &space),
     };

@@ -8,9 +8,9 @@
  * LEAF columns at a time are factored by the definition, in shared memory and registers. Matrix
  * products update the other columns of an outer panel after each leaf, and the rest of the lower
  * triangle after each panel, so that few products read all of K. Every entry is a sum in some order
- * and one division, as the definition says; cuBLAS' triangular solver may multiply by inverses
- * instead, which would need a separate error analysis. It is used where the factors serve to find
- * vectors, whose errors are measured.
+ * and one division, as the definition says; multiplying by inverses instead would need a separate
+ * error analysis. Only solve_factored.cu does so, where the factors serve to find vectors, whose
+ * errors are measured.
  */
 #include <math.h>
 
@@ -212,33 +212,6 @@ mgk_status mgk_cuda_shifted_inertia(mgk_device *device, size_t n, const double *
     TRY(mgk_collatz_find(device, c, grown{n, f.k}));
     TRY(mgk_cuda_download(device, positive, f.positive, sizeof(*positive)));
     return mgk_cuda_download(device, growth, c.bound, sizeof(*growth));
-}
-
-__global__ void divide_by_pivots(size_t n, const double *work, size_t count, double *rows)
-{
-    for (size_t e = mgk_cuda_first(); e < count * n; e += mgk_cuda_step())
-        rows[e] /= work[e % n * (n + 1)];
-}
-
-/* rows ← L⁻¹ of each row, or L⁻ᵀ. cuBLAS is column-major: it finds Lᵀ above the diagonal. */
-static mgk_status solve_triangle(mgk_device *device, cublasOperation_t op, size_t n,
-                                 const double *work, size_t count, double *rows)
-{
-    const double one = 1;
-    return mgk_cuda_check_blas(cublasDtrsm(mgk_cuda_of(device)->blas, CUBLAS_SIDE_LEFT,
-                                           CUBLAS_FILL_MODE_UPPER, op, CUBLAS_DIAG_UNIT, (int)n,
-                                           (int)count, &one, work, (int)n, rows, (int)n),
-                               "cublasDtrsm");
-}
-
-mgk_status mgk_cuda_solve_factored(mgk_device *device, size_t n, const double *work, size_t count,
-                                   double *rows)
-{
-    TRY(mgk_cuda_enter(device));
-    TRY(solve_triangle(device, CUBLAS_OP_T, n, work, count, rows));
-    TRY(mgk_cuda_launch(device, divide_by_pivots, mgk_cuda_blocks(count * n), MGK_CUDA_BLOCK, 0, n,
-                        work, count, rows));
-    return solve_triangle(device, CUBLAS_OP_N, n, work, count, rows);
 }
 
 struct magnitude {
