@@ -527,12 +527,12 @@ static void multiply_product(const mgk_gram *gram, double *x)
 void mgk_gram_multiply(mgk_gram *gram, size_t count, double *rows)
 {
     const size_t n = mgk_gram_order(gram);
-    for (size_t k = 0; k < count && !gram->there; k++)
-        multiply_product(gram, rows + k * n);
-    if (!gram->there)
+    if (gram->there) {
+        fall(gram, mgk_gram_device_multiply(gram->there, count, rows));
         return;
-    fall(gram, mgk_gram_device_apply(gram->there, false, count, rows, rows));
-    fall(gram, mgk_gram_device_apply(gram->there, true, count, rows, rows));
+    }
+    for (size_t k = 0; k < count; k++)
+        multiply_product(gram, rows + k * n);
 }
 
 void mgk_gram_apply(mgk_gram *gram, bool transposed, size_t count, const double *rows, double *out)

@@ -236,24 +236,52 @@ mgk_status mgk_gram_device_solve(mgk_gram_device *g, size_t count, double *rows,
     return status;
 }
 
+/* out [count, n] = A x, or Aᵀ x, of each row x; arrays of the device. */
+static mgk_status images(mgk_gram_device *g, bool transposed, size_t count, const double *rows,
+                         double *out)
+{
+    const size_t n = g->facts.n + g->facts.deflated;
+    return g->device->op->multiply(g->device, false, !transposed, count, n, n, 1, rows, n,
+                                   g->matrix, n, 0, out, n);
+}
+
 static mgk_status apply(mgk_gram_device *g, bool transposed, size_t count, const double *rows,
                         double *out)
 {
     mgk_device *device = g->device;
-    const size_t n = g->facts.n + g->facts.deflated, bytes = count * n * sizeof(double);
+    const size_t bytes = count * (g->facts.n + g->facts.deflated) * sizeof(double);
     TRY(device->op->upload(device, g->rows, rows, bytes));
-    TRY(device->op->multiply(device, false, !transposed, count, n, n, 1, g->rows, n, g->matrix, n,
-                             0, g->images, n));
+    TRY(images(g, transposed, count, g->rows, g->images));
     return device->op->download(device, out, g->images, bytes);
+}
+
+static mgk_status multiply(mgk_gram_device *g, size_t count, double *rows)
+{
+    mgk_device *device = g->device;
+    const size_t bytes = count * (g->facts.n + g->facts.deflated) * sizeof(double);
+    TRY(device->op->upload(device, g->rows, rows, bytes));
+    TRY(images(g, false, count, g->rows, g->images));
+    TRY(images(g, true, count, g->images, g->rows));
+    return device->op->download(device, rows, g->rows, bytes);
+}
+
+/* A failure leaves zeros. */
+static mgk_status clear(const mgk_gram_device *g, mgk_status status, size_t count, double *rows)
+{
+    if (status != STATUS_OK)
+        memset(rows, 0, count * (g->facts.n + g->facts.deflated) * sizeof(*rows));
+    return status;
 }
 
 mgk_status mgk_gram_device_apply(mgk_gram_device *g, bool transposed, size_t count,
                                  const double *rows, double *out)
 {
-    mgk_status status = apply(g, transposed, count, rows, out);
-    if (status != STATUS_OK)
-        memset(out, 0, count * (g->facts.n + g->facts.deflated) * sizeof(*out));
-    return status;
+    return clear(g, apply(g, transposed, count, rows, out), count, out);
+}
+
+mgk_status mgk_gram_device_multiply(mgk_gram_device *g, size_t count, double *rows)
+{
+    return clear(g, multiply(g, count, rows), count, rows);
 }
 
 /* The address of C. */

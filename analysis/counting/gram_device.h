@@ -57,6 +57,9 @@ mgk_status mgk_gram_device_solve(mgk_gram_device *gram, size_t count, double *ro
 mgk_status mgk_gram_device_apply(mgk_gram_device *gram, bool transposed, size_t count,
                                  const double *rows, double *out);
 
+/* Replaces each row x of rows [count, n] by AᵀA x; zeros if the device fails. */
+mgk_status mgk_gram_device_multiply(mgk_gram_device *gram, size_t count, double *rows);
+
 /*
  * out [count, n of the facts] = E w, or C w, of each row w of rows, `distance` apart, on the host;
  * rows of out are `distance` apart, too. E is the error of the last factors (residual.h); of *r the

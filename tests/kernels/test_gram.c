@@ -191,6 +191,11 @@ static void vectors_go_through_the_matrix(void **state)
         mgk_gram_apply(p.device, true, COUNT, rows, back);
         mgk_gram_apply(p.host, true, COUNT, rows, images);
         assert_true(distance(COUNT * ORDER, back, images) < 1e-13);
+        memcpy(back, rows, COUNT * ORDER * sizeof *back);
+        memcpy(images, rows, COUNT * ORDER * sizeof *images);
+        mgk_gram_multiply(p.device, COUNT, back);
+        mgk_gram_multiply(p.host, COUNT, images);
+        assert_true(distance(COUNT * ORDER, back, images) < 1e-12);
         assert_ok(mgk_gram_status(p.device));
         close_pair(&p);
         workspace_release(space);
