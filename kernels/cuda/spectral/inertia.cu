@@ -36,6 +36,7 @@ struct factor {
     double *k;      /* [n, n]; its lower triangle becomes D, and L below it */
     double *scaled; /* [n, PANEL], columns of L D below the leaves of a panel */
     double *leaves; /* [n, LEAF], the factors of the leaves until they are put into K */
+    double *roots;  /* [n], |D|^½ */
     size_t *positive;
 };
 
@@ -166,11 +167,14 @@ static mgk_status factorise(mgk_device *device, const factor &f)
 }
 
 /* One block. */
-__global__ void count_positive(factor f)
+__global__ void read_pivots(factor f)
 {
     uint64_t count = 0;
-    for (size_t i = threadIdx.x; i < f.n; i += MGK_CUDA_BLOCK)
-        count += f.k[i * f.n + i] > 0;
+    for (size_t i = threadIdx.x; i < f.n; i += MGK_CUDA_BLOCK) {
+        const double pivot = f.k[i * f.n + i];
+        f.roots[i] = sqrt(fabs(pivot));
+        count += pivot > 0;
+    }
     count = mgk_block_sum(count);
     if (threadIdx.x == 0)
         *f.positive = count;
@@ -179,12 +183,11 @@ __global__ void count_positive(factor f)
 /* F = |L| |D|^½, where FᵀF has the eigenvalues of |L| |D| |Lᵀ|. */
 struct grown {
     size_t n;
-    const double *k;
+    const double *k, *roots;
 
     __device__ double operator()(size_t i, size_t j) const
     {
-        const double root = j <= i ? sqrt(fabs(k[j * n + j])) : 0;
-        return j < i ? fabs(k[i * n + j]) * root : root;
+        return j < i ? fabs(k[i * n + j]) * roots[j] : j == i ? roots[j] : 0;
     }
 };
 
@@ -200,6 +203,7 @@ mgk_status mgk_cuda_shifted_inertia(mgk_device *device, size_t n, const double *
         f.k = work;
         f.scaled = (double *)mgk_cuda_take(&end, n * PANEL * sizeof(double));
         f.leaves = (double *)mgk_cuda_take(&end, n * LEAF * sizeof(double));
+        f.roots = (double *)mgk_cuda_take(&end, n * sizeof(double));
         f.positive = (size_t *)mgk_cuda_take(&end, sizeof(size_t));
         c = mgk_collatz_place(n, &end);
         return end;
@@ -208,8 +212,8 @@ mgk_status mgk_cuda_shifted_inertia(mgk_device *device, size_t n, const double *
     place((uintptr_t)memory);
     TRY(mgk_cuda_launch(device, subtract_shift, n, MGK_CUDA_BLOCK, 0, f, product, b, x, scale));
     TRY(factorise(device, f));
-    TRY(mgk_cuda_launch(device, count_positive, 1, MGK_CUDA_BLOCK, 0, f));
-    TRY(mgk_collatz_find(device, c, grown{n, f.k}));
+    TRY(mgk_cuda_launch(device, read_pivots, 1, MGK_CUDA_BLOCK, 0, f));
+    TRY(mgk_collatz_find(device, c, grown{n, f.k, f.roots}));
     TRY(mgk_cuda_download(device, positive, f.positive, sizeof(*positive)));
     return mgk_cuda_download(device, growth, c.bound, sizeof(*growth));
 }
