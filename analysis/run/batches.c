@@ -448,7 +448,7 @@ static bool count_large(rank_batch *batch, size_t count)
     mgk_rank_work *work = batch->work;
     const mgk_counters *counters = &batch->counters;
     bool failed = false;
-    mgk_blas.set_num_threads(counters->count == 1 ? work->threads : 1);
+    mgk_blas.set_num_threads(counters->count == 1 ? work->granted : 1);
 #pragma omp parallel for num_threads(counters->count) schedule(dynamic) reduction(|| : failed)
     for (size_t i = 0; i < count; i++) {
         mgk_status status = count_one(batch, &counters->of[omp_get_thread_num()], i);
