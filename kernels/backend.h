@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "kernels/spectral/factored.h"
 
 typedef enum mgk_precision { MGK_SINGLE, MGK_DOUBLE } mgk_precision;
 
@@ -463,6 +464,12 @@ typedef mgk_status mgk_zero_fn(mgk_device *, void *array, size_t bytes);
 typedef mgk_status mgk_copy_fn(mgk_device *, void *destination, const void *source, size_t bytes);
 typedef mgk_status mgk_synchronize_fn(mgk_device *);
 typedef void mgk_close_fn(mgk_device *);
+/*
+ * Opens the same processor again in the same precision. Either device may use arrays of the other
+ * that are complete: their work runs concurrently, and a thread may use one while another thread
+ * uses the other. Close with mgk_device_close. A device without shifted_inertia may lack this.
+ */
+typedef mgk_status mgk_open_again_fn(mgk_device *, mgk_device **out);
 /* Bytes that can still be allocated, as far as the device knows, and bytes in total. */
 typedef mgk_status mgk_memory_fn(mgk_device *, size_t *left, size_t *total);
 
@@ -767,7 +774,7 @@ typedef mgk_status mgk_prove_full_rank_fn(mgk_device *, size_t count, size_t n,
 /*
  * The steps of counting singular values other than matrix products, for one matrix at a time, in
  * float64 in every precision of the device (analysis/counting/gram.h). Matrices and vectors are
- * arrays of the device; other results are on the host. A device has all three, or NULL if it does
+ * arrays of the device; other results are on the host. A device has all of them, or NULL if it does
  * not gain by them.
  *
  * *bound: at least ‖|A|ᵀ|A|‖₂ of a [n, n], rows `stride` apart; not finite if an entry is not.
@@ -775,12 +782,13 @@ typedef mgk_status mgk_prove_full_rank_fn(mgk_device *, size_t count, size_t n,
 typedef mgk_status mgk_bound_square_fn(mgk_device *, size_t n, size_t stride, const double *a,
                                        double *bound);
 /*
- * Factors K = product - x I - scale b bᵀ = L D Lᵀ (lower triangle) into `work` [n, n], without
- * pivoting; b [n], or NULL for 0. *positive: the number of pivots above 0, which is the number of
- * positive eigenvalues of K + E. Every entry of the computed K has an error of a few roundings of
- * its three terms. E is the error of the factors, ‖E‖₂ <= γ *growth,
- * γ = (n + 2) 2^-53 / (1 - (n + 2) 2^-53), and *growth is at least ‖|L||D||Lᵀ|‖₂ (Higham, Accuracy
- * and Stability, §11.1). *growth is not finite if a pivot is 0.
+ * Factors K = product - x I - scale b bᵀ = L D Lᵀ (lower triangles) into `work` [n, n], without
+ * pivoting; b [n], or NULL for 0. Entries of `work` above the diagonal are undefined afterwards.
+ * *positive: the number of pivots above 0, which is the number of positive eigenvalues of K + E.
+ * Every entry of the computed K has an error of a few roundings of its three terms. E is the error
+ * of the factors, ‖E‖₂ <= γ *growth, γ = (n + 2) 2^-53 / (1 - (n + 2) 2^-53), and *growth is at
+ * least ‖|L||D||Lᵀ|‖₂ (Higham, Accuracy and Stability, §11.1). *growth is not finite if a pivot is
+ * 0.
  */
 typedef mgk_status mgk_shifted_inertia_fn(mgk_device *, size_t n, const double *product,
                                           const double *b, double x, double scale, double *work,
@@ -791,6 +799,18 @@ typedef mgk_status mgk_shifted_inertia_fn(mgk_device *, size_t n, const double *
  */
 typedef mgk_status mgk_solve_factored_fn(mgk_device *, size_t n, const double *work, size_t count,
                                          double *rows);
+/*
+ * Replaces each row w of rows [count, n], none longer than 1, by E w, or by C w, computed in twice
+ * the precision from the arrays of *r: errors as mgk_residual_apply and mgk_residual_multiply
+ * (kernels/spectral/residual.h).
+ */
+typedef mgk_status mgk_residual_images_fn(mgk_device *, const mgk_residual *r, size_t count,
+                                          double *rows);
+typedef mgk_status mgk_exact_images_fn(mgk_device *, const mgk_residual *r, size_t count,
+                                       double *rows);
+/* *hash: from all bits and the places of a [rows, columns], rows `stride` apart. */
+typedef mgk_status mgk_hash_entries_fn(mgk_device *, size_t rows, size_t columns, size_t stride,
+                                       const double *a, uint64_t *hash);
 
 /* *out = Σ x², in device memory. */
 typedef mgk_status mgk_sum_squares_fn(mgk_device *, size_t count, const void *x, double *out);
@@ -824,6 +844,7 @@ struct mgk_operations {
     mgk_copy_fn *copy;
     mgk_synchronize_fn *synchronize;
     mgk_close_fn *close;
+    mgk_open_again_fn *open_again;
     mgk_memory_fn *memory;
     mgk_mirror_open_fn *mirror_open;
     mgk_mirror_send_fn *mirror_send;
@@ -879,6 +900,9 @@ struct mgk_operations {
     mgk_bound_square_fn *bound_square;
     mgk_shifted_inertia_fn *shifted_inertia;
     mgk_solve_factored_fn *solve_factored;
+    mgk_residual_images_fn *residual_images;
+    mgk_exact_images_fn *exact_images;
+    mgk_hash_entries_fn *hash_entries;
     mgk_sum_squares_fn *sum_squares;
     mgk_adamw_fn *adamw;
     mgk_record_fn *record;

@@ -33,8 +33,6 @@ struct mgk_gram {
 
     mgk_gram_device *there; /* holds A, the product and the factors; NULL: they are on the host */
     mgk_status status;      /* of the device */
-    double *copies[2];      /* [n_max, n_max], of A and of the factors of the device */
-    bool copied;            /* A has been copied */
 
     size_t n;        /* rows and columns of C */
     size_t deflated; /* 1 if α and b were split off, or 0 */
@@ -47,13 +45,11 @@ struct mgk_gram {
     bool measured;      /* mgk_norm_bound_begin was called for the last factorisation */
 };
 
-/* Allocates the arrays of measurements, for host and device. */
-static mgk_status open_measure(size_t n_max, mgk_gram *gram)
+static mgk_status check_order(size_t n_max)
 {
-    TRY(mgk_residual_open(n_max, &gram->residual));
-    TRY(mgk_norm_bound_open(n_max, &gram->norm_bound));
-    return mgk_alloc(MGK_RESIDUAL_VECTORS * mgk_reduction_pitch(n_max), sizeof(double),
-                     &gram->exact);
+    return n_max <= LARGEST_N ? STATUS_OK
+                              : mgk_fail(STATUS_SHAPE, "matrices of %zu rows, expected at most %d",
+                                         n_max, LARGEST_N);
 }
 
 mgk_status mgk_gram_open(size_t n_max, mgk_gram **out)
@@ -62,9 +58,7 @@ mgk_status mgk_gram_open(size_t n_max, mgk_gram **out)
     mgk_gram *gram = NULL;
     size_t entries;
     *out = NULL;
-    if (n_max > LARGEST_N)
-        return mgk_fail(STATUS_SHAPE, "matrices of %zu rows, expected at most %d", n_max,
-                        LARGEST_N);
+    CHECK(check_order(n_max));
     CHECK(mgk_alloc(1, sizeof(*gram), &gram));
     CHECK(mgk_multiply(n_max, n_max, &entries));
     CHECK(mgk_alloc(entries, sizeof(double), &gram->product));
@@ -72,7 +66,10 @@ mgk_status mgk_gram_open(size_t n_max, mgk_gram **out)
     CHECK(mgk_inertia_open(n_max, &gram->inertia));
     CHECK(mgk_alloc(n_max, sizeof(double), &gram->row));
     CHECK(mgk_alloc(3 * n_max, sizeof(double), &gram->vectors));
-    CHECK(open_measure(n_max, gram));
+    CHECK(mgk_residual_open(n_max, &gram->residual));
+    CHECK(mgk_norm_bound_open(n_max, &gram->norm_bound));
+    CHECK(
+        mgk_alloc(MGK_RESIDUAL_VECTORS * mgk_reduction_pitch(n_max), sizeof(double), &gram->exact));
     *out = gram;
     gram = NULL;
 out:
@@ -84,17 +81,11 @@ mgk_status mgk_gram_open_on(mgk_device *device, size_t n_max, mgk_gram **out)
 {
     mgk_status status;
     mgk_gram *gram = NULL;
-    size_t entries;
     *out = NULL;
-    if (n_max > LARGEST_N)
-        return mgk_fail(STATUS_SHAPE, "matrices of %zu rows, expected at most %d", n_max,
-                        LARGEST_N);
+    CHECK(check_order(n_max));
     CHECK(mgk_alloc(1, sizeof(*gram), &gram));
-    CHECK(mgk_multiply(n_max, n_max, &entries));
     CHECK(mgk_alloc(n_max, sizeof(double), &gram->row));
-    CHECK(mgk_alloc(entries, sizeof(double), &gram->copies[0]));
-    CHECK(mgk_alloc(entries, sizeof(double), &gram->copies[1]));
-    CHECK(open_measure(n_max, gram));
+    CHECK(mgk_norm_bound_open(n_max, &gram->norm_bound));
     CHECK(mgk_gram_device_open(device, n_max, &gram->there));
     *out = gram;
     gram = NULL;
@@ -121,8 +112,6 @@ void mgk_gram_close(mgk_gram *gram)
     mgk_norm_bound_close(gram->norm_bound);
     mgk_free(gram->exact);
     mgk_gram_device_close(gram->there);
-    mgk_free(gram->copies[0]);
-    mgk_free(gram->copies[1]);
     mgk_free(gram);
 }
 
@@ -239,7 +228,7 @@ static void load_there(mgk_gram *gram, size_t n, double *matrix, double least, d
     gram->row_squares = facts.row_squares;
     gram->norm = facts.norm;
     gram->growth = 1.25 * facts.norm;
-    gram->copied = gram->causal = false;
+    gram->causal = false;
     *error = facts.error;
 }
 
@@ -319,40 +308,30 @@ bool mgk_gram_take(mgk_gram *gram, double x, mgk_gram_count *out)
     return isfinite(out->bound);
 }
 
-/* Copies A and the last factors to the host; false if the device fails. */
-static bool fetch(mgk_gram *gram)
-{
-    if (!gram->there)
-        return true;
-    if (!gram->copied)
-        fall(gram, mgk_gram_device_fetch(gram->there, gram->copies[0]));
-    gram->copied = true;
-    gram->matrix = gram->copies[0];
-    fall(gram, mgk_gram_device_fetch_factors(gram->there, gram->copies[1]));
-    return gram->status == STATUS_OK;
-}
-
 /* The address of C. */
 static const double *rest_of(const mgk_gram *gram)
 {
     return gram->matrix + gram->deflated * (gram->n + 2);
 }
 
-/* The last factorisation, on the host. */
+/* The last factorisation; a device has its own arrays. */
 static mgk_residual factored(const mgk_gram *gram)
 {
-    return (mgk_residual){.n = gram->n,
-                          .c = rest_of(gram),
-                          .stride = mgk_gram_order(gram),
-                          .causal = gram->causal,
-                          .b = gram->deflated ? gram->row : NULL,
-                          .b_squares = gram->row_squares * (1 + 0x1p-40),
-                          .factor = gram->deflated ? gram->shift / gram->rest : 0,
-                          .x = gram->shift,
-                          .k = gram->there ? gram->copies[1] : gram->shifted,
-                          .k_stride = gram->n,
-                          .norm = gram->norm,
-                          .growth = gram->growth};
+    mgk_residual r = {.n = gram->n,
+                      .b_squares = gram->row_squares * (1 + 0x1p-40),
+                      .factor = gram->deflated ? gram->shift / gram->rest : 0,
+                      .x = gram->shift,
+                      .norm = gram->norm,
+                      .growth = gram->growth};
+    if (gram->there)
+        return r;
+    r.c = rest_of(gram);
+    r.stride = mgk_gram_order(gram);
+    r.causal = gram->causal;
+    r.b = gram->deflated ? gram->row : NULL;
+    r.k = gram->shifted;
+    r.k_stride = gram->n;
+    return r;
 }
 
 /* A hash of all bits of x [count], in eight independent lanes for speed. */
@@ -372,11 +351,15 @@ static uint64_t digest(uint64_t seed, size_t count, const double *x)
 }
 
 /* From the whole matrix, and D, which depends on every rounding. */
-static uint64_t draw_seed(const mgk_residual *r)
+static uint64_t draw_seed(mgk_gram *gram, const mgk_residual *r)
 {
-    uint64_t seed = digest(r->n, 1, &r->x);
-    if (r->b)
-        seed = digest(seed, r->n, r->b);
+    uint64_t seed = digest(r->n, 1, &r->x), matrix = 0, pivots = 0;
+    if (gram->deflated)
+        seed = digest(seed, r->n, gram->row);
+    if (gram->there) {
+        fall(gram, mgk_gram_device_hash(gram->there, &matrix, &pivots));
+        return mgk_mix(mgk_mix(seed ^ matrix) ^ pivots);
+    }
     for (size_t i = 0; i < r->n; i++)
         seed = digest(seed, r->causal ? i + 1 : r->n, r->c + i * r->stride);
     for (size_t i = 0; i < r->n; i++)
@@ -385,14 +368,20 @@ static uint64_t draw_seed(const mgk_residual *r)
 }
 
 typedef struct measure {
-    mgk_residual_arrays *arrays;
+    mgk_gram *gram;
     const mgk_residual *of;
 } measure;
 
 static void apply_residual(void *state, double *vectors)
 {
     const measure *m = state;
-    mgk_residual_apply(m->arrays, m->of, vectors);
+    mgk_gram *gram = m->gram;
+    const size_t pitch = mgk_reduction_pitch(gram->n);
+    if (gram->there)
+        fall(gram, mgk_gram_device_residual(gram->there, m->of, MGK_RESIDUAL_VECTORS, vectors,
+                                            pitch, vectors));
+    else
+        mgk_residual_apply(gram->residual, m->of, vectors);
 }
 
 /* Errors outside the residual: α² - x and x / (α² - x) are rounded. */
@@ -403,61 +392,73 @@ static double factor_error(const mgk_residual *r)
 
 double mgk_gram_measure(mgk_gram *gram, double enough)
 {
-    if (!fetch(gram))
-        return INFINITY;
     const mgk_residual r = factored(gram);
-    measure m = {gram->residual, &r};
+    measure m = {gram, &r};
     if (!gram->measured)
-        mgk_norm_bound_begin(gram->norm_bound, r.n, draw_seed(&r));
+        mgk_norm_bound_begin(gram->norm_bound, r.n, draw_seed(gram, &r));
     gram->measured = true;
-    return mgk_norm_bound_find(gram->norm_bound, apply_residual, &m, mgk_residual_noise(&r),
-                               enough) +
-           factor_error(&r);
+    const double found =
+        mgk_norm_bound_find(gram->norm_bound, apply_residual, &m, mgk_residual_noise(&r), enough);
+    return gram->status == STATUS_OK ? found + factor_error(&r) : INFINITY;
 }
 
-/* An operator on vectors without their first entry if α and b were split off. */
-typedef void exact_operator(mgk_residual_arrays *arrays, const mgk_residual *r, double *w);
+/* An operator on vectors without their first entry if α and b were split off; on the host, and on
+ * the device. */
+typedef struct exact_operator {
+    void (*here)(mgk_residual_arrays *arrays, const mgk_residual *r, double *w);
+    mgk_status (*there)(mgk_gram_device *gram, const mgk_residual *r, size_t count,
+                        const double *rows, size_t distance, double *out);
+} exact_operator;
 
-/*
- * Applies it to rows [count, order], some at a time; with α and b split off, the first entries of
- * `out` are 0.
- */
-static void apply_in_groups(mgk_gram *gram, exact_operator *apply, size_t count, const double *rows,
-                            double *out)
+/* Applies it to rows [count, n], `distance` apart, some at a time. */
+static void apply_in_groups(mgk_gram *gram, const exact_operator *apply, const mgk_residual *r,
+                            size_t count, const double *rows, size_t distance, double *out)
 {
-    const size_t n = gram->n, order = mgk_gram_order(gram), pitch = mgk_reduction_pitch(n);
-    const mgk_residual r = factored(gram);
+    const size_t n = gram->n, pitch = mgk_reduction_pitch(n);
     for (size_t first = 0; first < count; first += MGK_RESIDUAL_VECTORS) {
         const size_t left = count - first;
         const size_t many = left < MGK_RESIDUAL_VECTORS ? left : MGK_RESIDUAL_VECTORS;
         memset(gram->exact, 0, MGK_RESIDUAL_VECTORS * pitch * sizeof(*gram->exact));
         for (size_t k = 0; k < many; k++)
-            memcpy(gram->exact + k * pitch, rows + (first + k) * order + gram->deflated,
-                   n * sizeof(*rows));
-        apply(gram->residual, &r, gram->exact);
-        for (size_t k = 0; k < many; k++) {
-            out[(first + k) * order] = 0;
-            memcpy(out + (first + k) * order + gram->deflated, gram->exact + k * pitch,
-                   n * sizeof(*out));
-        }
+            memcpy(gram->exact + k * pitch, rows + (first + k) * distance, n * sizeof(*rows));
+        apply->here(gram->residual, r, gram->exact);
+        for (size_t k = 0; k < many; k++)
+            memcpy(out + (first + k) * distance, gram->exact + k * pitch, n * sizeof(*out));
     }
+}
+
+/*
+ * Applies it to rows [count, order]; with α and b split off, the first entries of `out` are 0.
+ * Returns `noise`, or infinity if the device fails.
+ */
+static double apply_exactly(mgk_gram *gram, const exact_operator *apply, const mgk_residual *r,
+                            size_t count, const double *rows, double *out, double noise)
+{
+    const size_t order = mgk_gram_order(gram), skipped = gram->deflated;
+    for (size_t k = 0; k < count && skipped > 0; k++)
+        out[k * order] = 0;
+    if (gram->there)
+        fall(gram, apply->there(gram->there, r, count, rows + skipped, order, out + skipped));
+    else
+        apply_in_groups(gram, apply, r, count, rows + skipped, order, out + skipped);
+    return gram->status == STATUS_OK ? noise : INFINITY;
 }
 
 double mgk_gram_apply_exactly(mgk_gram *gram, size_t count, const double *rows, double *out)
 {
-    if (gram->there && !gram->copied)
-        return INFINITY;
-    apply_in_groups(gram, mgk_residual_multiply, count, rows, out);
-    return mgk_residual_multiply_noise(gram->n, sqrt(gram->norm));
+    static const exact_operator multiply = {mgk_residual_multiply,
+                                            mgk_gram_device_multiply_exactly};
+    const mgk_residual r = factored(gram);
+    return apply_exactly(gram, &multiply, &r, count, rows, out,
+                         mgk_residual_multiply_noise(gram->n, sqrt(gram->norm)));
 }
 
 double mgk_gram_apply_error(mgk_gram *gram, size_t count, const double *rows, double *out)
 {
-    if (!fetch(gram))
-        return INFINITY;
+    static const exact_operator error = {mgk_residual_apply, mgk_gram_device_residual};
     const mgk_residual r = factored(gram);
-    apply_in_groups(gram, mgk_residual_apply, count, rows, out);
-    return mgk_residual_noise(&r) + factor_error(&r);
+    return apply_exactly(gram, &error, &r, count, rows, out,
+                         mgk_residual_noise(&r) + factor_error(&r));
 }
 
 /* L⁻¹, or its transpose, of rows [count, n], `distance` apart. */
@@ -526,12 +527,12 @@ static void multiply_product(const mgk_gram *gram, double *x)
 void mgk_gram_multiply(mgk_gram *gram, size_t count, double *rows)
 {
     const size_t n = mgk_gram_order(gram);
-    for (size_t k = 0; k < count && !gram->there; k++)
-        multiply_product(gram, rows + k * n);
-    if (!gram->there)
+    if (gram->there) {
+        fall(gram, mgk_gram_device_multiply(gram->there, count, rows));
         return;
-    fall(gram, mgk_gram_device_apply(gram->there, false, count, rows, rows));
-    fall(gram, mgk_gram_device_apply(gram->there, true, count, rows, rows));
+    }
+    for (size_t k = 0; k < count; k++)
+        multiply_product(gram, rows + k * n);
 }
 
 void mgk_gram_apply(mgk_gram *gram, bool transposed, size_t count, const double *rows, double *out)

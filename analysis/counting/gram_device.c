@@ -10,7 +10,7 @@
 
 struct mgk_gram_device {
     mgk_device *device;
-    double *product;       /* [n_max, n_max], CᵀC */
+    double *product;       /* [n_max, n_max], the lower triangle of CᵀC */
     double *work;          /* [n_max, n_max], the matrix to factor */
     double *row;           /* [n_max], b */
     double *left, *right;  /* [n_max] */
@@ -178,6 +178,21 @@ static mgk_status split(mgk_gram_device *g, size_t n, double *matrix, double lea
     return sum_squares(g, facts->n, g->row, &facts->row_squares);
 }
 
+/*
+ * The lower triangle of CᵀC, c [n, n] with rows `stride` apart: some rows per product, each as far
+ * as its last row's diagonal.
+ */
+static mgk_status square(const mgk_gram_device *g, size_t n, const double *c, size_t stride)
+{
+    enum { STRIP = 512 };
+    for (size_t top = 0; top < n; top += STRIP) {
+        const size_t bottom = top + STRIP < n ? top + STRIP : n;
+        TRY(g->device->op->multiply(g->device, true, false, bottom - top, bottom, n, 1, c + top,
+                                    stride, c, stride, 0, g->product + top * n, n));
+    }
+    return STATUS_OK;
+}
+
 mgk_status mgk_gram_device_load(mgk_gram_device *g, size_t n, double *matrix, double least,
                                 double *row, mgk_gram_facts *out)
 {
@@ -186,8 +201,7 @@ mgk_status mgk_gram_device_load(mgk_gram_device *g, size_t n, double *matrix, do
     g->matrix = matrix;
     TRY(split(g, n, matrix, least, row, &c));
     const size_t order = g->facts.n;
-    TRY(device->op->multiply(device, true, false, order, order, order, 1, c, n, c, n, 0, g->product,
-                             order));
+    TRY(square(g, order, c, n));
     TRY(device->op->bound_square(device, order, n, c, &g->facts.norm));
     *out = g->facts;
     return STATUS_OK;
@@ -222,34 +236,116 @@ mgk_status mgk_gram_device_solve(mgk_gram_device *g, size_t count, double *rows,
     return status;
 }
 
+/* out [count, n] = A x, or Aᵀ x, of each row x; arrays of the device. */
+static mgk_status images(mgk_gram_device *g, bool transposed, size_t count, const double *rows,
+                         double *out)
+{
+    const size_t n = g->facts.n + g->facts.deflated;
+    return g->device->op->multiply(g->device, false, !transposed, count, n, n, 1, rows, n,
+                                   g->matrix, n, 0, out, n);
+}
+
 static mgk_status apply(mgk_gram_device *g, bool transposed, size_t count, const double *rows,
                         double *out)
 {
     mgk_device *device = g->device;
-    const size_t n = g->facts.n + g->facts.deflated, bytes = count * n * sizeof(double);
+    const size_t bytes = count * (g->facts.n + g->facts.deflated) * sizeof(double);
     TRY(device->op->upload(device, g->rows, rows, bytes));
-    TRY(device->op->multiply(device, false, !transposed, count, n, n, 1, g->rows, n, g->matrix, n,
-                             0, g->images, n));
+    TRY(images(g, transposed, count, g->rows, g->images));
     return device->op->download(device, out, g->images, bytes);
+}
+
+static mgk_status multiply(mgk_gram_device *g, size_t count, double *rows)
+{
+    mgk_device *device = g->device;
+    const size_t bytes = count * (g->facts.n + g->facts.deflated) * sizeof(double);
+    TRY(device->op->upload(device, g->rows, rows, bytes));
+    TRY(images(g, false, count, g->rows, g->images));
+    TRY(images(g, true, count, g->images, g->rows));
+    return device->op->download(device, rows, g->rows, bytes);
+}
+
+/* A failure leaves zeros. */
+static mgk_status clear(const mgk_gram_device *g, mgk_status status, size_t count, double *rows)
+{
+    if (status != STATUS_OK)
+        memset(rows, 0, count * (g->facts.n + g->facts.deflated) * sizeof(*rows));
+    return status;
 }
 
 mgk_status mgk_gram_device_apply(mgk_gram_device *g, bool transposed, size_t count,
                                  const double *rows, double *out)
 {
-    mgk_status status = apply(g, transposed, count, rows, out);
-    if (status != STATUS_OK)
-        memset(out, 0, count * (g->facts.n + g->facts.deflated) * sizeof(*out));
+    return clear(g, apply(g, transposed, count, rows, out), count, out);
+}
+
+mgk_status mgk_gram_device_multiply(mgk_gram_device *g, size_t count, double *rows)
+{
+    return clear(g, multiply(g, count, rows), count, rows);
+}
+
+/* The address of C. */
+static const double *rest_of(const mgk_gram_device *g)
+{
+    const size_t n = g->facts.n + g->facts.deflated;
+    return g->matrix + g->facts.deflated * (n + 1);
+}
+
+/* Replaces the rows on the device. */
+typedef mgk_status row_operator(mgk_device *, const mgk_residual *, size_t, double *);
+
+static mgk_status replace(mgk_gram_device *g, row_operator *op, const mgk_residual *r, size_t count,
+                          double *rows)
+{
+    mgk_residual there = *r;
+    there.c = rest_of(g);
+    there.stride = g->facts.n + g->facts.deflated;
+    there.causal = false;
+    there.b = g->facts.deflated ? g->row : NULL;
+    there.k = g->work;
+    there.k_stride = g->facts.n;
+    const size_t bytes = count * g->facts.n * sizeof(double);
+    TRY(g->device->op->upload(g->device, g->rows, rows, bytes));
+    TRY(op(g->device, &there, count, g->rows));
+    return g->device->op->download(g->device, rows, g->rows, bytes);
+}
+
+/* MGK_GRAM_ROWS rows at a time. */
+static mgk_status replace_all(mgk_gram_device *g, row_operator *op, const mgk_residual *r,
+                              size_t count, const double *rows, size_t distance, double *out)
+{
+    const size_t n = g->facts.n;
+    mgk_status status = STATUS_OK;
+    for (size_t first = 0; first < count; first += MGK_GRAM_ROWS) {
+        const size_t left = count - first, many = left < MGK_GRAM_ROWS ? left : MGK_GRAM_ROWS;
+        for (size_t k = 0; k < many; k++)
+            memcpy(g->host + k * n, rows + (first + k) * distance, n * sizeof(*rows));
+        if (status == STATUS_OK)
+            status = replace(g, op, r, many, g->host);
+        if (status != STATUS_OK)
+            memset(g->host, 0, many * n * sizeof(*out));
+        for (size_t k = 0; k < many; k++)
+            memcpy(out + (first + k) * distance, g->host + k * n, n * sizeof(*out));
+    }
     return status;
 }
 
-mgk_status mgk_gram_device_fetch(mgk_gram_device *g, double *matrix)
+mgk_status mgk_gram_device_residual(mgk_gram_device *g, const mgk_residual *r, size_t count,
+                                    const double *rows, size_t distance, double *out)
 {
-    const size_t n = g->facts.n + g->facts.deflated;
-    return g->device->op->download(g->device, matrix, g->matrix, n * n * sizeof(*matrix));
+    return replace_all(g, g->device->op->residual_images, r, count, rows, distance, out);
 }
 
-mgk_status mgk_gram_device_fetch_factors(mgk_gram_device *g, double *factors)
+mgk_status mgk_gram_device_multiply_exactly(mgk_gram_device *g, const mgk_residual *r, size_t count,
+                                            const double *rows, size_t distance, double *out)
 {
+    return replace_all(g, g->device->op->exact_images, r, count, rows, distance, out);
+}
+
+mgk_status mgk_gram_device_hash(mgk_gram_device *g, uint64_t *matrix, uint64_t *pivots)
+{
+    mgk_device *device = g->device;
     const size_t n = g->facts.n;
-    return g->device->op->download(g->device, factors, g->work, n * n * sizeof(*factors));
+    TRY(device->op->hash_entries(device, n, n, n + g->facts.deflated, rest_of(g), matrix));
+    return device->op->hash_entries(device, n, 1, n + 1, g->work, pivots);
 }

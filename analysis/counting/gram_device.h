@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "analysis/counting/lanczos.h"
 #include "kernels/backend.h"
@@ -56,11 +57,21 @@ mgk_status mgk_gram_device_solve(mgk_gram_device *gram, size_t count, double *ro
 mgk_status mgk_gram_device_apply(mgk_gram_device *gram, bool transposed, size_t count,
                                  const double *rows, double *out);
 
+/* Replaces each row x of rows [count, n] by AᵀA x; zeros if the device fails. */
+mgk_status mgk_gram_device_multiply(mgk_gram_device *gram, size_t count, double *rows);
+
 /*
- * Copies A [n, n], n of the loaded matrix, and the last factors [n, n], n of the facts, to the
- * host.
+ * out [count, n of the facts] = E w, or C w, of each row w of rows, `distance` apart, on the host;
+ * rows of out are `distance` apart, too. E is the error of the last factors (residual.h); of *r the
+ * numbers are used, its matrices are those of the device. Zeros if the device fails.
  */
-mgk_status mgk_gram_device_fetch(mgk_gram_device *gram, double *matrix);
-mgk_status mgk_gram_device_fetch_factors(mgk_gram_device *gram, double *factors);
+mgk_status mgk_gram_device_residual(mgk_gram_device *gram, const mgk_residual *r, size_t count,
+                                    const double *rows, size_t distance, double *out);
+mgk_status mgk_gram_device_multiply_exactly(mgk_gram_device *gram, const mgk_residual *r,
+                                            size_t count, const double *rows, size_t distance,
+                                            double *out);
+
+/* Hashes of all bits of C, and of D of the last factors. */
+mgk_status mgk_gram_device_hash(mgk_gram_device *gram, uint64_t *matrix, uint64_t *pivots);
 
 #endif

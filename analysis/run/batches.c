@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Ranks on a device, which processes matrices in batches. If only ranks are requested, it counts
- * large matrices, and proves full rank of small ones; the remaining matrices get spectra. Spectra
+ * large matrices, several at a time (counters.h), and proves full rank of small ones; the remaining
+ * matrices get spectra. Spectra
  * of large matrices take two steps that overlap: while the device reduces a batch to bands, the
  * host's threads compute the singular values of the previous batch's bands.
  */
 #include <math.h>
 #include <string.h>
 
+#include "analysis/run/counters.h"
 #include "analysis/run/work.h"
 #include "base/memory.h"
 #include "kernels/blas.h"
@@ -31,7 +33,7 @@ typedef struct rank_batch {
     size_t left;          /* matrices that need spectra, moved to the front */
     bool two_steps;       /* the device reduces matrices to bands, the host computes their values */
     mgk_mirror bands;     /* [capacity, mgk_band_entries(n_max)], for two steps */
-    mgk_engine *engine;   /* counts large matrices; NULL: none */
+    mgk_counters counters;  /* count large matrices; 0: none */
     mgk_rank_count *counts; /* [thresholds], of one matrix */
 } rank_batch;
 
@@ -274,29 +276,7 @@ static mgk_status choose_steps(const mgk_rank_work *work, bool *two_steps)
 }
 
 /*
- * As many matrices as exist, or fit a quarter of the device's memory (the solvers need the rest).
- * With two steps, at least two per thread of the host: the thread that calls the device joins late.
- */
-static mgk_status choose_capacity(mgk_rank_work *work, size_t matrix_bytes, bool two_steps,
-                                  size_t *capacity)
-{
-    mgk_device *device = work->options->device;
-    size_t left, total, most = BATCH_MATRICES, bytes = batch_bytes;
-    TRY(device->op->memory(device, &left, &total));
-    const size_t wanted = 2 * (size_t)work->threads;
-    if (two_steps && bytes / matrix_bytes < wanted)
-        bytes = wanted * matrix_bytes;
-    bytes = left / 4 < bytes ? left / 4 : bytes;
-    if (matrix_bytes > 0 && bytes / matrix_bytes < most)
-        most = bytes / matrix_bytes;
-    if (work->source->count > 0 && work->source->count < most)
-        most = work->source->count;
-    *capacity = most > 0 ? most : 1;
-    return STATUS_OK;
-}
-
-/*
- * Whether matrices are counted one at a time. Smaller ones do not occupy a device; for them proofs
+ * Whether threads of the host count matrices. Smaller ones do not occupy a device; for them proofs
  * of full rank process many together.
  */
 static bool counts_large(const mgk_rank_work *work)
@@ -305,6 +285,29 @@ static bool counts_large(const mgk_rank_work *work)
     const mgk_device *device = work->options->device;
     return work->task.count_only && device->op->shifted_inertia &&
            device->precision == MGK_DOUBLE && work->source->n_max >= large;
+}
+
+/*
+ * As many matrices as exist, or fit a quarter of the device's memory (the solvers need the rest).
+ * Where threads of the host take them one by one, at least two per thread, because they do not end
+ * together.
+ */
+static mgk_status choose_capacity(mgk_rank_work *work, size_t matrix_bytes, bool two_steps,
+                                  size_t *capacity)
+{
+    mgk_device *device = work->options->device;
+    size_t left, total, most = BATCH_MATRICES, bytes = batch_bytes;
+    TRY(device->op->memory(device, &left, &total));
+    const size_t wanted = 2 * (size_t)work->threads;
+    if ((two_steps || counts_large(work)) && bytes / matrix_bytes < wanted)
+        bytes = wanted * matrix_bytes;
+    bytes = left / 4 < bytes ? left / 4 : bytes;
+    if (matrix_bytes > 0 && bytes / matrix_bytes < most)
+        most = bytes / matrix_bytes;
+    if (work->source->count > 0 && work->source->count < most)
+        most = work->source->count;
+    *capacity = most > 0 ? most : 1;
+    return STATUS_OK;
 }
 
 /* Allocates the lists that are not shared with another batch. */
@@ -360,8 +363,11 @@ static mgk_status open_batch(mgk_rank_work *work, rank_batch *batch)
         TRY(mgk_alloc(capacity, sizeof(*batch->entries), &batch->entries));
     else
         TRY(mgk_alloc(entries, sizeof(double), &batch->host));
-    return counts_large(work) ? mgk_engine_open_on(device, source->n_max, &batch->engine)
-                              : STATUS_OK;
+    if (!counts_large(work))
+        return STATUS_OK;
+    const size_t most = (size_t)work->threads < capacity ? (size_t)work->threads : capacity;
+    return mgk_counters_open(device, (int)most, source->n_max, work->task.threshold_count,
+                             work->options->memory, &batch->counters);
 }
 
 static void close_batch(rank_batch *batch)
@@ -374,7 +380,7 @@ static void close_batch(rank_batch *batch)
     mgk_free(batch->entries);
     mgk_free(batch->levels);
     mgk_free(batch->settled);
-    mgk_engine_close(batch->engine);
+    mgk_counters_close(&batch->counters);
     mgk_free(batch->sigma);
     mgk_free(batch->counts);
 }
@@ -425,29 +431,44 @@ static mgk_status prove(const rank_batch *batch, size_t count)
     return STATUS_OK;
 }
 
-/* Counts matrices one by one: each occupies the device. */
-static mgk_status count_each(const rank_batch *batch, size_t count)
+/* Counts matrix i of the batch, and stores its rank if it is certain. */
+static mgk_status count_one(const rank_batch *batch, const mgk_counter *counter, size_t i)
 {
-    const size_t entries = batch->n_max * batch->n_max;
-    for (size_t i = 0; i < count; i++) {
-        bool certain;
-        TRY(mgk_engine_certify(batch->engine, &batch->work->task, batch->matrices + i * entries,
-                               &batch->rows[i], batch->counts, &batch->moved[i], &certain));
-        batch->settled[i] = certain;
-        if (certain)
-            mgk_rank_work_store(batch->work, batch->places[i], &batch->rows[i], batch->counts,
-                                batch->sigma);
-    }
+    mgk_rank_work *work = batch->work;
+    double *matrix = batch->matrices + i * batch->n_max * batch->n_max;
+    bool certain;
+    TRY(mgk_engine_certify(counter->engine, &work->task, matrix, &batch->rows[i], counter->counts,
+                           &batch->moved[i], &certain));
+    TRY(counter->device->op->synchronize(counter->device));
+    batch->settled[i] = certain;
+    if (!certain)
+        return STATUS_OK;
+    omp_set_lock(&work->lock);
+    mgk_rank_work_store(work, batch->places[i], &batch->rows[i], counter->counts, batch->sigma);
+    omp_unset_lock(&work->lock);
     return STATUS_OK;
 }
 
-/* The device waits for the host's part of counting, and no other thread is busy: BLAS uses all. */
-static mgk_status count_large(const rank_batch *batch, size_t count)
+/*
+ * Counts matrices, one per thread of the host; a single thread lets BLAS use the others. False
+ * after a failure, which its thread has recorded.
+ */
+static bool count_large(rank_batch *batch, size_t count)
 {
-    mgk_blas.set_num_threads(batch->work->threads);
-    mgk_status status = count_each(batch, count);
+    mgk_rank_work *work = batch->work;
+    const mgk_counters *counters = &batch->counters;
+    bool failed = false;
+    mgk_blas.set_num_threads(counters->count == 1 ? work->granted : 1);
+#pragma omp parallel for num_threads(counters->count) schedule(dynamic) reduction(|| : failed)
+    for (size_t i = 0; i < count; i++) {
+        mgk_status status = count_one(batch, &counters->of[omp_get_thread_num()], i);
+        if (status == STATUS_OK)
+            continue;
+        report(batch, i, status);
+        failed = true;
+    }
     mgk_blas.set_num_threads(1);
-    return status;
+    return !failed;
 }
 
 /* Moves matrix `from` of the batch to position `to`. */
@@ -464,26 +485,33 @@ static mgk_status move(rank_batch *batch, size_t from, size_t to)
                                          batch->matrices + from * entries, n * n * sizeof(double));
 }
 
-/*
- * Stores the ranks that need no singular values, and packs the other matrices; batch->left is their
- * number.
- */
-static mgk_status settle(rank_batch *batch)
+/* Packs the matrices that need spectra; batch->left is their number. */
+static mgk_status pack(rank_batch *batch)
+{
+    const size_t count = batch->left;
+    batch->left = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!batch->settled[i])
+            TRY(move(batch, i, batch->left++));
+    return STATUS_OK;
+}
+
+/* Stores the ranks that need no singular values, and packs the other matrices. */
+static void settle(rank_batch *batch)
 {
     const mgk_engine_task *task = &batch->work->task;
     const mgk_device *device = batch->work->options->device;
     const size_t count = batch->left;
     memset(batch->settled, 0, count * sizeof(*batch->settled));
     memset(batch->moved, 0, count * sizeof(*batch->moved));
-    if (batch->engine)
-        TRY(count_large(batch, count));
-    else if (task->count_only && !task->relative && device->op->prove_full_rank)
-        TRY(prove(batch, count));
-    batch->left = 0;
-    for (size_t i = 0; i < count; i++)
-        if (!batch->settled[i])
-            TRY(move(batch, i, batch->left++));
-    return STATUS_OK;
+    if (batch->counters.count > 0 && !count_large(batch, count)) {
+        batch->left = 0;
+        return;
+    }
+    if (batch->counters.count == 0 && task->count_only && !task->relative &&
+        device->op->prove_full_rank)
+        record(batch, prove(batch, count));
+    record(batch, pack(batch));
 }
 
 /* Stores matrix i of the remaining ones, from its spectrum. */
@@ -528,13 +556,8 @@ static void prepare(rank_batch *batch)
     while (work->status != STATUS_OK && batch->left > 0 &&
            batch->places[batch->left - 1] >= work->failed_row)
         batch->left--;
-    if (batch->left == 0)
-        return;
-    mgk_status status = settle(batch);
-    if (status != STATUS_OK) {
-        mgk_rank_work_record(work, batch->places[0], status);
-        batch->left = 0;
-    }
+    if (batch->left > 0)
+        settle(batch);
 }
 
 /* Computes the spectra of a batch on the device alone. */

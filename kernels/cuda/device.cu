@@ -185,6 +185,12 @@ mgk_status mgk_cuda_open(int index, mgk_precision precision, int threads, mgk_de
     return STATUS_OK;
 }
 
+mgk_status mgk_cuda_open_again(mgk_device *device, mgk_device **out)
+{
+    TRY(mgk_cuda_open(mgk_cuda_of(device)->index, device->precision, device->threads, out));
+    return device->tf32 ? mgk_cuda_allow_tf32(*out) : STATUS_OK;
+}
+
 void mgk_cuda_close(mgk_device *device)
 {
     mgk_cuda *cuda = mgk_cuda_of(device);

@@ -18,6 +18,7 @@ mgk_zero_fn mgk_cuda_zero;
 mgk_copy_fn mgk_cuda_copy;
 mgk_synchronize_fn mgk_cuda_synchronize;
 mgk_close_fn mgk_cuda_close;
+mgk_open_again_fn mgk_cuda_open_again;
 mgk_memory_fn mgk_cuda_memory;
 mgk_mirror_open_fn mgk_cuda_mirror_open;
 mgk_mirror_send_fn mgk_cuda_mirror_send;
@@ -65,6 +66,9 @@ mgk_prove_full_rank_fn mgk_cuda_prove_full_rank;
 mgk_bound_square_fn mgk_cuda_bound_square;
 mgk_shifted_inertia_fn mgk_cuda_shifted_inertia;
 mgk_solve_factored_fn mgk_cuda_solve_factored;
+mgk_residual_images_fn mgk_cuda_residual_images;
+mgk_exact_images_fn mgk_cuda_exact_images;
+mgk_hash_entries_fn mgk_cuda_hash_entries;
 template <typename real> mgk_sum_squares_fn mgk_cuda_sum_squares;
 template <typename real> mgk_adamw_fn mgk_cuda_adamw;
 

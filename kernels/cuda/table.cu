@@ -14,6 +14,7 @@ template <typename real> static mgk_operations table(void)
     op.copy = mgk_cuda_copy;
     op.synchronize = mgk_cuda_synchronize;
     op.close = mgk_cuda_close;
+    op.open_again = mgk_cuda_open_again;
     op.memory = mgk_cuda_memory;
     op.mirror_open = mgk_cuda_mirror_open;
     op.mirror_send = mgk_cuda_mirror_send;
@@ -58,6 +59,9 @@ template <typename real> static mgk_operations table(void)
     op.bound_square = mgk_cuda_bound_square;
     op.shifted_inertia = mgk_cuda_shifted_inertia;
     op.solve_factored = mgk_cuda_solve_factored;
+    op.residual_images = mgk_cuda_residual_images;
+    op.exact_images = mgk_cuda_exact_images;
+    op.hash_entries = mgk_cuda_hash_entries;
     op.sum_squares = mgk_cuda_sum_squares<real>;
     op.adamw = mgk_cuda_adamw<real>;
     op.record = mgk_cuda_record;

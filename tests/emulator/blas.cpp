@@ -112,21 +112,6 @@ cublasStatus_t cublasDgemm(cublasHandle_t handle, cublasOperation_t op_a, cublas
     return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasDtrsm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill,
-                           cublasOperation_t op, cublasDiagType_t diagonal, int m, int n,
-                           const double *alpha, const double *a, int lda, double *b, int ldb)
-{
-    if (!are_leading(lda, ldb, 1))
-        return CUBLAS_STATUS_INVALID_VALUE;
-    emulator_submit(handle->stream, [=, scale = *alpha] {
-        cblas_dtrsm(CblasColMajor, side == CUBLAS_SIDE_LEFT ? CblasLeft : CblasRight,
-                    fill == CUBLAS_FILL_MODE_LOWER ? CblasLower : CblasUpper, transposed(op),
-                    diagonal == CUBLAS_DIAG_UNIT ? CblasUnit : CblasNonUnit, m, n, scale, a, lda, b,
-                    ldb);
-    });
-    return CUBLAS_STATUS_SUCCESS;
-}
-
 cublasStatus_t cublasDgemmStridedBatched(cublasHandle_t handle, cublasOperation_t op_a,
                                          cublasOperation_t op_b, int m, int n, int k,
                                          const double *alpha, const double *a, int lda,

@@ -105,6 +105,12 @@ static inline float __uint_as_float(unsigned bits)
     return x;
 }
 
+/* Never fused with a sum; the emulator is compiled for processors without fused operations. */
+static inline double __dmul_rn(double x, double y)
+{
+    return x * y;
+}
+
 static inline double normcdf(double x)
 {
     return 0.5 * erfc(-x * M_SQRT1_2);

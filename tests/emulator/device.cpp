@@ -107,6 +107,7 @@ cudaError_t cudaSetDevice(int index)
 
 cudaError_t cudaMalloc(void **array, size_t bytes)
 {
+    const emulator_turn turn;
     *array = nullptr;
     if (emulator_spoils_capture())
         return cudaErrorStreamCaptureUnsupported;
@@ -123,6 +124,7 @@ cudaError_t cudaMalloc(void **array, size_t bytes)
 
 cudaError_t cudaFree(void *array)
 {
+    const emulator_turn turn;
     if (emulator_spoils_capture())
         return cudaErrorStreamCaptureUnsupported;
     if (array)
@@ -134,6 +136,7 @@ cudaError_t cudaFree(void *array)
 
 cudaError_t cudaMemGetInfo(size_t *left, size_t *total)
 {
+    const emulator_turn turn;
     *total = memory_limit();
     *left = *total - allocated_bytes;
     return cudaSuccess;

@@ -28,9 +28,15 @@ std::map<const char *, size_t> locked; /* page-locked host memory, by address */
     abort();
 }
 
-cudaStream_t capturing; /* there is one thread */
+cudaStream_t capturing; /* one at a time */
 
 } // namespace
+
+static std::recursive_mutex turns;
+
+emulator_turn::emulator_turn() : held(turns)
+{
+}
 
 struct emulator_graph {
     std::vector<std::function<void()>> calls;
@@ -64,6 +70,7 @@ static void carry_out(cudaStream_t stream, uint64_t until)
 
 void emulator_submit(cudaStream_t stream, const std::function<void()> &call)
 {
+    const emulator_turn turn;
     if (stream->captured) {
         stream->captured->calls.push_back(call);
         return;
@@ -74,6 +81,7 @@ void emulator_submit(cudaStream_t stream, const std::function<void()> &call)
 
 bool emulator_spoils_capture(void)
 {
+    const emulator_turn turn;
     if (capturing)
         capturing->spoilt = true;
     return capturing != nullptr;
@@ -98,6 +106,7 @@ static bool put_off(void *to, const void *from, size_t bytes, cudaStream_t strea
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream)
 {
+    const emulator_turn turn;
     if (stream->captured && kind != cudaMemcpyDeviceToDevice) {
         emulator_spoils_capture();
         return cudaErrorStreamCaptureUnsupported;
@@ -111,6 +120,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned)
 {
+    const emulator_turn turn;
     *stream = new emulator_stream;
     streams.push_back(*stream);
     return cudaSuccess;
@@ -118,6 +128,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned)
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
+    const emulator_turn turn;
     if (!stream->copies.empty())
         stop("a stream is destroyed before its copies are done");
     streams.erase(std::find(streams.begin(), streams.end(), stream));
@@ -127,6 +138,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
+    const emulator_turn turn;
     if (stream->captured && emulator_spoils_capture())
         return cudaErrorStreamCaptureUnsupported;
     carry_out(stream, now);
@@ -135,6 +147,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
 {
+    const emulator_turn turn;
     stream->seen = std::max(stream->seen, event->time);
     return cudaSuccess;
 }
@@ -153,6 +166,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
+    const emulator_turn turn;
     event->stream = stream;
     event->time = std::max(stream->last, stream->seen);
     return cudaSuccess;
@@ -160,6 +174,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
+    const emulator_turn turn;
     if (event->stream)
         carry_out(event->stream, event->time);
     return cudaSuccess;
@@ -167,6 +182,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 
 cudaError_t cudaMallocHost(void **array, size_t bytes)
 {
+    const emulator_turn turn;
     *array = malloc(bytes);
     if (!*array)
         return cudaErrorMemoryAllocation;
@@ -177,6 +193,7 @@ cudaError_t cudaMallocHost(void **array, size_t bytes)
 
 cudaError_t cudaFreeHost(void *array)
 {
+    const emulator_turn turn;
     for (cudaStream_t stream : streams)
         for (const copy &c : stream->copies)
             if (array && (const char *)c.to >= (const char *)array &&
@@ -189,6 +206,7 @@ cudaError_t cudaFreeHost(void *array)
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode)
 {
+    const emulator_turn turn;
     if (capturing)
         return cudaErrorStreamCaptureUnsupported;
     stream->captured = new emulator_graph;
@@ -199,6 +217,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode)
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 {
+    const emulator_turn turn;
     if (capturing != stream)
         return cudaErrorInvalidValue;
     *graph = stream->captured;
@@ -219,6 +238,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream)
 {
+    const emulator_turn turn;
     if (stream->captured && emulator_spoils_capture())
         return cudaErrorStreamCaptureUnsupported;
     for (const std::function<void()> &call : executable->calls)

@@ -8,8 +8,18 @@
 #define MGK_TESTS_EMULATOR_STREAMS_H
 
 #include <functional>
+#include <mutex>
 
 #include "cuda_runtime.h"
+
+/*
+ * Host threads take turns: every call that uses the emulator's state holds this lock to its end, a
+ * launch until its kernel has ended. So work of several streams alternates between calls.
+ */
+struct emulator_turn {
+    std::lock_guard<std::recursive_mutex> held;
+    emulator_turn();
+};
 
 /* Runs the call, or adds it to the graph that the stream captures. */
 void emulator_submit(cudaStream_t stream, const std::function<void()> &call);

@@ -425,6 +425,7 @@ cudaError_t emulator_clusters_at_once(int *clusters, const void *kernel,
 cudaError_t emulator_run(const cudaLaunchConfig_t *config, const void *kernel,
                          const std::function<void()> &thread)
 {
+    const emulator_turn turn;
     const unsigned size = config->numAttrs > 0 ? config->attrs->val.clusterDim.x : 1;
     if (config->blockDim.x > most_threads || config->dynamicSmemBytes > emulator_shared_limit() ||
         size == 0 || size > most_in_cluster(kernel) || config->gridDim.x % size != 0)
@@ -449,6 +450,7 @@ cudaError_t emulator_run(const cudaLaunchConfig_t *config, const void *kernel,
 
 cudaError_t cudaFuncSetAttribute(const void *kernel, int attribute, int value)
 {
+    const emulator_turn turn;
     if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed)
         unportable.insert(kernel);
     else if (value > (int)emulator_shared_limit())

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts of singular values on a device, against spectra and against the host. */
+#include <cblas.h>
 #include <float.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/counting/engine.h"
 #include "analysis/counting/gram.h"
+#include "analysis/counting/gram_device.h"
 #include "analysis/families.h"
 #include "analysis/matrices.h"
+#include "kernels/spectral/inertia.h"
 #include "spectra.h"
 
 static const double tau = 1e-6;
@@ -187,6 +191,11 @@ static void vectors_go_through_the_matrix(void **state)
         mgk_gram_apply(p.device, true, COUNT, rows, back);
         mgk_gram_apply(p.host, true, COUNT, rows, images);
         assert_true(distance(COUNT * ORDER, back, images) < 1e-13);
+        memcpy(back, rows, COUNT * ORDER * sizeof *back);
+        memcpy(images, rows, COUNT * ORDER * sizeof *images);
+        mgk_gram_multiply(p.device, COUNT, back);
+        mgk_gram_multiply(p.host, COUNT, images);
+        assert_true(distance(COUNT * ORDER, back, images) < 1e-12);
         assert_ok(mgk_gram_status(p.device));
         close_pair(&p);
         workspace_release(space);
@@ -212,6 +221,116 @@ static void vanished_pivots_say_nothing(void **state)
         close_pair(&p);
         workspace_release(space);
     }
+}
+
+/* K = P - x I - scale b bᵀ; only the lower triangle of P is a number. */
+typedef struct shifted {
+    size_t n;
+    double *product, *b, *k; /* P [n, n], [n], K [n, n] */
+    double x, scale;
+} shifted;
+
+static shifted make_shifted(workspace *space, size_t n, double x)
+{
+    shifted s = {.n = n,
+                 .product = host_array(space, n * n),
+                 .b = random_values(space, n),
+                 .k = host_array(space, n * n),
+                 .x = x,
+                 .scale = 0.5};
+    const double *c = random_values(space, n * n);
+    cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)n, (int)n, 1, c, (int)n, 0, s.product,
+                (int)n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            if (j > i)
+                s.product[i * n + j] = (double)NAN;
+            else
+                s.k[i * n + j] =
+                    s.product[i * n + j] - s.scale * s.b[i] * s.b[j] - (i == j ? s.x : 0);
+    return s;
+}
+
+/* The largest | L D Lᵀ − K |. */
+static double residual(size_t n, const double *k, const double *factors)
+{
+    double largest = 0, *scaled = calloc(n, sizeof *scaled);
+    for (size_t i = 0; i < n; i++) {
+        const double *row = factors + i * n;
+        for (size_t t = 0; t <= i; t++)
+            scaled[t] = (t < i ? row[t] : 1) * factors[t * (n + 1)];
+        for (size_t j = 0; j <= i; j++) {
+            long double sum = scaled[j] - (long double)k[i * n + j];
+            for (size_t t = 0; t < j; t++)
+                sum += (long double)scaled[t] * factors[j * n + t];
+            largest = fmax(largest, (double)fabsl(sum));
+        }
+    }
+    free(scaled);
+    return largest;
+}
+
+/* The factors of K, an array of the device. */
+static double *factor_there(workspace *space, const shifted *m, mgk_inertia *out)
+{
+    mgk_device *device = space->device;
+    const size_t bytes = m->n * m->n * sizeof(double);
+    double *factors = upload_bytes(space, bytes, m->product); /* NaN above the diagonal */
+    assert_ok(device->op->shifted_inertia(device, m->n, upload_bytes(space, bytes, m->product),
+                                          upload_bytes(space, m->n * sizeof(double), m->b), m->x,
+                                          m->scale, factors, &out->positive, &out->growth));
+    return factors;
+}
+
+/* Orders around one panel of columns, and one strip of rows below it. */
+static void factors_are_left(void **state)
+{
+    workspace *space = *state;
+    mgk_device *device = space->device;
+    const size_t sizes[] = {1, 31, 33, 255, 256, 257, 300, 769, 801};
+    mgk_inertia_work *work;
+    assert_ok(mgk_inertia_open(801, &work));
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        const size_t n = sizes[s], bytes = n * n * sizeof(double);
+        const shifted m = make_shifted(space, n, 0.25 * (double)n); /* of both signs */
+        double *factors = host_array(space, n * n);
+        mgk_inertia found;
+        const double *there = factor_there(space, &m, &found);
+        assert_ok(device->op->download(device, factors, there, bytes));
+        /* K, and its copy here, are rounded three times; the test rounds once more. */
+        const double terms = (double)(n + 9) * 0x1p-53;
+        assert_true(residual(n, m.k, factors) <= terms * found.growth);
+        const mgk_inertia expected = mgk_inertia_count(work, n, m.k, n);
+        assert_int_equal(found.positive, expected.positive);
+        assert_true(n < 31 || (found.positive > 0 && found.positive < n));
+        assert_close(found.growth, expected.growth, 0, 0.5);
+        workspace_release(space);
+    }
+    mgk_inertia_close(work);
+}
+
+/* K y = f, for one vector and many; orders around one block of rows, and several. */
+static void systems_are_solved(void **state)
+{
+    workspace *space = *state;
+    mgk_device *device = space->device;
+    const size_t sizes[] = {1, 63, 65, 256, 257, 641}, counts[] = {1, 5, MGK_GRAM_ROWS};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (size_t c = 0; c < 3; c++) {
+            const size_t n = sizes[s], count = counts[c], bytes = count * n * sizeof(double);
+            const shifted m = make_shifted(space, n, -(double)n); /* definite */
+            const double *f = random_values(space, count * n);
+            double *back = host_array(space, count * n), *y = host_array(space, count * n);
+            mgk_inertia unused;
+            const double *factors = factor_there(space, &m, &unused);
+            double *rows = upload_bytes(space, bytes, f);
+            assert_ok(device->op->solve_factored(device, n, factors, count, rows));
+            assert_ok(device->op->download(device, y, rows, bytes));
+            cblas_dsymm(CblasRowMajor, CblasRight, CblasLower, (int)count, (int)n, 1, m.k, (int)n,
+                        y, (int)n, 0, back, (int)n);
+            assert_true(distance(count * n, back, f) < 1e-13);
+            workspace_release(space);
+        }
 }
 
 /* Rows with gaps; matrices with entries that are not finite have no bound. */
@@ -255,6 +374,9 @@ int main(void)
                                                  release_workspace, &space),
         cmocka_unit_test_prestate_setup_teardown(vanished_pivots_say_nothing, NULL,
                                                  release_workspace, &space),
+        cmocka_unit_test_prestate_setup_teardown(factors_are_left, NULL, release_workspace, &space),
+        cmocka_unit_test_prestate_setup_teardown(systems_are_solved, NULL, release_workspace,
+                                                 &space),
         cmocka_unit_test_prestate_setup_teardown(squares_are_bounded, NULL, release_workspace,
                                                  &space),
     };

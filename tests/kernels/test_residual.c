@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The residual of a factorisation, at every level, against integer arithmetic. */
+/* The residual of a factorisation, at every level or on a device, against integer arithmetic. */
 #include "kernels/spectral/residual.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "test.h"
+#include "spectra.h"
 
 static const char *const levels[] = {MGK_CPU_LEVEL_NAMES};
 enum { LEVELS = sizeof levels / sizeof *levels, VECTORS = MGK_RESIDUAL_VECTORS, LARGEST = 77 };
@@ -118,13 +118,56 @@ static mgk_residual describe(const problem *p, arrays *a)
     return r;
 }
 
-static void judge(mgk_residual_arrays *work, const problem *p)
+/* What is tested: the host's functions, or those of a device. */
+typedef struct subject {
+    mgk_residual_arrays *work;
+    workspace *space; /* NULL: the host */
+} subject;
+
+/* E w, or C w, of a->w, by the device. */
+static void apply_there(workspace *space, bool exactly, const mgk_residual *r, arrays *a)
+{
+    mgk_device *device = space->device;
+    const size_t n = r->n, pitch = mgk_reduction_pitch(n), bytes = VECTORS * n * sizeof(double);
+    mgk_residual there = *r;
+    double *rows = host_array(space, VECTORS * n);
+    for (size_t v = 0; v < VECTORS; v++)
+        memcpy(rows + v * n, a->w + v * pitch, n * sizeof *rows);
+    double *w = upload_bytes(space, bytes, rows);
+    there.c = upload_bytes(space, sizeof a->c, a->c);
+    there.k = upload_bytes(space, sizeof a->k, a->k);
+    there.b = r->b ? upload_bytes(space, sizeof a->b, a->b) : NULL;
+    assert_ok((exactly ? device->op->exact_images : device->op->residual_images)(device, &there,
+                                                                                 VECTORS, w));
+    assert_ok(device->op->download(device, rows, w, bytes));
+    for (size_t v = 0; v < VECTORS; v++)
+        memcpy(a->w + v * pitch, rows + v * n, n * sizeof *rows);
+    workspace_release(space);
+}
+
+static void apply(const subject *s, const mgk_residual *r, arrays *a)
+{
+    if (s->space)
+        apply_there(s->space, false, r, a);
+    else
+        mgk_residual_apply(s->work, r, a->w);
+}
+
+static void multiply(const subject *s, const mgk_residual *r, arrays *a)
+{
+    if (s->space)
+        apply_there(s->space, true, r, a);
+    else
+        mgk_residual_multiply(s->work, r, a->w);
+}
+
+static void judge(const subject *s, const problem *p)
 {
     static arrays a;
     const size_t pitch = mgk_reduction_pitch(p->n);
     const mgk_residual r = describe(p, &a);
     const double noise = mgk_residual_noise(&r);
-    mgk_residual_apply(work, &r, a.w);
+    apply(s, &r, &a);
     for (size_t v = 0; v < VECTORS; v++) {
         for (size_t i = 0; i < p->n; i++)
             assert_close(a.w[v * pitch + i], expected(p, v, i), noise, 0x1p-50);
@@ -133,35 +176,37 @@ static void judge(mgk_residual_arrays *work, const problem *p)
     }
 }
 
-static void at_every_level(void (*check)(mgk_residual_arrays *work))
+/* *state is the workspace of a device, or NULL. */
+static void at_every_level(void **state, void (*run)(const subject *s))
 {
-    for (size_t l = 0; l < LEVELS; l++) {
-        mgk_residual_arrays *work;
+    subject s = {.space = *state};
+    for (size_t l = 0; l < LEVELS && !s.space; l++) {
         setenv("MGK_CPU_LEVEL", levels[l], 1);
-        assert_ok(mgk_residual_open(LARGEST, &work));
-        check(work);
-        mgk_residual_close(work);
+        assert_ok(mgk_residual_open(LARGEST, &s.work));
+        run(&s);
+        mgk_residual_close(s.work);
     }
     unsetenv("MGK_CPU_LEVEL");
+    if (s.space)
+        run(&s);
 }
 
-static void check_images(mgk_residual_arrays *work)
+static void check_images(const subject *s)
 {
     static problem p;
     for (uint64_t seed = 0; seed < 40; seed++) {
         make(seed, 1 + seed * (LARGEST - 1) / 39, seed % 2, seed % 4 > 1, &p);
-        judge(work, &p);
+        judge(s, &p);
     }
 }
 
 static void images_are_exact(void **state)
 {
-    (void)state;
-    at_every_level(check_images);
+    at_every_level(state, check_images);
 }
 
 /* Numbers that agree in 60 digits leave a difference of a few digits. */
-static void check_differences(mgk_residual_arrays *work)
+static void check_differences(const subject *s)
 {
     static problem p;
     static arrays a;
@@ -169,7 +214,7 @@ static void check_differences(mgk_residual_arrays *work)
         make_exact(n, n, &p);
         mgk_residual r = describe(&p, &a);
         r.x = 0x1p-68;
-        mgk_residual_apply(work, &r, a.w);
+        apply(s, &r, &a);
         for (size_t v = 0; v < VECTORS; v++)
             for (size_t i = 0; i < n; i++)
                 assert_close(a.w[v * mgk_reduction_pitch(n) + i], (double)p.w[v][i] * 0x1p-84,
@@ -179,18 +224,17 @@ static void check_differences(mgk_residual_arrays *work)
 
 static void nothing_is_lost_in_differences(void **state)
 {
-    (void)state;
-    at_every_level(check_differences);
+    at_every_level(state, check_differences);
 }
 
-static void check_products(mgk_residual_arrays *work)
+static void check_products(const subject *s)
 {
     static problem p;
     static arrays a;
     for (uint64_t seed = 0; seed < 20; seed++) {
         make(seed, 1 + seed * 4, seed % 2, false, &p);
         const mgk_residual r = describe(&p, &a);
-        mgk_residual_multiply(work, &r, a.w);
+        multiply(s, &r, &a);
         for (size_t v = 0; v < VECTORS; v++)
             for (size_t i = 0; i < p.n; i++) {
                 int64_t sum = 0;
@@ -203,8 +247,100 @@ static void check_products(mgk_residual_arrays *work)
 
 static void products_are_rounded_once(void **state)
 {
-    (void)state;
-    at_every_level(check_products);
+    at_every_level(state, check_products);
+}
+
+/* More vectors than read a matrix together, and several parts of rows: as one vector at a time. */
+static void vectors_are_independent(void **state)
+{
+    enum { ORDER = 261, COUNT = 5 };
+    workspace *space = *state;
+    mgk_device *device = space->device;
+    const size_t square = ORDER * ORDER, bytes = COUNT * ORDER * sizeof(double);
+    mgk_residual_arrays *work;
+    double *w = aligned_alloc(64, VECTORS * mgk_reduction_pitch(ORDER) * sizeof *w);
+    double *rows = random_values(space, COUNT * ORDER);
+    const double *c = random_values(space, square), *k = random_values(space, square);
+    const double *b = random_values(space, ORDER);
+    mgk_residual r = {.n = ORDER,
+                      .c = c,
+                      .stride = ORDER,
+                      .b = b,
+                      .b_squares = 2 * ORDER,
+                      .factor = 0.3,
+                      .x = 0.7,
+                      .k = k,
+                      .k_stride = ORDER,
+                      .norm = 2.0 * ORDER * ORDER,
+                      .growth = 100.0 * ORDER * ORDER}; /* bounds, larger than needed */
+    mgk_residual there = r;
+    double *images = upload_bytes(space, bytes, rows), *found = host_array(space, COUNT * ORDER);
+    there.c = upload_bytes(space, square * sizeof *c, c);
+    there.k = upload_bytes(space, square * sizeof *k, k);
+    there.b = upload_bytes(space, ORDER * sizeof *b, b);
+    assert_ok(device->op->residual_images(device, &there, COUNT, images));
+    assert_ok(device->op->download(device, found, images, bytes));
+    assert_ok(mgk_residual_open(ORDER, &work));
+    for (size_t v = 0; v < COUNT; v++) {
+        memset(w, 0, VECTORS * mgk_reduction_pitch(ORDER) * sizeof *w);
+        memcpy(w, rows + v * ORDER, ORDER * sizeof *w);
+        mgk_residual_apply(work, &r, w);
+        for (size_t i = 0; i < ORDER; i++)
+            assert_close(found[v * ORDER + i], w[i], 1e-22 * r.growth, 0x1p-50);
+    }
+    mgk_residual_close(work);
+    free(w);
+}
+
+/* Every bit and every place counts. */
+static void hashes_differ(void **state)
+{
+    enum { ROWS = 37, COLUMNS = 70, STRIDE = 73 };
+    workspace *space = *state;
+    mgk_device *device = space->device;
+    double *a = random_values(space, ROWS * STRIDE);
+    const size_t bytes = ROWS * STRIDE * sizeof *a, places[] = {0, 69, 36 * 73 + 69};
+    double *there = upload_bytes(space, bytes, a);
+    uint64_t first, again;
+    assert_ok(device->op->hash_entries(device, ROWS, COLUMNS, STRIDE, there, &first));
+    for (size_t i = 0; i < 3; i++) {
+        const double before = a[places[i]];
+        a[places[i]] = nextafter(before, 9);
+        assert_ok(device->op->upload(device, there, a, bytes));
+        assert_ok(device->op->hash_entries(device, ROWS, COLUMNS, STRIDE, there, &again));
+        assert_true(again != first);
+        a[places[i]] = before;
+    }
+    a[COLUMNS] = 1; /* between the rows */
+    assert_ok(device->op->upload(device, there, a, bytes));
+    assert_ok(device->op->hash_entries(device, ROWS, COLUMNS, STRIDE, there, &again));
+    assert_true(again == first);
+    const double swapped = a[0];
+    a[0] = a[1];
+    a[1] = swapped;
+    assert_ok(device->op->upload(device, there, a, bytes));
+    assert_ok(device->op->hash_entries(device, ROWS, COLUMNS, STRIDE, there, &again));
+    assert_true(again != first);
+}
+
+static bool has_residual(const mgk_operations *op)
+{
+    return op->residual_images != NULL;
+}
+
+static int test_device(void)
+{
+    workspace space = {0};
+#define ON_DEVICE(test) \
+    cmocka_unit_test_prestate_setup_teardown(test, NULL, release_workspace, &space)
+    const struct CMUnitTest tests[] = {
+        ON_DEVICE(images_are_exact),
+        ON_DEVICE(nothing_is_lost_in_differences),
+        ON_DEVICE(products_are_rounded_once),
+        ON_DEVICE(vectors_are_independent),
+        ON_DEVICE(hashes_differ),
+    };
+    return run_where(&space, MGK_DOUBLE, has_residual, sizeof tests / sizeof *tests, tests);
 }
 
 int main(void)
@@ -214,5 +350,7 @@ int main(void)
         cmocka_unit_test(nothing_is_lost_in_differences),
         cmocka_unit_test(products_are_rounded_once),
     };
+    if (getenv("MGK_TEST_DEVICE"))
+        return test_device();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

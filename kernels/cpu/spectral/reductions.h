@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/spectral/factored.h"
+
 /* The distance of columns: whole vectors on every level, and an odd number of 64-byte units. */
 static inline size_t mgk_reduction_pitch(size_t n)
 {
@@ -83,19 +85,6 @@ static inline size_t mgk_factor_work(size_t n)
 
 /* Vectors per call of `residual`. */
 enum { MGK_RESIDUAL_VECTORS = 3 };
-
-/* A computed factorisation L D Lᵀ of CᵀC - x I - factor b bᵀ, order n. */
-typedef struct mgk_residual {
-    size_t n;
-    const double *c; /* rows `stride` apart; causal: entries right of the diagonal are not read */
-    size_t stride;
-    bool causal;
-    const double *b; /* [n]; NULL: none */
-    double b_squares, factor, x;
-    const double *k; /* D on its diagonal, L below; rows k_stride apart */
-    size_t k_stride;
-    double norm, growth; /* upper bounds of ‖ |C|ᵀ|C| ‖₂ and ‖ |L| |D| |Lᵀ| ‖₂ */
-} mgk_residual;
 
 /* Reals of work for `residual` and `multiply_exactly`. */
 static inline size_t mgk_residual_work(size_t n)
