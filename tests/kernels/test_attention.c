@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every attention kind against its definition: matrices, outputs and priors, in both precisions. */
+#include <stdlib.h>
+
 #include "attention_case.h"
 
 static const attention_shape plain = {
@@ -277,6 +279,42 @@ static void gradients_match_double(void **state)
     }
 }
 
+/* With TF32, which has 10 bits after the point, results differ from those in float32, but little.
+ */
+static void tf32_is_close(void **state)
+{
+    workspace *space = *state, rounding = {0};
+    const char *name = getenv("MGK_TEST_DEVICE");
+    if (!name || space->device->precision == MGK_DOUBLE)
+        skip();
+    assert_ok(mgk_device_open(name, MGK_SINGLE, 1, &rounding.device));
+    assert_ok(rounding.device->op->allow_tf32(rounding.device));
+    for (int i = 0; i < 4; i++) {
+        attention_shape shape = plain;
+        shape.kind = mgk_attention_find(i % 2 ? "mgk" : "softmax");
+        shape.tokens = 70;
+        shape.dim = 16 << i; /* a size of its own for each kernel */
+        attention_case problem = attention_case_make(space, shape);
+        const double *doutput = random_values(space, problem.outputs);
+        double *gradient[INPUTS], *rounded[INPUTS];
+        double *output = host_array(space, problem.outputs);
+        double *rounded_output = host_array(space, problem.outputs);
+        attention_case_output(space, &problem, output);
+        attention_case_output(&rounding, &problem, rounded_output);
+        attention_case_gradient(space, &problem, doutput, gradient);
+        attention_case_gradient(&rounding, &problem, doutput, rounded);
+        assert_rows_close(1, problem.outputs, rounded_output, output, 2e-2);
+        assert_memory_not_equal(rounded_output, output, problem.outputs * sizeof(double));
+        for (int k = QUERY; k <= VALUE; k++) {
+            assert_rows_close(1, problem.count[k], rounded[k], gradient[k], 2e-2);
+            assert_memory_not_equal(rounded[k], gradient[k], problem.count[k] * sizeof(double));
+        }
+        workspace_release(&rounding);
+        workspace_release(space);
+    }
+    mgk_device_close(rounding.device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +329,7 @@ int main(void)
         cmocka_unit_test(nan_is_not_hidden),
         cmocka_unit_test(soft_priors_match),
         cmocka_unit_test(gradients_match_double),
+        cmocka_unit_test(tf32_is_close),
     };
     return attention_run_tests(false, sizeof tests / sizeof *tests, tests);
 }

@@ -80,6 +80,8 @@ __global__ void __launch_bounds__(attention_tiles<real, DEPTH>::threads,
 
     const int seen = view.causal && first + tiles::rows < valid ? first + tiles::rows : valid;
     const int end = first < valid ? seen : 0;
+    /* The place of ‖q_i‖² / 2. */
+    const auto beside = [&](int i) { return queries + mgk_own_row(i) * tiles::pitch + DEPTH; };
     /* Begins to copy the keys of component r, or the values if r is M. */
     const auto copy = [&](real *to, int key, int r) {
         if (r == view.mixtures) {
@@ -100,14 +102,15 @@ __global__ void __launch_bounds__(attention_tiles<real, DEPTH>::threads,
         valid, view.dim);
     mgk_wait_copies();
     running<real> rows;
-    double half_square[2];
     real p[blocks][4], sum[DEPTH / 8][4];
 #pragma unroll
     for (int i = 0; i < 2; i++) {
         rows.maximum[i] = (real)-INFINITY;
         rows.sum[i] = 0;
         rows.factor[i] = 1;
-        half_square[i] = mgk_half_square<DEPTH>(queries, i);
+        const double half_square = mgk_half_square<DEPTH>(queries, i);
+        if (mgk_lane() % MGK_FRAGMENT_LANES == 0)
+            *beside(i) = (real)half_square;
     }
     mgk_for_sums<DEPTH / 8>([&](int c, int k) { sum[c][k] = 0; });
 
@@ -119,10 +122,10 @@ __global__ void __launch_bounds__(attention_tiles<real, DEPTH>::threads,
             mgk_wait_copies();
             copy(next, key, r + 1);
             real logits[blocks][4], term[2];
-            const double excess = mgk_mixture_excess(problem, (size_t)r);
+            const real excess = (real)mgk_mixture_excess(problem, (size_t)r);
 #pragma unroll
             for (int i = 0; i < 2; i++)
-                term[i] = (real)(-excess * half_square[i]);
+                term[i] = -excess * *beside(i);
             mgk_dots<DEPTH, TF32>(queries, vectors, logits);
             mgk_mixture_add_terms<DEPTH>((real)problem.mixture.scale[r], term, vectors, 0, (real)1,
                                          logits);
@@ -162,7 +165,8 @@ __global__ void __launch_bounds__(attention_tiles<real, DEPTH>::threads,
             continue;
         out[i] = output + (place.sample * (size_t)view.tokens + (size_t)query) * output_stride +
                  place.head * (size_t)view.dim;
-        const double offset = problem.mixture.gaussian ? problem.least_scale * half_square[i] : 0;
+        const double offset =
+            problem.mixture.gaussian ? problem.least_scale * (double)*beside(i) : 0;
         if (problem.mixture.normalizer_epsilon > 0)
             divisor += problem.mixture.normalizer_epsilon * exp(offset - (double)rows.maximum[i]);
         inverse[i] = (real)(1 / divisor);

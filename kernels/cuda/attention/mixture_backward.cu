@@ -15,13 +15,6 @@ template <typename real> struct gradient_inputs {
     const real *half_square; /* [B, H, N] ‖q_i‖² / 2 */
     const real *doutput;
     size_t output_stride;
-
-    __device__ const real *doutput_of(const mgk_attention_view &view, size_t sample, size_t head,
-                                      size_t token) const
-    {
-        return doutput + (sample * (size_t)view.tokens + token) * output_stride +
-               head * (size_t)view.dim;
-    }
 };
 
 /* delta and half_square; eight lanes share a row. */
@@ -57,14 +50,39 @@ __global__ void row_numbers(mgk_mixture_problem<real> problem, const real *outpu
 
 template <typename real, int DEPTH> using gradient_tiles = mgk_tiles<real, DEPTH, 2>;
 
+/* The numbers beside a query. */
+enum { STATISTIC, DELTA, HALF_SQUARE };
+
+/* Begins to copy ROWS queries and dO of the place's head and sample, from a token on. */
+template <int ROWS, typename real, int DEPTH>
+__device__ static void
+copy_queries(const mgk_mixture_problem<real> &problem, const gradient_inputs<real> &inputs,
+             const mgk_mixture_place &place, int token, real *queries, real *doutput)
+{
+    const int threads = gradient_tiles<real, DEPTH>::threads, valid = place.valid;
+    const mgk_attention_view &view = problem.view;
+    const size_t row = (place.sample * (size_t)view.heads + place.head) * (size_t)view.tokens;
+    mgk_copy_vectors<ROWS, DEPTH, threads>(queries,
+                                           problem.query(place.sample, place.head, (size_t)token),
+                                           view.query_stride, token, valid, view.dim);
+    mgk_copy_beside<ROWS, DEPTH>(queries, STATISTIC, inputs.statistic + row, token, valid,
+                                 (real)INFINITY);
+    mgk_copy_beside<ROWS, DEPTH>(queries, DELTA, inputs.delta + row, token, valid, (real)0);
+    mgk_copy_beside<ROWS, DEPTH>(queries, HALF_SQUARE, inputs.half_square + row, token, valid,
+                                 (real)0);
+    mgk_copy_vectors<ROWS, DEPTH, threads>(
+        doutput,
+        inputs.doutput +
+            (place.sample * (size_t)view.tokens + (size_t)token) * inputs.output_stride +
+            place.head * (size_t)view.dim,
+        inputs.output_stride, token, valid, view.dim);
+}
+
 /* Pairs of tiles, of queries and dO, that key_gradient has room for: one is used while another is
  * copied, if shared memory is large enough. */
 template <typename real, int DEPTH> struct query_stages {
     static const int count = gradient_tiles<real, DEPTH>::words < 128 ? 2 : 1;
 };
-
-/* The numbers beside a query. */
-enum { STATISTIC, DELTA, HALF_SQUARE };
 
 /*
  * dk_jr and dv_j; dbias [B, H, M, N] receives Σ_i dl_ijr. A block has a tile of keys, in the rows
@@ -94,18 +112,8 @@ __global__ void __launch_bounds__(gradient_tiles<real, DEPTH>::threads,
                                             problem.biases(place.sample, (size_t)r, place.head),
                                             first, valid, (real)-INFINITY);
     };
-    const auto copy_queries = [&](real *to, int query) {
-        mgk_copy_vectors<size, DEPTH, threads>(
-            to, problem.query(place.sample, place.head, (size_t)query), view.query_stride, query,
-            valid, view.dim);
-        mgk_copy_beside<size, DEPTH>(to, STATISTIC, inputs.statistic + row, query, valid,
-                                     (real)INFINITY);
-        mgk_copy_beside<size, DEPTH>(to, DELTA, inputs.delta + row, query, valid, (real)0);
-        mgk_copy_beside<size, DEPTH>(to, HALF_SQUARE, inputs.half_square + row, query, valid,
-                                     (real)0);
-        mgk_copy_vectors<size, DEPTH, threads>(
-            to + size * pitch, inputs.doutput_of(view, place.sample, place.head, (size_t)query),
-            inputs.output_stride, query, valid, view.dim);
+    const auto copy_queries_to = [&](real *to, int query) {
+        copy_queries<size, real, DEPTH>(problem, inputs, place, query, to, to + size * pitch);
     };
 
     real dkey[DEPTH / 8][4], dvalue[DEPTH / 8][4];
@@ -120,15 +128,15 @@ __global__ void __launch_bounds__(gradient_tiles<real, DEPTH>::threads,
         __syncthreads(); /* the keys of the last component have been used */
         copy_keys(component);
         if (stages > 1 && begin < end)
-            copy_queries(queries, begin);
+            copy_queries_to(queries, begin);
         for (int query = begin; query < end; query += size) {
             if (stages == 1) {
                 __syncthreads();
-                copy_queries(queries, query);
+                copy_queries_to(queries, query);
             }
             mgk_wait_copies();
             if (stages > 1 && query + size < end)
-                copy_queries(next, query + size);
+                copy_queries_to(next, query + size);
 
             real logits[blocks][4], g[blocks][4];
             unsigned lost = 0; /* a bit for each pair */
@@ -233,7 +241,6 @@ __global__ void __launch_bounds__(gradient_tiles<real, DEPTH>::threads,
     const mgk_attention_view &view = problem.view;
     const mgk_mixture_place place(view, tiles::rows);
     const int first = place.first, valid = place.valid;
-    const size_t row = (place.sample * (size_t)view.heads + place.head) * (size_t)view.tokens;
     real *queries = (real *)mgk_cuda_shared(), *doutput = queries + tiles::rows * pitch;
     real *vectors = doutput + tiles::rows * pitch, *next = vectors + size * pitch;
 
@@ -255,27 +262,13 @@ __global__ void __launch_bounds__(gradient_tiles<real, DEPTH>::threads,
                                      (real)-INFINITY);
     };
 
+    const auto beside = [&](int i) { return queries + mgk_own_row(i) * pitch + DEPTH; };
     const int seen = view.causal && first + tiles::rows < valid ? first + tiles::rows : valid;
     const int end = first < valid ? seen : 0;
-    mgk_copy_vectors<tiles::rows, DEPTH, threads>(
-        queries, problem.query(place.sample, place.head, (size_t)first), view.query_stride, first,
-        valid, view.dim);
-    mgk_copy_vectors<tiles::rows, DEPTH, threads>(
-        doutput, inputs.doutput_of(view, place.sample, place.head, (size_t)first),
-        inputs.output_stride, first, valid, view.dim);
+    copy_queries<tiles::rows, real, DEPTH>(problem, inputs, place, first, queries, doutput);
     if (end > 0)
         copy(vectors, 0, 0);
-    real statistic[2], delta[2], half_square[2], squares[2] = {0, 0};
-    for (int i = 0; i < 2; i++) {
-        const int query = first + mgk_own_row(i);
-        const size_t at = row + (size_t)query;
-        statistic[i] = query < valid ? inputs.statistic[at] : (real)INFINITY;
-        delta[i] = query < valid ? inputs.delta[at] : 0;
-        half_square[i] = query < valid ? inputs.half_square[at] : 0;
-        if (statistic[i] == (real)-INFINITY) /* a row without scores */
-            statistic[i] = (real)INFINITY;
-    }
-    real dquery[DEPTH / 8][4];
+    real dquery[DEPTH / 8][4], squares[2] = {0, 0};
     mgk_for_sums<DEPTH / 8>([&](int c, int k) { dquery[c][k] = 0; });
     for (int key = 0; key < end; key += size) {
         real g[blocks][4], best[blocks][4];
@@ -289,13 +282,14 @@ __global__ void __launch_bounds__(gradient_tiles<real, DEPTH>::threads,
             const bool searching = problem.mixture.hard && turn <= view.mixtures;
             const real scale = (real)problem.mixture.scale[r];
             const real excess = (real)mgk_mixture_excess(problem, (size_t)r);
-            const real term[2] = {-excess * half_square[0], -excess * half_square[1]};
-            real logits[blocks][4];
+            real logits[blocks][4], term[2];
             mgk_wait_copies();
             if (turn < turns)
                 copy(next, key, turn + 1);
             else if (key + size < end)
                 copy(next, key + size, 0);
+            for (int i = 0; i < 2; i++)
+                term[i] = -excess * beside(i)[HALF_SQUARE];
             mgk_dots<DEPTH, TF32>(queries, vectors, logits);
             mgk_mixture_add_terms<DEPTH>(scale, term, vectors, 0, (real)1, logits);
             if (view.causal && key + size > first)
@@ -306,6 +300,11 @@ __global__ void __launch_bounds__(gradient_tiles<real, DEPTH>::threads,
                         best[n][k] = logits[n][k];
                 });
             } else {
+                real statistic[2];
+                for (int i = 0; i < 2; i++) { /* a row without scores has no weights */
+                    const real own = beside(i)[STATISTIC];
+                    statistic[i] = own == (real)-INFINITY ? (real)INFINITY : own;
+                }
                 mgk_for_sums<blocks>([&](int n, int k) {
                     const unsigned bit = 1u << (4 * n + k);
                     real weight = mgk_mixture_exp(logits[n][k] - statistic[k / 2]);
@@ -313,7 +312,7 @@ __global__ void __launch_bounds__(gradient_tiles<real, DEPTH>::threads,
                         weight = 0;
                     else
                         taken |= bit;
-                    logits[n][k] = scale * weight * (g[n][k] - delta[k / 2]);
+                    logits[n][k] = scale * weight * (g[n][k] - beside(k / 2)[DELTA]);
                     squares[k / 2] += logits[n][k];
                 });
                 mgk_weigh<DEPTH, TF32>(logits, vectors, dquery);
