@@ -474,15 +474,16 @@ typedef mgk_status mgk_open_again_fn(mgk_device *, mgk_device **out);
 typedef mgk_status mgk_memory_fn(mgk_device *, size_t *left, size_t *total);
 
 /*
- * Mirrors, with undefined contents at first. `send` starts a copy of mirror->array as the earlier
- * operations leave it; after `wait`, mirror->host holds the copy. Operations called between the two
- * run concurrently with the copy and must not touch the array. `close` waits, and accepts a zeroed
- * mirror.
+ * Mirrors [count] of `bytes` each, with undefined contents at first, whose arrays follow one
+ * another in memory: one operation may write several. `send` starts a copy of mirror->array as the
+ * earlier operations leave it; after `wait`, mirror->host holds the copy. Operations called between
+ * the two run concurrently with the copy and must not touch the array. `close` waits, takes the
+ * mirrors that were opened together, and accepts zeroed ones.
  */
-typedef mgk_status mgk_mirror_open_fn(mgk_device *, size_t bytes, mgk_mirror *out);
+typedef mgk_status mgk_mirror_open_fn(mgk_device *, size_t count, size_t bytes, mgk_mirror *out);
 typedef mgk_status mgk_mirror_send_fn(mgk_device *, const mgk_mirror *);
 typedef mgk_status mgk_mirror_wait_fn(mgk_device *, const mgk_mirror *);
-typedef void mgk_mirror_close_fn(mgk_device *, mgk_mirror *);
+typedef void mgk_mirror_close_fn(mgk_device *, size_t count, mgk_mirror *);
 
 /*
  * From now on products may round their factors to TF32, 10 bits after the point; sets device->tf32

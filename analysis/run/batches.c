@@ -324,7 +324,7 @@ static mgk_status open_lists(rank_batch *batch)
         return STATUS_OK;
     TRY(mgk_multiply(capacity, mgk_band_entries(batch->n_max), &entries));
     TRY(mgk_multiply(entries, sizeof(double), &bytes));
-    return device->op->mirror_open(device, bytes, &batch->bands);
+    return device->op->mirror_open(device, 1, bytes, &batch->bands);
 }
 
 static void close_lists(rank_batch *batch)
@@ -334,7 +334,7 @@ static void close_lists(rank_batch *batch)
     mgk_free(batch->places);
     mgk_free(batch->orders);
     mgk_free(batch->moved);
-    device->op->mirror_close(device, &batch->bands);
+    device->op->mirror_close(device, 1, &batch->bands);
 }
 
 static mgk_status open_batch(mgk_rank_work *work, rank_batch *batch)

@@ -2,7 +2,7 @@
 /*
  * Computes all attention matrices of a batch on a device and copies them to the host: seconds and
  * bytes of repeated runs, and of the copies alone. This is the part of mgk-dump before it writes:
- * the matrices of one sample are computed while those of the previous sample are copied.
+ * the matrices of some samples are computed while those of the samples before are copied.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "model/core/pass.h"
 #include "model/formats/format.h"
 
-enum { MIRRORS = 2 };
+enum { MIRRORS = 2, MIRROR_BYTES = 16 << 20 }; /* of a mirror with several samples, at most */
 
 typedef struct job {
     mgk_device *device;
@@ -22,8 +22,9 @@ typedef struct job {
     mgk_batch batch;
     int32_t *ids, *lengths;      /* of the batch */
     int32_t *heads;              /* 0, 1, …, H − 1 on the device */
-    mgk_mirror mirrors[MIRRORS]; /* of [H, N, N], used alternately */
-    size_t sent;
+    mgk_mirror mirrors[MIRRORS]; /* of [together, H, N, N], used alternately */
+    int together;                /* samples */
+    size_t each, sent;           /* bytes of a sample; mirrors */
 } job;
 
 /* The next mirror, after its previous copy has arrived. */
@@ -33,21 +34,32 @@ static mgk_status next_mirror(job *j, mgk_mirror **out)
     return j->sent < MIRRORS ? STATUS_OK : j->device->op->mirror_wait(j->device, *out);
 }
 
-static mgk_status send(job *j, const mgk_mirror *mirror)
+/* Sends the first `samples` samples of a mirror. */
+static mgk_status send(job *j, const mgk_mirror *mirror, int samples)
 {
+    mgk_mirror part = *mirror;
+    part.bytes = (size_t)samples * j->each;
     j->sent++;
-    return j->device->op->mirror_send(j->device, mirror);
+    return j->device->op->mirror_send(j->device, &part);
+}
+
+/* The samples of the mirror that begins with sample `first`. */
+static int samples_from(const job *j, int first)
+{
+    const int left = j->batch.sequences - first;
+    return left < j->together ? left : j->together;
 }
 
 static mgk_status export_layer(void *context, mgk_observed *layer)
 {
     job *j = context;
-    for (int sample = 0; sample < j->batch.sequences; sample++) {
+    for (int first = 0; first < j->batch.sequences; first += j->together) {
+        const int samples = samples_from(j, first);
         mgk_mirror *mirror;
         TRY(next_mirror(j, &mirror));
-        TRY(mgk_observed_matrices(layer, MGK_MATRIX_ATTENTION, sample, 1, j->heads,
+        TRY(mgk_observed_matrices(layer, MGK_MATRIX_ATTENTION, first, samples, j->heads,
                                   layer->view.heads, mirror->array));
-        TRY(send(j, mirror));
+        TRY(send(j, mirror, samples));
     }
     return STATUS_OK;
 }
@@ -62,11 +74,12 @@ static mgk_status export_all(job *j)
 
 static mgk_status copy_all(job *j)
 {
-    for (int i = 0; i < j->model->config.layers * j->batch.sequences; i++) {
-        mgk_mirror *mirror;
-        TRY(next_mirror(j, &mirror));
-        TRY(send(j, mirror));
-    }
+    for (int layer = 0; layer < j->model->config.layers; layer++)
+        for (int first = 0; first < j->batch.sequences; first += j->together) {
+            mgk_mirror *mirror;
+            TRY(next_mirror(j, &mirror));
+            TRY(send(j, mirror, samples_from(j, first)));
+        }
     return STATUS_OK;
 }
 
@@ -92,9 +105,10 @@ static mgk_status make_room(job *j)
     const mgk_config *config = &j->model->config;
     size_t heads = (size_t)config->heads, tokens = (size_t)config->length;
     int32_t *list;
+    j->each = heads * tokens * tokens * j->device->real_size;
+    j->together = j->each < MIRROR_BYTES ? (int)(MIRROR_BYTES / j->each) : 1;
     for (int i = 0; i < MIRRORS; i++)
-        TRY(op->mirror_open(j->device, heads * tokens * tokens * j->device->real_size,
-                            &j->mirrors[i]));
+        TRY(op->mirror_open(j->device, 1, (size_t)j->together * j->each, &j->mirrors[i]));
     TRY(mgk_alloc(heads, sizeof(*list), &list));
     for (int h = 0; h < config->heads; h++)
         list[h] = h;
@@ -108,7 +122,7 @@ static mgk_status make_room(job *j)
 /* Runs once to warm up, then prints a line for each repetition. */
 static mgk_status measure(job *j, const char *name, mgk_status (*run)(job *), int repetitions)
 {
-    double bytes = (double)j->mirrors[0].bytes * j->model->config.layers * j->batch.sequences;
+    double bytes = (double)j->each * j->model->config.layers * j->batch.sequences;
     for (int i = -1; i < repetitions; i++) {
         double start = mgk_seconds();
         TRY(run(j));
@@ -125,7 +139,7 @@ static void close_all(job *j)
     if (j->heads)
         j->device->op->release(j->device, j->heads);
     for (int i = 0; j->device && i < MIRRORS; i++)
-        j->device->op->mirror_close(j->device, &j->mirrors[i]);
+        j->device->op->mirror_close(j->device, 1, &j->mirrors[i]);
     mgk_pass_free(j->pass);
     mgk_model_free(j->model);
     mgk_device_close(j->device);

@@ -93,12 +93,16 @@ mgk_status mgk_cpu_memory(mgk_device *device, size_t *left, size_t *total)
     return STATUS_OK;
 }
 
-mgk_status mgk_cpu_mirror_open(mgk_device *device, size_t bytes, mgk_mirror *out)
+mgk_status mgk_cpu_mirror_open(mgk_device *device, size_t count, size_t bytes, mgk_mirror *out)
 {
+    char *arrays;
+    memset(out, 0, count * sizeof(*out));
+    TRY(mgk_alloc(count, bytes, &arrays));
+    for (size_t i = 0; i < count; i++) {
+        void *array = arrays + i * bytes;
+        out[i] = (mgk_mirror){.array = array, .host = array, .bytes = bytes};
+    }
     (void)device;
-    *out = (mgk_mirror){.bytes = bytes};
-    TRY(mgk_alloc(bytes, 1, &out->array));
-    out->host = out->array;
     return STATUS_OK;
 }
 
@@ -109,11 +113,11 @@ mgk_status mgk_cpu_mirror_send(mgk_device *device, const mgk_mirror *mirror)
     return STATUS_OK;
 }
 
-void mgk_cpu_mirror_close(mgk_device *device, mgk_mirror *mirror)
+void mgk_cpu_mirror_close(mgk_device *device, size_t count, mgk_mirror *mirrors)
 {
     (void)device;
-    mgk_free(mirror->array);
-    *mirror = (mgk_mirror){0};
+    mgk_free(mirrors[0].array);
+    memset(mirrors, 0, count * sizeof(*mirrors));
 }
 
 mgk_status mgk_cpu_allow_tf32(mgk_device *device)

@@ -8,12 +8,6 @@
 #include "run/model_run.h"
 #include "store/schema/writer.h"
 
-/* The matrices of one block of the store, [heads, N, N]; zeroed if they are not stored. */
-typedef struct mgk_dump_matrices {
-    int layer; /* the model's number */
-    mgk_mirror attention, scores;
-} mgk_dump_matrices;
-
 /* State of an export; the owner sets the fields up to layer_count and head_count. */
 typedef struct mgk_dump {
     mgk_model_run *run;
@@ -28,9 +22,11 @@ typedef struct mgk_dump {
     int passes, threads; /* number of concurrent passes; total number of threads */
     bool writer_thread;  /* one thread does nothing but write */
 
-    int32_t *device_heads;       /* `heads` on the device */
-    mgk_dump_matrices *matrices; /* [blocks], by the number of the store's block */
+    int32_t *device_heads; /* `heads` on the device */
+    /* Matrices [heads, N, N] of the store's blocks, [blocks], by number; NULL: not stored. */
+    mgk_mirror *attention, *scores;
     int blocks;
+    int together; /* samples whose matrices are computed at a time, at most */
 } mgk_dump;
 
 /* One pass of the export: the data of one computing thread. */
@@ -39,7 +35,7 @@ typedef struct mgk_dump_pass {
     mgk_model_run *run; /* the dump's run, or one that shares with it */
     void *rows;         /* [N, ·], vectors of a sample's tokens, on the host */
     /* [begun_count], oldest first; their matrices are being computed or copied */
-    mgk_store_block *begun[2];
+    mgk_store_block **begun;
     int begun_count;
 } mgk_dump_pass;
 
@@ -67,9 +63,9 @@ void mgk_dump_pass_close(mgk_dump_pass *pass);
 
 /*
  * An observer of the run (context: an mgk_dump_pass): passes the chosen heads of a chosen layer to
- * the store, one sample at a time. On a GPU the matrices of a sample are computed while those of
- * the previous sample are copied to the host. STATUS_NUMERIC: a value beyond the range of the
- * storage type.
+ * the store, one sample at a time. A GPU computes the matrices of several samples at a time, while
+ * those of the samples before are copied to the host. STATUS_NUMERIC: a value beyond the range of
+ * the storage type.
  */
 mgk_status mgk_dump_layer(void *context, mgk_observed *layer);
 

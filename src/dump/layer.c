@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -15,19 +16,34 @@ typedef struct vectors {
     const mgk_model_run *run; /* of their tokens */
 } vectors;
 
-static mgk_status open_matrices(const mgk_dump *dump, mgk_dump_matrices *matrices)
+static mgk_status open_matrices(const mgk_dump *dump, mgk_store_object object, mgk_mirror **out)
 {
     mgk_device *device = dump->run->device;
     const mgk_model_run *run = dump->run;
+    const size_t blocks = (size_t)dump->blocks;
     size_t bytes;
+    if (!(dump->objects & MGK_STORE_BIT(object)))
+        return STATUS_OK;
     TRY(mgk_multiply(dump->head_count * (size_t)run->tokens,
                      (size_t)mgk_model_run_keys(run)->tokens, &bytes));
     TRY(mgk_multiply(bytes, device->real_size, &bytes));
-    if (dump->objects & MGK_STORE_BIT(STORE_ATTENTION))
-        TRY(device->op->mirror_open(device, bytes, &matrices->attention));
-    if (dump->objects & MGK_STORE_BIT(STORE_SCORES))
-        TRY(device->op->mirror_open(device, bytes, &matrices->scores));
-    return STATUS_OK;
+    TRY(mgk_alloc(blocks, sizeof(**out), out));
+    return device->op->mirror_open(device, blocks, bytes, *out);
+}
+
+static void close_matrices(const mgk_dump *dump, mgk_mirror **mirrors)
+{
+    mgk_device *device = dump->run->device;
+    if (*mirrors)
+        device->op->mirror_close(device, (size_t)dump->blocks, *mirrors);
+    mgk_free(*mirrors);
+    *mirrors = NULL;
+}
+
+/* So many samples that those before them can be on their way, and one block remains for writing. */
+static int samples_together(const mgk_dump *dump)
+{
+    return dump->run->device->accelerator ? (dump->blocks - 1) / 2 : 1;
 }
 
 mgk_status mgk_dump_open(mgk_dump *dump)
@@ -36,24 +52,19 @@ mgk_status mgk_dump_open(mgk_dump *dump)
     size_t bytes = dump->head_count * sizeof(*dump->heads);
     TRY(device->op->allocate(device, bytes, &dump->device_heads));
     TRY(device->op->upload(device, dump->device_heads, dump->heads, bytes));
-    TRY(mgk_alloc((size_t)mgk_store_blocks(dump->writer), sizeof(*dump->matrices),
-                  &dump->matrices));
     dump->blocks = mgk_store_blocks(dump->writer);
-    for (int i = 0; i < dump->blocks; i++)
-        TRY(open_matrices(dump, &dump->matrices[i]));
-    return STATUS_OK;
+    dump->together = samples_together(dump);
+    TRY(open_matrices(dump, STORE_ATTENTION, &dump->attention));
+    return open_matrices(dump, STORE_SCORES, &dump->scores);
 }
 
 void mgk_dump_close(mgk_dump *dump)
 {
     mgk_device *device = dump->run->device;
-    for (int i = 0; i < dump->blocks; i++) {
-        device->op->mirror_close(device, &dump->matrices[i].attention);
-        device->op->mirror_close(device, &dump->matrices[i].scores);
-    }
+    close_matrices(dump, &dump->attention);
+    close_matrices(dump, &dump->scores);
     if (dump->device_heads)
         device->op->release(device, dump->device_heads);
-    mgk_free(dump->matrices);
     dump->device_heads = NULL;
 }
 
@@ -62,6 +73,7 @@ mgk_status mgk_dump_pass_open(const mgk_dump *dump, mgk_model_run *run, mgk_dump
     size_t reals;
     *out = (mgk_dump_pass){.dump = dump, .run = run};
     const size_t queries = (size_t)run->tokens, keys = (size_t)mgk_model_run_keys(run)->tokens;
+    TRY(mgk_alloc((size_t)dump->blocks, sizeof(*out->begun), &out->begun));
     /* One row may contain the queries, keys and values of a token. */
     TRY(mgk_multiply(queries > keys ? queries : keys, mgk_model_row_width(run->model), &reals));
     return mgk_alloc(reals, run->device->real_size, &out->rows);
@@ -69,6 +81,7 @@ mgk_status mgk_dump_pass_open(const mgk_dump *dump, mgk_model_run *run, mgk_dump
 
 void mgk_dump_pass_close(mgk_dump_pass *pass)
 {
+    mgk_free(pass->begun);
     mgk_free(pass->rows);
     *pass = (mgk_dump_pass){0};
 }
@@ -111,39 +124,48 @@ static mgk_status check_values(const mgk_dump_pass *pass, const char *object, co
                     pass->run->device->precision == MGK_DOUBLE ? "double" : "single");
 }
 
-/* Starts computing the matrices, if they are stored, and then copying them; *out is their place. */
+/* Starts computing the matrices of samples `first` and those after it, if they are stored, and then
+ * copying them to blocks [count], whose numbers follow one another. */
 static mgk_status begin_matrices(const mgk_dump_pass *pass, mgk_observed *layer,
-                                 mgk_matrix_content content, int sample, const mgk_mirror *mirror,
-                                 void **out)
+                                 mgk_matrix_content content, int first, mgk_store_block **blocks,
+                                 int count)
 {
     mgk_device *device = pass->run->device;
-    *out = mirror->host;
-    if (!mirror->host)
+    const mgk_dump *dump = pass->dump;
+    const bool attention = content == MGK_MATRIX_ATTENTION;
+    const mgk_mirror *all = attention ? dump->attention : dump->scores;
+    if (!all)
         return STATUS_OK;
-    TRY(mgk_observed_matrices(layer, content, sample, 1, pass->dump->device_heads,
-                              (int)pass->dump->head_count, mirror->array));
-    return mgk_device_send(device, mirror);
+    const mgk_mirror *mirrors = all + blocks[0]->number;
+    TRY(mgk_observed_matrices(layer, content, first, count, dump->device_heads,
+                              (int)dump->head_count, mirrors[0].array));
+    for (int i = 0; i < count; i++) {
+        blocks[i]->arrays[attention ? STORE_ATTENTION : STORE_SCORES] = mirrors[i].host;
+        TRY(mgk_device_send(device, &mirrors[i]));
+    }
+    return STATUS_OK;
 }
 
-static mgk_status end_matrices(const mgk_dump_pass *pass, const char *object, int layer,
-                               const mgk_mirror *mirror)
+static mgk_status end_matrices(const mgk_dump_pass *pass, const char *object,
+                               const mgk_store_block *block, const mgk_mirror *mirrors)
 {
     mgk_device *device = pass->run->device;
-    if (!mirror->host)
+    if (!mirrors)
         return STATUS_OK;
+    const mgk_mirror *mirror = &mirrors[block->number];
     TRY(mgk_device_receive(device, mirror));
-    return check_values(pass, object, mirror->host, mirror->bytes / device->real_size, layer);
+    return check_values(pass, object, mirror->host, mirror->bytes / device->real_size,
+                        pass->dump->layers[block->layer]);
 }
 
 /* Passes the oldest started block to the store. */
 static mgk_status end_block(mgk_dump_pass *pass)
 {
     mgk_store_block *block = pass->begun[0];
-    const mgk_dump_matrices *matrices = &pass->dump->matrices[block->number];
-    pass->begun[0] = pass->begun[1];
     pass->begun_count--;
-    TRY(end_matrices(pass, "attention weights", matrices->layer, &matrices->attention));
-    TRY(end_matrices(pass, "scores", matrices->layer, &matrices->scores));
+    memmove(pass->begun, pass->begun + 1, (size_t)pass->begun_count * sizeof(*pass->begun));
+    TRY(end_matrices(pass, "attention weights", block, pass->dump->attention));
+    TRY(end_matrices(pass, "scores", block, pass->dump->scores));
     return mgk_store_submit(pass->dump->writer, block);
 }
 
@@ -187,9 +209,9 @@ static void put_tokens(const mgk_model_run *run, int sample, int32_t *out)
     memcpy(out, run->ids + (size_t)sample * tokens, tokens * sizeof(*run->ids));
 }
 
-/* Starts a block and finishes one: the same one, or on a GPU the previous one, whose matrices have
- * arrived meanwhile. */
-static mgk_status put_sample(mgk_dump_pass *pass, int32_t place, mgk_observed *observed, int sample)
+/* Copies what a block holds besides matrices. */
+static mgk_status fill_block(const mgk_dump_pass *pass, int32_t place, const mgk_observed *observed,
+                             int sample, mgk_store_block *block)
 {
     const mgk_attention_view *view = &observed->view;
     const int layer = observed->layer;
@@ -198,12 +220,6 @@ static mgk_status put_sample(mgk_dump_pass *pass, int32_t place, mgk_observed *o
     const vectors key = {view->key, view->key_stride, (size_t)view->mixtures, pass->dump->mixtures,
                          keys};
     const vectors value = {view->value, view->value_stride, 1, 1, keys};
-    int begun_at_most = run->device->accelerator ? 2 : 1;
-    mgk_store_block *block;
-    TRY(mgk_store_next_block(pass->dump->writer, &block));
-    mgk_dump_matrices *matrices = &pass->dump->matrices[block->number];
-    pass->begun[pass->begun_count++] = block;
-    matrices->layer = layer;
     block->sample = run->first + sample;
     block->layer = place;
     block->length = run->lengths[sample];
@@ -212,24 +228,58 @@ static mgk_status put_sample(mgk_dump_pass *pass, int32_t place, mgk_observed *o
         block->key_length = keys->lengths[sample];
         put_tokens(keys, sample, block->key_tokens);
     }
-    TRY(begin_matrices(pass, observed, MGK_MATRIX_ATTENTION, sample, &matrices->attention,
-                       &block->arrays[STORE_ATTENTION]));
-    TRY(begin_matrices(pass, observed, MGK_MATRIX_SCORES, sample, &matrices->scores,
-                       &block->arrays[STORE_SCORES]));
     TRY(put_vectors(pass, layer, view, query, sample, "queries", block->arrays[STORE_QUERIES]));
     TRY(put_vectors(pass, layer, view, key, sample, "keys", block->arrays[STORE_KEYS]));
-    TRY(put_vectors(pass, layer, view, value, sample, "values", block->arrays[STORE_VALUES]));
-    return pass->begun_count == begun_at_most ? end_block(pass) : STATUS_OK;
+    return put_vectors(pass, layer, view, value, sample, "values", block->arrays[STORE_VALUES]);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    return (*(mgk_store_block *const *)a)->number - (*(mgk_store_block *const *)b)->number;
+}
+
+/* Takes blocks [count] from the store, in the order of their numbers. */
+static mgk_status take_blocks(mgk_dump_pass *pass, int count, mgk_store_block ***out)
+{
+    mgk_store_block **blocks = *out = pass->begun + pass->begun_count;
+    for (int i = 0; i < count; i++)
+        TRY(mgk_store_next_block(pass->dump->writer, &blocks[i]));
+    qsort(blocks, (size_t)count, sizeof(*blocks), by_number);
+    pass->begun_count += count;
+    return STATUS_OK;
+}
+
+/* Starts blocks and finishes others: the same ones, or on a GPU those before, whose matrices have
+ * arrived meanwhile. One call computes the matrices of blocks whose numbers follow one another. */
+static mgk_status put_samples(mgk_dump_pass *pass, int32_t place, mgk_observed *observed, int first,
+                              int count)
+{
+    const int left_begun = pass->run->device->accelerator ? pass->dump->together : 0;
+    mgk_store_block **blocks;
+    TRY(take_blocks(pass, count, &blocks));
+    for (int i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && blocks[end]->number == blocks[end - 1]->number + 1;)
+            end++;
+        TRY(begin_matrices(pass, observed, MGK_MATRIX_ATTENTION, first + i, blocks + i, end - i));
+        TRY(begin_matrices(pass, observed, MGK_MATRIX_SCORES, first + i, blocks + i, end - i));
+    }
+    for (int i = 0; i < count; i++)
+        TRY(fill_block(pass, place, observed, first + i, blocks[i]));
+    while (pass->begun_count > left_begun)
+        TRY(end_block(pass));
+    return STATUS_OK;
 }
 
 mgk_status mgk_dump_layer(void *context, mgk_observed *layer)
 {
     mgk_dump_pass *pass = context;
+    const int count = pass->run->count, most = pass->dump->together;
     for (size_t place = 0; place < pass->dump->layer_count; place++) {
         if (pass->dump->layers[place] != layer->layer)
             continue;
-        for (int sample = 0; sample < pass->run->count; sample++)
-            TRY(put_sample(pass, (int32_t)place, layer, sample));
+        for (int first = 0; first < count; first += most)
+            TRY(put_samples(pass, (int32_t)place, layer, first,
+                            most < count - first ? most : count - first));
     }
     return STATUS_OK;
 }

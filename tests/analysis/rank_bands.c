@@ -93,9 +93,10 @@ static mgk_status reduce(mgk_device *self, size_t count, size_t n, const size_t 
     return STATUS_OK;
 }
 
-static mgk_status mirror_open(mgk_device *self, size_t bytes, mgk_mirror *out)
+static mgk_status mirror_open(mgk_device *self, size_t count, size_t bytes, mgk_mirror *out)
 {
     (void)self;
+    assert_int_equal(count, 1);
     *out = (mgk_mirror){.bytes = bytes};
     TRY(mgk_alloc(bytes, 1, &out->array));
     TRY(mgk_alloc(bytes, 1, &out->host));
@@ -110,9 +111,10 @@ static mgk_status mirror_wait(mgk_device *self, const mgk_mirror *mirror)
     return STATUS_OK;
 }
 
-static void mirror_close(mgk_device *self, mgk_mirror *mirror)
+static void mirror_close(mgk_device *self, size_t count, mgk_mirror *mirror)
 {
     (void)self;
+    (void)count;
     mgk_free(mirror->array);
     mgk_free(mirror->host);
     *mirror = (mgk_mirror){0};

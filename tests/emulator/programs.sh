@@ -103,6 +103,15 @@ for device in cpu cuda; do
     train $device soft --task lm --attention mgk --prior em --heads 2 --head-dim 6 --length 40
     train $device hard --task lm --attention smgk --prior hard --heads 2 --head-dim 6 --length 40
 done
+# With a thread that writes, the matrices of 31, 31 and 8 samples are computed at a time; without, those
+# of one. The stores differ in their time and command alone.
+for threads in 1 2; do
+    OMP_NUM_THREADS=2 "$programs/emulated-mgk-dump" --device cuda mgk.cpu.safetensors \
+        --text text.txt --samples 70 --threads $threads --save attention,scores,queries --quiet \
+        -o together.$threads.h5
+done
+[ "$(cmp -l together.1.h5 together.2.h5 | wc -l)" -le 20 ] ||
+    { echo "FAILED: matrices of several samples differ from those of one"; exit 1; }
 # Samples of several lengths: their matrices are padded on the device.
 for length in 40 3 17 50; do
     seq -s ' ' 60 $((59 + length))

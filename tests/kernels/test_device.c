@@ -25,16 +25,22 @@ static void assert_filled(const mgk_device *device, const void *x, size_t count,
     }
 }
 
-/* Two mirrors used alternately, as in an export: one is copied while the other is filled. */
+/* Two mirrors used alternately, as in an export: one is copied while the other is filled. Their
+ * arrays follow one another: what the first one is filled with reaches into the second. */
 static void mirrors_take_turns(workspace *space, size_t rows, size_t cols)
 {
     mgk_device *device = space->device;
     const size_t count = rows * cols;
     mgk_mirror mirrors[2];
-    for (int i = 0; i < 2; i++) {
-        assert_ok(device->op->mirror_open(device, count * device->real_size, &mirrors[i]));
+    assert_ok(device->op->mirror_open(device, 2, count * device->real_size, mirrors));
+    for (int i = 0; i < 2; i++)
         assert_int_equal(mirrors[i].bytes, count * device->real_size);
-    }
+    fill(space, mirrors[0].array, 2 * count, 1);
+    for (int i = 0; i < 2; i++)
+        assert_ok(device->op->mirror_send(device, &mirrors[i]));
+    for (int i = 0; i < 2; i++)
+        assert_ok(device->op->mirror_wait(device, &mirrors[i]));
+    assert_filled(device, mirrors[0].host, 2 * count, 1);
     for (int round = 0; round < 5; round++) {
         const mgk_mirror *now = &mirrors[round % 2], *before = &mirrors[(round + 1) % 2];
         fill(space, now->array, count, round + 1);
@@ -44,8 +50,7 @@ static void mirrors_take_turns(workspace *space, size_t rows, size_t cols)
         assert_ok(device->op->mirror_wait(device, before));
         assert_filled(device, before->host, count, round);
     }
-    for (int i = 0; i < 2; i++) /* the first one while its copy is running */
-        device->op->mirror_close(device, &mirrors[i]);
+    device->op->mirror_close(device, 2, mirrors); /* while a copy is running */
 }
 
 /* A mirror that was sent twice contains the last data; one of no bytes contains nothing. */
@@ -53,8 +58,8 @@ static void mirrors_send_again(workspace *space, size_t rows, size_t cols)
 {
     mgk_device *device = space->device;
     mgk_mirror mirror, empty, none = {0};
-    assert_ok(device->op->mirror_open(device, rows * cols * device->real_size, &mirror));
-    assert_ok(device->op->mirror_open(device, 0, &empty));
+    assert_ok(device->op->mirror_open(device, 1, rows * cols * device->real_size, &mirror));
+    assert_ok(device->op->mirror_open(device, 1, 0, &empty));
     assert_ok(device->op->mirror_wait(device, &mirror)); /* nothing was sent */
     for (int value = 1; value <= 2; value++) {
         fill(space, mirror.array, rows * cols, value);
@@ -64,9 +69,9 @@ static void mirrors_send_again(workspace *space, size_t rows, size_t cols)
     }
     assert_ok(device->op->mirror_send(device, &empty));
     assert_ok(device->op->mirror_wait(device, &empty));
-    device->op->mirror_close(device, &mirror);
-    device->op->mirror_close(device, &empty);
-    device->op->mirror_close(device, &none);
+    device->op->mirror_close(device, 1, &mirror);
+    device->op->mirror_close(device, 1, &empty);
+    device->op->mirror_close(device, 1, &none);
     assert_null(mirror.array);
     assert_null(mirror.host);
 }

@@ -288,18 +288,20 @@ mgk_status mgk_cuda_mixture_matrix(mgk_device *device, const mgk_attention_view 
 {
     const mgk_attention_view view = mgk_view_samples(device, whole, first, samples);
     const chosen_heads heads = {numbers, count};
-    const size_t rows = (size_t)view.heads * (size_t)view.tokens,
-                 biases = mgk_mixture_biases(&view);
-    const real *known = statistic ? (const real *)statistic + (size_t)first * rows : NULL;
+    const size_t rows = (size_t)view.heads * (size_t)view.tokens;
+    const size_t biases = mgk_mixture_biases(&view);
+    const bool makes_statistic = content == MGK_MATRIX_ATTENTION && !statistic;
+    const size_t room = biases + (makes_statistic ? (size_t)samples * rows : 0);
     real *memory; /* biases, then statistics */
     mgk_mixture_problem<real> problem;
-    TRY(mgk_cuda_scratch(device, (biases + (size_t)samples * rows) * sizeof(real), &memory));
+    TRY(mgk_cuda_scratch(device, room * sizeof(real), &memory));
     TRY(mgk_mixture_prepare(device, &view, mixture, memory, &problem));
-    if (content == MGK_MATRIX_ATTENTION && !known) {
-        known = memory + biases;
+    if (makes_statistic)
         TRY(mgk_with_depth(view.dim,
                            run_statistics<real>{device, &problem, heads, memory + biases}));
-    }
+    const real *known = makes_statistic ? memory + biases
+                        : statistic     ? (const real *)statistic + (size_t)first * rows
+                                        : NULL;
     return mgk_with_depth(
         view.dim, run_matrix<real>{device, &problem, content, known, heads, (real *)matrix});
 }
