@@ -12,7 +12,7 @@
 #include "kernels/blas.h"
 #include "kernels/cpu/variant.h"
 
-enum { N_MAX = MGK_BISECTION_ORDER + 1, LARGEST = 70, BATCH = 4, MATRICES = 18 };
+enum { LARGEST = 70, N_MAX = LARGEST + 1, BATCH = 4, MATRICES = 18 };
 
 static const size_t sizes[] = {33, 0, 70, 1, 32, 65, 2};
 static const double published = 1e-6;
@@ -120,11 +120,11 @@ static void mirror_close(mgk_device *self, size_t count, mgk_mirror *mirror)
     *mirror = (mgk_mirror){0};
 }
 
-/* The largest order that the device's own kernels take. */
+/* The source has larger ones. */
 static mgk_status bisection_order(mgk_device *device, size_t *order)
 {
     (void)device;
-    *order = MGK_BISECTION_ORDER;
+    *order = LARGEST;
     return STATUS_OK;
 }
 

@@ -283,9 +283,9 @@ static mgk_status prove_some(mgk_device *self, size_t count, size_t n, const siz
 }
 
 /* The largest order that the device's own kernels take. */
-static mgk_status bisection_order(mgk_device *on, size_t *order)
+static mgk_status bisection_order(mgk_device *self, size_t *order)
 {
-    (void)on;
+    (void)self;
     *order = MGK_BISECTION_ORDER;
     return STATUS_OK;
 }

@@ -116,13 +116,19 @@ static void large_batches(void **state)
     assert_memory_equal(b.sigma, b.sigma + 350 * n, 350 * n * sizeof(double));
 }
 
-static void too_large(void **state)
+/* The device takes a matrix of the order that it says, and none that is larger. */
+static void the_largest_order(void **state)
 {
     workspace *space = *state;
-    batch large = make_batch(space, 1, MGK_BISECTION_ORDER + 1);
-    assert_int_equal(space->device->op->bisected_values(space->device, 1, large.n, large.orders,
-                                                        NULL, large.sigma),
-                     STATUS_UNSUPPORTED);
+    mgk_device *device = space->device;
+    size_t order;
+    assert_ok(device->op->bisection_order(device, &order));
+    assert_in_range(order, 2 * MGK_TEST_LARGEST + 1, MGK_BISECTION_ORDER);
+    batch largest = make_batch(space, 1, order), larger = make_batch(space, 1, order + 1);
+    put_softmax(&largest, 0, order);
+    assert_ok(solve(space, &largest));
+    assert_spectrum(&largest, 0);
+    assert_int_equal(solve(space, &larger), STATUS_UNSUPPORTED);
 }
 
 static bool has_bisection(const mgk_operations *op)
@@ -148,7 +154,8 @@ int main(void)
                                                  release_workspace, &space),
         cmocka_unit_test_prestate_setup_teardown(large_batches, NULL, release_workspace, &space),
         cmocka_unit_test_prestate_setup_teardown(nothing_to_do, NULL, release_workspace, &space),
-        cmocka_unit_test_prestate_setup_teardown(too_large, NULL, release_workspace, &space),
+        cmocka_unit_test_prestate_setup_teardown(the_largest_order, NULL, release_workspace,
+                                                 &space),
     };
     return run_where(&space, MGK_SINGLE, has_bisection, sizeof tests / sizeof *tests, tests);
 }
