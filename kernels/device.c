@@ -44,21 +44,17 @@ static mgk_status check_threads(int threads)
                : mgk_fail(STATUS_USAGE, "%d threads: expected 0 (all cores) to 4096", threads);
 }
 
-/* The first GPU, or the CPU if there is none that can be used. */
-static mgk_status open_best(mgk_precision precision, int threads, mgk_device **out)
+/* "auto" is the CPU: no GPU has run the CUDA kernels yet (docs/gpu.md), so a GPU must be named. */
+static bool is_cpu(const char *name)
 {
-    if (mgk_cuda_open(0, precision, threads, out) == STATUS_OK)
-        return STATUS_OK;
-    return mgk_cpu_open(precision, threads, out);
+    return strcmp(name, "cpu") == 0 || strcmp(name, "auto") == 0;
 }
 
 mgk_status mgk_device_open(const char *name, mgk_precision precision, int threads, mgk_device **out)
 {
     *out = NULL;
     TRY(check_threads(threads));
-    if (strcmp(name, "auto") == 0)
-        return open_best(precision, threads, out);
-    if (strcmp(name, "cpu") == 0)
+    if (is_cpu(name))
         return mgk_cpu_open(precision, threads, out);
     if (strncmp(name, "cuda", 4) == 0)
         return open_cuda(name, precision, threads, out);
@@ -70,7 +66,7 @@ mgk_status mgk_device_check(const char *name, int threads)
     mgk_device *device;
     mgk_cpu_variant variant;
     TRY(check_threads(threads));
-    if (strcmp(name, "auto") == 0 || strcmp(name, "cpu") == 0)
+    if (is_cpu(name))
         return mgk_cpu_choose_variant(&variant);
     TRY(mgk_device_open(name, MGK_SINGLE, threads, &device));
     mgk_device_close(device);

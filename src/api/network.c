@@ -86,7 +86,7 @@ static mgk_status open_network(const char *path, const mgk_job *job, bool double
     CHECK(mgk_check_place("model", path));
     CHECK(mgk_check_place("place for the network", out));
     CHECK(mgk_alloc(1, sizeof(*network), &network));
-    CHECK(mgk_job_open_device_of(job, path, double_precision, &network->device));
+    CHECK(mgk_job_open_device(job, double_precision, &network->device));
     CHECK(load_network(network, path, job));
     if (mgk_part_decodes(job->part))
         CHECK(load_encoder(network, path, job));

@@ -342,8 +342,7 @@ static mgk_status rank_attention(ranking *r, mgk_table **table, mgk_rank_summary
     mgk_rank_summary own = {0};
     job.tf32 = false; /* spectra need float64; TF32 is for the model's products */
     TRY(check_options(r->options));
-    CHECK(r->options->model ? mgk_job_open_device_of(&job, r->options->model, true, &r->device)
-                            : mgk_job_open_device(&job, true, &r->device));
+    CHECK(mgk_job_open_device(&job, true, &r->device));
     CHECK(mgk_rank_check_endings(r->options));
     CHECK(claim_files(r->options, &r->claims));
     CHECK(mgk_rank_check_outputs(r->options));

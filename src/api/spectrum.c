@@ -95,7 +95,7 @@ static mgk_status count_single(single *s, double threshold, const mgk_job *job,
                                .prepare = prepare_group,
                                .take = take_matrix,
                                .state = s};
-    TRY(mgk_job_open_device_for(job, NULL, true, &device)); /* a GPU starts for many matrices */
+    TRY(mgk_job_open_device(job, true, &device));
     const mgk_rank_run_options options = {.threshold_count = 1,
                                           .thresholds = &threshold,
                                           .count_only = true,

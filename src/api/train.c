@@ -484,15 +484,6 @@ static mgk_status begin_weights(const mgk_train_options *o, mgk_initial_values v
     return STATUS_OK;
 }
 
-/* "auto" is the CPU for what it alone trains. */
-static mgk_status open_device(const mgk_train_options *o, const mgk_config *config,
-                              mgk_device **out)
-{
-    const bool on_cpu_alone = config->dropout_attention > 0 || config->cutoff_count > 0 ||
-                              o->smoothing > 0 || o->regularise;
-    return mgk_job_open_device_for(&o->job, on_cpu_alone ? NULL : config, o->double_precision, out);
-}
-
 static mgk_status train(const mgk_train_options *o)
 {
     mgk_status status;
@@ -530,7 +521,7 @@ static mgk_status train(const mgk_train_options *o)
     mgk_dataset_shape shape = mgk_dataset_shape_of(in.data);
     CHECK(build_config(o, task, &shape, &config));
     tell_choice(o, &config);
-    CHECK(open_device(o, &config, &device));
+    CHECK(mgk_job_open_device(&o->job, o->double_precision, &device));
     mgk_job_report_device(&o->job, device);
     CHECK(mgk_model_create(&config, o->job.seed, device, &model));
     if (in.text)

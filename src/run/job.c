@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "model/core/model_hash.h"
-#include "model/core/pass.h"
 #include "model/formats/format.h"
 #include "run/kind_settings.h"
 #include "run/part.h"
@@ -17,22 +16,15 @@ const mgk_job *mgk_job_or_default(const mgk_job *job)
     return job ? job : &usual;
 }
 
-/* Whether the job leaves the choice of the device to the toolkit. */
-static bool chooses(const mgk_job *job)
-{
-    return !job->device || strcmp(job->device, "auto") == 0;
-}
-
 mgk_status mgk_job_check(const mgk_job *job)
 {
-    return mgk_device_check(chooses(job) ? "auto" : job->device, job->threads);
+    return mgk_device_check(job->device ? job->device : "auto", job->threads);
 }
 
-/* Opens a device by its name, with TF32 if the job asks for it. */
-static mgk_status open_named(const char *name, const mgk_job *job, bool double_precision,
-                             mgk_device **out)
+mgk_status mgk_job_open_device(const mgk_job *job, bool double_precision, mgk_device **out)
 {
-    TRY(mgk_device_open(name, double_precision ? MGK_DOUBLE : MGK_SINGLE, job->threads, out));
+    TRY(mgk_device_open(job->device ? job->device : "auto",
+                        double_precision ? MGK_DOUBLE : MGK_SINGLE, job->threads, out));
     if (!job->tf32)
         return STATUS_OK;
     mgk_status status = (*out)->op->allow_tf32(*out);
@@ -40,34 +32,6 @@ static mgk_status open_named(const char *name, const mgk_job *job, bool double_p
         mgk_device_close(*out);
         *out = NULL;
     }
-    return status;
-}
-
-mgk_status mgk_job_open_device(const mgk_job *job, bool double_precision, mgk_device **out)
-{
-    return open_named(chooses(job) ? "auto" : job->device, job, double_precision, out);
-}
-
-mgk_status mgk_job_open_device_for(const mgk_job *job, const mgk_config *config,
-                                   bool double_precision, mgk_device **out)
-{
-    TRY(mgk_job_open_device(job, double_precision, out));
-    if (!chooses(job) || (config && mgk_device_runs(*out, config)))
-        return STATUS_OK;
-    mgk_device_close(*out);
-    return open_named("cpu", job, double_precision, out);
-}
-
-mgk_status mgk_job_open_device_of(const mgk_job *job, const char *model, bool double_precision,
-                                  mgk_device **out)
-{
-    mgk_model *outline = NULL;
-    /* A model that cannot be read fails when its weights are loaded. */
-    if (chooses(job) && !job->run_as)
-        mgk_job_load_model(model, job, NULL, &outline);
-    mgk_status status =
-        mgk_job_open_device_for(job, outline ? &outline->config : NULL, double_precision, out);
-    mgk_model_free(outline);
     return status;
 }
 

@@ -18,15 +18,6 @@ mgk_status mgk_job_check(const mgk_job *job);
 /* Opens the job's device. STATUS_USAGE: the job asks for TF32, and the device has none. */
 mgk_status mgk_job_open_device(const mgk_job *job, bool double_precision, mgk_device **out);
 
-/* The same for a job that runs a model: "auto" is the CPU if the GPU lacks something that the model
- * needs. config NULL: that is unknown. */
-mgk_status mgk_job_open_device_for(const mgk_job *job, const mgk_config *config,
-                                   bool double_precision, mgk_device **out);
-
-/* The same for the model in the file or folder `model`. */
-mgk_status mgk_job_open_device_of(const mgk_job *job, const char *model, bool double_precision,
-                                  mgk_device **out);
-
 /* Loads a model with the job's options. */
 mgk_status mgk_job_load_model(const char *path, const mgk_job *job, mgk_device *device,
                               mgk_model **out);

@@ -259,7 +259,7 @@ static mgk_status open_run(const mgk_job *job, const char *model, const mgk_inpu
                            bool double_precision, bool hashed, mgk_model_run *out)
 {
     mgk_status status;
-    CHECK(mgk_job_open_device_of(job, model, double_precision, &out->device));
+    CHECK(mgk_job_open_device(job, double_precision, &out->device));
     if (hashed)
         CHECK(mgk_model_hash_begin(model, &out->hash));
     CHECK(mgk_part_decodes(job->part) ? open_decoder(out, job, model, input)

@@ -33,25 +33,6 @@ rank="--model model.safetensors --text text.txt --matrices 12 --seed 1 --quiet"
 refuse 1 "cuda:0 (emulated on the CPU) does not run a model with capsules of its heads; the CPU does" \
     mgk-train $train --device cuda --aggregate capsules -o out.safetensors
 
-# Without --device a GPU is taken if it has all that the model needs. take DEVICE PROGRAM ARGUMENTS...
-take() {
-    device=$1
-    shift
-    "$programs/emulated-$1" $(shift && echo "$@" | sed 's/--quiet//') >stdout 2>stderr ||
-        complain "$*: $(cat stderr)"
-    grep -q "computing on $device" stderr || complain "$*: $(cat stderr)"
-    rm -f out.*
-}
-take cuda mgk-train $train -o out.safetensors
-take cuda mgk-dump $dump -o out.h5
-take cuda mgk-rank $rank -o out.csv
-take cpu mgk-train $train --aggregate capsules -o out.safetensors
-take cpu mgk-train $train --smoothing 0.1 -o out.safetensors
-"$programs/emulated-mgk-train" $train --attention band -o banded.safetensors || exit 1
-take cpu mgk-dump banded.safetensors --text text.txt --samples 2 -o out.h5
-take cpu mgk-rank --model banded.safetensors --text text.txt --matrices 2 -o out.csv
-EMULATOR_FAULT=no_driver take cpu mgk-dump $dump -o out.h5
-
 # Devices.
 refuse_device() {
     EMULATOR_FAULT=$1 refuse 1 "device cuda:0: $2" mgk-dump $dump --device cuda -o out.h5
@@ -117,7 +98,7 @@ grep -q '"cuda:0 (emulated on the CPU) with TF32"' info || complain "the store d
 grep -q '"precision":.*"single"' info || complain "precision of the store"
 "$programs/emulated-mgk-rank" $rank --device cuda --tf32 >table || complain "ranks with TF32"
 for program in "mgk-dump $dump -o out.h5" "mgk-train $train -o out.safetensors" "mgk-rank $rank"; do
-    for device in cpu; do
+    for device in auto cpu; do
         refuse 2 "TF32 is for single precision on a GPU, not for the CPU" $program --tf32 --device $device
     done
     double="--precision double"

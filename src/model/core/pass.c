@@ -2,7 +2,6 @@
 /* The memory of a pass. */
 #include "model/core/pass.h"
 
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -270,18 +269,6 @@ static mgk_status check_device(const mgk_model *model, int tokens)
         return STATUS_OK;
     return mgk_fail(STATUS_UNSUPPORTED, "%s does not run a model with %s; the CPU does",
                     model->device->name, part);
-}
-
-bool mgk_device_runs(const mgk_device *device, const mgk_config *config)
-{
-    if (device->all_parts)
-        return true;
-    for (int l = 0; l < config->layers; l++) {
-        const mgk_attention_kind *kind = mgk_config_kind(config, l);
-        if (!kind || !mgk_attention_runs_on(kind, device))
-            return false;
-    }
-    return !special_part(config, INT_MAX);
 }
 
 /* Adds what the kinds of the layers need to the sizes. */

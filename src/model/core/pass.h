@@ -41,9 +41,6 @@ typedef struct mgk_observed {
     int attended; /* samples 0 … attended − 1 have their output */
 } mgk_observed;
 
-/* Whether the device has all operations of such a model, at any length. */
-bool mgk_device_runs(const mgk_device *device, const mgk_config *config);
-
 /*
  * Computes the attention matrices, or the scores, of `count` different heads of samples first …
  * first + samples − 1 of the batch to out [samples, count, N, keys], mgk_view_keys(&layer->view) of
