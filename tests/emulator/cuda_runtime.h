@@ -39,6 +39,7 @@ extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 /* In kernels. */
 void __syncthreads(void);
+void __syncwarp(void);
 void *mgk_cuda_shared(void);
 void emulator_cluster_barrier(void);
 unsigned emulator_cluster_rank(void);

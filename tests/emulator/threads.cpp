@@ -312,6 +312,11 @@ void __syncthreads(void)
     wait(BLOCK);
 }
 
+void __syncwarp(void)
+{
+    wait(WARP);
+}
+
 void emulator_cluster_barrier(void)
 {
     wait(CLUSTER);

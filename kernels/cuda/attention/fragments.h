@@ -34,9 +34,9 @@ struct alignas(COUNT * sizeof(real) < 16 ? COUNT * sizeof(real) : 16) mgk_neighb
 };
 
 /*
- * The sizes of a kernel that keeps OWN tiles of `rows` vectors, and has room for two tiles of
- * `columns` vectors for each of them: at most 99 KiB of shared memory, which every architecture
- * since 8.0 has, but for float64 vectors of more than 128 numbers.
+ * The sizes of a kernel that keeps OWN tiles of `rows` vectors, and copies tiles of `columns`
+ * vectors. Room for two of these is within 99 KiB of shared memory, which a block can use on every
+ * architecture since 8.0, but for float64 vectors of more than 128 numbers.
  */
 template <typename real, int DEPTH, int OWN> struct mgk_tiles {
     static const int words = DEPTH * (int)sizeof(real) / 4; /* of a vector */
@@ -49,9 +49,9 @@ template <typename real, int DEPTH, int OWN> struct mgk_tiles {
     static const int threads = rows / MGK_FRAGMENT_ROWS * MGK_WARP;
     static const int resident = sizeof(real) == 4 && words <= 64 ? 3 : 1; /* a multiprocessor */
     static const int pitch = DEPTH + MGK_BESIDE;
-    static size_t bytes(int row_tiles, int column_tiles)
+    static constexpr size_t bytes(int column_tiles)
     {
-        return (size_t)(row_tiles * rows + column_tiles * columns) * (size_t)pitch * sizeof(real);
+        return (size_t)(OWN * rows + column_tiles * columns) * (size_t)pitch * sizeof(real);
     }
 };
 
@@ -67,13 +67,13 @@ __device__ static inline int mgk_fragment_row(int block, int n)
 
 __device__ static inline int mgk_lane(void)
 {
-    return (int)threadIdx.x % MGK_WARP;
+    return (int)(threadIdx.x % MGK_WARP);
 }
 
 /* The thread's row i (0 or 1) in the block's tile of rows; a warp has 16 of them. */
 __device__ static inline int mgk_own_row(int i)
 {
-    return (int)threadIdx.x / MGK_WARP * MGK_FRAGMENT_ROWS +
+    return (int)(threadIdx.x / MGK_WARP) * MGK_FRAGMENT_ROWS +
            mgk_fragment_row(i, mgk_lane() / MGK_FRAGMENT_LANES);
 }
 
@@ -197,6 +197,7 @@ __device__ void mgk_dots(const real *rows, const real *columns, real (&sum)[BLOC
     const int pitch = DEPTH + MGK_BESIDE, group = BLOCKS < MGK_GROUP ? BLOCKS : MGK_GROUP;
     const int g = mgk_lane() / MGK_FRAGMENT_LANES, t = mgk_lane() % MGK_FRAGMENT_LANES;
     typedef mgk_neighbours<real, 4> four;
+    __syncwarp(); /* tensor cores need all lanes at the same place */
     mgk_for_sums<BLOCKS>([&](int n, int k) { sum[n][k] = 0; });
 #pragma unroll 2
     for (int depth = 0; depth < DEPTH; depth += 16) {
@@ -241,6 +242,7 @@ __device__ void mgk_weigh(const real (&weights)[BLOCKS][4], const real *vectors,
     const int pitch = DEPTH + MGK_BESIDE, group = mgk_columns<DEPTH>::group;
     const int g = mgk_lane() / MGK_FRAGMENT_LANES;
     typedef mgk_neighbours<real, group> neighbours;
+    __syncwarp();
 #pragma unroll
     for (int n = 0; n < BLOCKS; n += 2)
 #pragma unroll
@@ -304,19 +306,21 @@ template <int ROWS, int DEPTH, int WIDTH, int THREADS, typename real>
 __device__ void mgk_copy_vectors_by(real *tile, const real *source, size_t stride, int first,
                                     int valid, int dim)
 {
-    const int across = DEPTH / WIDTH < THREADS ? DEPTH / WIDTH : THREADS;
-    const int thread = (int)threadIdx.x, down = THREADS / across;
+    const int across = DEPTH / WIDTH < THREADS ? DEPTH / WIDTH : THREADS, down = THREADS / across;
+    const int begin = (int)(threadIdx.x % (unsigned)across) * WIDTH;
+    const real *from = source + threadIdx.x / (unsigned)across * stride;
+    real *to = tile + threadIdx.x / (unsigned)across * (DEPTH + MGK_BESIDE);
 #pragma unroll 1
-    for (int row = thread / across; row < ROWS; row += down)
+    for (int row = (int)(threadIdx.x / (unsigned)across); row < ROWS; row += down) {
 #pragma unroll
-        for (int d = thread % across * WIDTH; d < DEPTH; d += across * WIDTH) {
-            real *to = tile + row * (DEPTH + MGK_BESIDE) + d;
+        for (int d = begin; d < DEPTH; d += across * WIDTH)
             if (first + row < valid && d < dim)
-                __pipeline_memcpy_async(to, source + (size_t)row * stride + d,
-                                        WIDTH * sizeof(real));
+                __pipeline_memcpy_async(to + d, from + d, WIDTH * sizeof(real));
             else
-                *(mgk_neighbours<real, WIDTH> *)to = mgk_neighbours<real, WIDTH>{};
-        }
+                *(mgk_neighbours<real, WIDTH> *)(to + d) = mgk_neighbours<real, WIDTH>{};
+        from += (size_t)down * stride;
+        to += down * (DEPTH + MGK_BESIDE);
+    }
 }
 
 /*

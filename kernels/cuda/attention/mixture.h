@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the kernels of mixture attention. A block of 16 x 16 threads processes tiles of T
- * queries by T keys; thread (x, y) holds the pairs of rows y + 16 i and columns x + 16 j. Tiles of
- * vectors in shared memory have one extra column, so that reads along either side use all banks.
+ * Shared by the kernels of mixture attention. Outputs and gradients take their products from
+ * fragments.h. Explicit matrices and responsibilities have a layout of their own: a block of 16 x
+ * 16 threads processes tiles of T queries by T keys; thread (x, y) holds the pairs of rows y + 16 i
+ * and columns x + 16 j. Their tiles of vectors in shared memory have one extra column, so that
+ * reads along either side use all banks.
  *
  * Logits omit the row's offset, as on the CPU (kernels/cpu/attention/mixture.h explains why this is
  * correct and accurate).
@@ -21,9 +23,8 @@ enum { MGK_SIDE = 16 }; /* threads along one side of a tile */
 enum { MGK_MOST_DEPTH = 256 };
 
 /*
- * Pairs per thread along one side, and T. The gradients need four tiles of vectors and one of
- * pairs, which must fit the 99 KiB of shared memory that a block can use on every architecture
- * since 8.0. Only float64 vectors of more than 128 numbers take more.
+ * Pairs per thread along one side, and T. Two tiles of vectors must fit the 99 KiB of shared memory
+ * that a block can use on every architecture since 8.0.
  */
 template <typename real, int DEPTH> struct mgk_tile {
     static const int most = sizeof(real) == 4 ? 4 : 2;

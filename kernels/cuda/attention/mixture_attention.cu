@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(attention_tiles<real, DEPTH>::threads,
                  place.head * (size_t)view.dim;
         const double offset =
             problem.mixture.gaussian ? problem.least_scale * (double)*beside(i) : 0;
-        if (problem.mixture.normalizer_epsilon > 0)
+        if (problem.mixture.normalizer_epsilon > 0 && query < valid)
             divisor += problem.mixture.normalizer_epsilon * exp(offset - (double)rows.maximum[i]);
         inverse[i] = (real)(1 / divisor);
         if (query < valid && mgk_lane() % MGK_FRAGMENT_LANES == 0)
@@ -204,9 +204,11 @@ template <typename real> struct run_attention {
     template <int DEPTH, bool TF32> mgk_status launch() const
     {
         typedef attention_tiles<real, DEPTH> tiles;
+        static_assert(tiles::bytes(2) <= 99 * 1024 || tiles::words > 256,
+                      "shared memory of every architecture");
         return mgk_cuda_launch(device, mixture_attention<real, DEPTH, TF32>,
                                mgk_mixture_places(&problem->view, tiles::rows), tiles::threads,
-                               tiles::bytes(1, 2), *problem, output, output_stride, statistic);
+                               tiles::bytes(2), *problem, output, output_stride, statistic);
     }
 };
 

@@ -363,11 +363,14 @@ template <typename real> struct run_backward {
     {
         typedef gradient_tiles<real, DEPTH> tiles;
         const size_t blocks = mgk_mixture_places(&problem->view, tiles::rows);
-        TRY(mgk_cuda_launch(device, key_gradient<real, DEPTH, TF32>, blocks, tiles::threads,
-                            tiles::bytes(2, 2 * query_stages<real, DEPTH>::count), *problem, inputs,
-                            (real *)gradient->key, (real *)gradient->value, dbias));
+        constexpr size_t shared = tiles::bytes(2 * query_stages<real, DEPTH>::count);
+        static_assert(shared <= 99 * 1024 || tiles::words > 256,
+                      "shared memory of every architecture");
+        TRY(mgk_cuda_launch(device, key_gradient<real, DEPTH, TF32>, blocks, tiles::threads, shared,
+                            *problem, inputs, (real *)gradient->key, (real *)gradient->value,
+                            dbias));
         return mgk_cuda_launch(device, query_gradient<real, DEPTH, TF32>, blocks, tiles::threads,
-                               tiles::bytes(2, 2), *problem, inputs, squares_matter(),
+                               tiles::bytes(2), *problem, inputs, squares_matter(),
                                (real *)gradient->query);
     }
 };
