@@ -290,7 +290,8 @@ mgk_status mgk_cuda_mixture_matrix(mgk_device *device, const mgk_attention_view 
     const chosen_heads heads = {numbers, count};
     const size_t rows = (size_t)view.heads * (size_t)view.tokens;
     const size_t biases = mgk_mixture_biases(&view);
-    const bool makes_statistic = content == MGK_MATRIX_ATTENTION && !statistic;
+    /* With TF32 the output may have rounded logits that are not rounded here. */
+    const bool makes_statistic = content == MGK_MATRIX_ATTENTION && (!statistic || device->tf32);
     const size_t room = biases + (makes_statistic ? (size_t)samples * rows : 0);
     real *memory; /* biases, then statistics */
     mgk_mixture_problem<real> problem;
