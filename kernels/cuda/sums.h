@@ -29,6 +29,34 @@ template <typename T> __device__ T mgk_lanes_max(T x, int width)
     return x;
 }
 
+/*
+ * Lane l receives the sum of term(first + l % width) over the `width` neighbouring lanes. At each
+ * level a lane hands half of its sums to its partner and receives the other half.
+ */
+template <int width, int first, typename Term> __device__ auto mgk_lanes_sum_parts(const Term &term)
+{
+    if constexpr (width == 1) {
+        return term(first);
+    } else {
+        const auto low = mgk_lanes_sum_parts<width / 2, first>(term);
+        const auto high = mgk_lanes_sum_parts<width / 2, first + width / 2>(term);
+        const bool upper = threadIdx.x & (width / 2);
+        return (upper ? high : low) + __shfl_xor_sync(MGK_ALL_LANES, upper ? low : high, width / 2);
+    }
+}
+
+/*
+ * Lane l receives the sum of term(l % count) over all lanes, for a power of two of terms: fewer
+ * shuffles than `count` sums take. term is called with constants only, so it may choose a register.
+ */
+template <int count, typename Term> __device__ auto mgk_lanes_sum_each(const Term &term)
+{
+    auto sum = mgk_lanes_sum_parts<count, 0>(term);
+    for (int distance = count; distance < MGK_WARP; distance *= 2)
+        sum += __shfl_xor_sync(MGK_ALL_LANES, sum, distance);
+    return sum;
+}
+
 /* Joins the numbers of a block of MGK_CUDA_BLOCK threads; every thread receives the result. */
 template <typename T, typename Join> __device__ T mgk_block_join(T x, Join join)
 {

@@ -12,13 +12,22 @@ mgk_status solve(workspace *space, const batch *b)
                                               upload_matrices(space, b), b->sigma);
 }
 
+static size_t largest_order(const workspace *space)
+{
+    mgk_device *device = space->device;
+    size_t order;
+    assert_ok(device->op->bisection_order(device, &order));
+    assert_in_range(order, 1, MGK_BISECTION_ORDER);
+    return order;
+}
+
 /* More rows than the columns that a warp updates at a time, and than the groups of threads of a
  * step. */
 static void a_large_matrix(void **state)
 {
     workspace *space = *state;
-    const size_t odd = 2 * MGK_TEST_LARGEST + 1;
-    const size_t n = odd < MGK_BISECTION_ORDER ? odd : MGK_BISECTION_ORDER;
+    const size_t odd = 2 * MGK_TEST_LARGEST + 1, most = largest_order(space);
+    const size_t n = odd < most ? odd : most;
     batch b = make_batch(space, 1, n);
     put_softmax(&b, 0, n);
     assert_ok(solve(space, &b));
@@ -120,10 +129,7 @@ static void large_batches(void **state)
 static void the_largest_order(void **state)
 {
     workspace *space = *state;
-    mgk_device *device = space->device;
-    size_t order;
-    assert_ok(device->op->bisection_order(device, &order));
-    assert_in_range(order, 2 * MGK_TEST_LARGEST + 1, MGK_BISECTION_ORDER);
+    const size_t order = largest_order(space);
     batch largest = make_batch(space, 1, order), larger = make_batch(space, 1, order + 1);
     put_softmax(&largest, 0, order);
     assert_ok(solve(space, &largest));

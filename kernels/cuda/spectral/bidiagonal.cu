@@ -26,7 +26,8 @@
 #include "kernels/cuda/spectral/reflection.h"
 
 enum {
-    TOGETHER = 4,    /* columns that a warp updates together, reading the vectors once */
+    TOGETHER = 6,    /* columns that a warp updates together, reading the vectors once */
+    SUMMED = 8,      /* the power of two from there on */
     MOST_GROUPS = 4, /* threads that share a row of x */
     MOST_BLOCKS = 16 /* per cluster; more than 8 need a GPU like H100 */
 };
@@ -78,7 +79,10 @@ __device__ static mgk_reflection begin_column(const mgk_part &p, int k)
     return r;
 }
 
-/* The block's columns after k: the pending update of the previous step, then y and row k. */
+/*
+ * The block's columns after k: the pending update of the previous step, then y and row k. A warp
+ * loads entries of all its columns before it stores any, so that loads do not wait for stores.
+ */
 __device__ static void update_columns(const mgk_part &p, const reduction_step &s, double tau)
 {
     const int warps = (int)blockDim.x / MGK_WARP, lane = (int)threadIdx.x % MGK_WARP;
@@ -94,24 +98,27 @@ __device__ static void update_columns(const mgk_part &p, const reduction_step &s
         }
         for (int i = s.k + lane; i < p.order; i += MGK_WARP) {
             const double u = p.u[i], x = p.updates[i].x, next = p.next[i];
+            double entry[TOGETHER];
+#pragma unroll
+            for (int q = 0; q < TOGETHER; q++)
+                entry[q] = first + q * warps < p.columns ? p.column(first + q * warps)[i] : 0;
 #pragma unroll
             for (int q = 0; q < TOGETHER; q++) {
-                if (first + q * warps >= p.columns)
-                    continue;
-                double *a = p.column(first + q * warps) + i;
-                const double entry = *a - (u * y[q] + x * v[q]);
-                dot[q] += next * entry;
-                *a = entry;
+                entry[q] -= u * y[q] + x * v[q];
+                dot[q] += next * entry[q];
             }
-        }
 #pragma unroll
-        for (int q = 0; q < TOGETHER; q++) {
-            const int c = first + q * warps;
-            const double product = tau * mgk_lanes_sum(dot[q], MGK_WARP);
-            if (c < p.columns && lane == 0) {
-                p.y[c] = product;
-                p.row[c] = p.column(c)[s.k] - product; /* this lane has updated the entry */
-            }
+            for (int q = 0; q < TOGETHER; q++)
+                if (first + q * warps < p.columns)
+                    p.column(first + q * warps)[i] = entry[q];
+        }
+        const double product =
+            tau * mgk_lanes_sum_each<SUMMED>([&](int q) { return q < TOGETHER ? dot[q] : 0; });
+        const int c = first + lane * warps;
+        __syncwarp(); /* the first lane has updated row k */
+        if (lane < TOGETHER && c < p.columns) {
+            p.y[c] = product;
+            p.row[c] = p.column(c)[s.k] - product;
         }
     }
     __syncthreads();

@@ -100,22 +100,6 @@ struct panel_row {
     }
 };
 
-/*
- * The sum of term(first + l) over the lanes of a warp, for lane l of `width` neighbouring ones. At
- * each level a lane hands half of its sums to its partner and receives the other half.
- */
-template <int width, int first, typename Term> __device__ double sum_of_lane(const Term &term)
-{
-    if constexpr (width == 1) {
-        return term(first);
-    } else {
-        const double low = sum_of_lane<width / 2, first>(term);
-        const double high = sum_of_lane<width / 2, first + width / 2>(term);
-        const bool upper = threadIdx.x & (width / 2);
-        return (upper ? high : low) + __shfl_xor_sync(MGK_ALL_LANES, upper ? low : high, width / 2);
-    }
-}
-
 /* The rows of a thread, if it has one at most, which stays in registers. */
 struct kept_rows {
     panel_row row;
@@ -132,7 +116,7 @@ struct kept_rows {
         if (j > 0)
             row.advance(i, j - 1, s.memory);
         const double x = row.begin(i, j, s.memory);
-        return sum_of_lane<WIDTH, 0>([&](int p) { return x * row.entries[p]; });
+        return mgk_lanes_sum_each<WIDTH>([&](int p) { return x * row.entries[p]; });
     }
     __device__ void finish(const slice &s)
     {
@@ -171,7 +155,7 @@ struct stored_rows {
             for (int p = 0; p < WIDTH; p++)
                 sums[p] += x * row.entries[p];
         }
-        return sum_of_lane<WIDTH, 0>([&](int p) { return sums[p]; });
+        return mgk_lanes_sum_each<WIDTH>([&](int p) { return sums[p]; });
     }
     __device__ void finish(const slice &s)
     {
