@@ -65,12 +65,6 @@ struct emulator_value {
 };
 const emulator_value *emulator_exchange(const void *value, size_t size);
 
-static inline void __syncwarp(void)
-{
-    const char nothing = 0;
-    emulator_exchange(&nothing, sizeof(nothing));
-}
-
 template <typename T> T __shfl_xor_sync(unsigned, T x, int mask)
 {
     const emulator_value *values = emulator_exchange(&x, sizeof(x));
