@@ -170,7 +170,12 @@ phase_3() {
 train() {
     name=$1 model=$out/$1.safetensors limit=$((seconds / 2 - 20))
     shift
-    [ ! -e "$model.checkpoint" ] || set -- "$@" --resume "$model.checkpoint"
+    if [ -e "$model.checkpoint" ]; then
+        set -- "$@" --resume "$model.checkpoint"
+    elif [ -e "$model" ]; then
+        tell "$name is trained"
+        return
+    fi
     check "training $name" $((seconds / 2)) sh -c 'timeout -s TERM "$0" "$@" || [ $? -eq 124 ]' $limit \
         "$bin/mgk-train" --data "$text" --device "$MGK_TEST_DEVICE" --checkpoint-every 1000 \
         --log "$out/$name.csv" -o "$model" "$@"

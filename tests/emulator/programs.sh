@@ -106,7 +106,7 @@ done
 # With a thread that writes, the matrices of 31, 31 and 8 samples are computed at a time; without, those
 # of one. The stores differ in their time and command alone.
 for threads in 1 2; do
-    OMP_NUM_THREADS=2 "$programs/emulated-mgk-dump" --device cuda mgk.cpu.safetensors \
+    OMP_NUM_THREADS=2 "${programs}mgk-dump" --device cuda mgk.cpu.safetensors \
         --text text.txt --samples 70 --threads $threads --save attention,scores,queries --quiet \
         -o together.$threads.h5
 done
