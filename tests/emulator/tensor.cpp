@@ -6,9 +6,9 @@
  */
 #include "cuda_runtime.h"
 
-static double tf32(float x)
+static float tf32(float x)
 {
-    return (double)__uint_as_float(__float_as_uint(x) & 0xffffe000u);
+    return __uint_as_float(__float_as_uint(x) & 0xffffe000u);
 }
 
 static float towards_zero(double x)
@@ -21,7 +21,7 @@ void mgk_multiply_tf32(float (&sum)[4], const float (&a)[4], const float (&b)[2]
 {
     struct factors {
         float a[4], b[2];
-    } own = {{a[0], a[1], a[2], a[3]}, {b[0], b[1]}};
+    } own = {{tf32(a[0]), tf32(a[1]), tf32(a[2]), tf32(a[3])}, {tf32(b[0]), tf32(b[1])}};
     const emulator_value *lanes = emulator_exchange(&own, sizeof(own));
     const unsigned g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
     for (unsigned i = 0; i < 2; i++)
@@ -31,7 +31,7 @@ void mgk_multiply_tf32(float (&sum)[4], const float (&a)[4], const float (&b)[2]
                 for (unsigned k = 0; k < 4; k++) {
                     const factors *left = (const factors *)lanes[4 * g + k].bytes;
                     const factors *right = (const factors *)lanes[4 * (2 * t + e) + k].bytes;
-                    total += tf32(left->a[2 * h + i]) * tf32(right->b[h]);
+                    total += (double)left->a[2 * h + i] * (double)right->b[h];
                 }
             sum[2 * i + e] = towards_zero(total);
         }
