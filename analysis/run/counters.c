@@ -49,8 +49,14 @@ static mgk_status open_all(mgk_device *device, int most, size_t n_max, size_t th
     TRY(mgk_alloc((size_t)most, sizeof(*counters->of), &counters->of));
     do {
         const size_t host_before = mgk_allocated();
-        const int i = counters->count++;
-        TRY(open_counter(device, i == 0, n_max, thresholds, &counters->of[i]));
+        const int i = counters->count;
+        mgk_status status = open_counter(device, i == 0, n_max, thresholds, &counters->of[i]);
+        if (status != STATUS_OK)
+            close_counter(&counters->of[i], i == 0);
+        if (status == STATUS_MEMORY && i > 0) /* another program has taken it */
+            return STATUS_OK;
+        TRY(status);
+        counters->count++;
         TRY(spend(device, host_before, &b));
     } while (counters->count < most && b.left >= b.taken && b.left - b.taken >= reserved &&
              b.host_left >= b.host_taken);

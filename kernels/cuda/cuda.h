@@ -76,13 +76,23 @@ struct mgk_cuda_clusters {
     mgk_cuda_clusters(const mgk_cuda_clusters &) = delete;
 };
 
-/* Allows a kernel more shared memory and larger clusters than every kernel may have. */
-static inline mgk_status mgk_cuda_allow(const void *kernel, size_t size, size_t shared)
+/*
+ * Allows a kernel more shared memory and larger clusters than every kernel may have. The memory is
+ * all that the device has: every thread of the host allows the same, so that they do not disturb
+ * each other. A kernel with so much has no static shared memory.
+ */
+static inline mgk_status mgk_cuda_allow(const mgk_device *device, const void *kernel, size_t size,
+                                        size_t shared)
 {
-    if (shared > 48 * 1024)
+    int most;
+    if (shared > 48 * 1024) {
+        TRY(mgk_cuda_check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                                  mgk_cuda_of(device)->index),
+                           "cudaDeviceGetAttribute"));
         TRY(mgk_cuda_check(
-            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared),
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
             "cudaFuncSetAttribute"));
+    }
     if (size > MGK_CLUSTER_PORTABLE)
         TRY(mgk_cuda_check(
             cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
@@ -106,7 +116,7 @@ mgk_status mgk_cuda_launch_clusters(const mgk_device *device, void (*kernel)(Par
                         clusters * size);
     const mgk_cuda_clusters launch(device, clusters, size, threads, shared);
     TRY(mgk_cuda_enter(device));
-    TRY(mgk_cuda_allow((const void *)kernel, size, shared));
+    TRY(mgk_cuda_allow(device, (const void *)kernel, size, shared));
     return mgk_cuda_check(cudaLaunchKernelEx(&launch.config, kernel, (Parameters)arguments...),
                           "cudaLaunchKernelEx");
 }
@@ -123,7 +133,7 @@ mgk_status mgk_cuda_clusters_at_once(const mgk_device *device, void (*kernel)(Pa
     int clusters = 0;
     launch.config.numAttrs = 1;
     TRY(mgk_cuda_enter(device));
-    TRY(mgk_cuda_allow((const void *)kernel, size, shared));
+    TRY(mgk_cuda_allow(device, (const void *)kernel, size, shared));
     if (cudaOccupancyMaxActiveClusters(&clusters, kernel, &launch.config) != cudaSuccess) {
         cudaGetLastError(); /* a size that the device does not have is no failure */
         clusters = 0;

@@ -106,7 +106,10 @@ __global__ void probe(int *out)
     *out = 1;
 }
 
-/* A kernel must exist for the device's architecture; only launching one shows whether it does. */
+/*
+ * A kernel must exist for the device's architecture; only launching one shows whether it does. Code
+ * for devices without clusters is no code for those that have them: hosts launch clusters there.
+ */
 static mgk_status check_architecture(mgk_device *device, const cudaDeviceProp *properties)
 {
     int *flag = NULL;
@@ -115,8 +118,11 @@ static mgk_status check_architecture(mgk_device *device, const cudaDeviceProp *p
     config.gridDim = config.blockDim = dim3(1);
     config.stream = mgk_cuda_of(device)->stream;
     cudaError_t error = cudaLaunchKernelEx(&config, probe, flag);
+    cudaFuncAttributes code = {};
+    if (error == cudaSuccess)
+        error = cudaFuncGetAttributes(&code, (const void *)probe);
     if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction ||
-        error == cudaErrorUnsupportedPtxVersion)
+        error == cudaErrorUnsupportedPtxVersion || (properties->major >= 9 && code.ptxVersion < 90))
         return mgk_fail(STATUS_DEVICE,
                         "%s has compute capability %d.%d, this program was not compiled for it",
                         properties->name, properties->major, properties->minor);
@@ -194,6 +200,7 @@ mgk_status mgk_cuda_open_again(mgk_device *device, mgk_device **out)
 void mgk_cuda_close(mgk_device *device)
 {
     mgk_cuda *cuda = mgk_cuda_of(device);
+    cudaSetDevice(cuda->index); /* without a message, which is that of a failed open */
     if (cuda->blas)
         cublasDestroy(cuda->blas);
     if (cuda->solver)

@@ -10,7 +10,8 @@
  *
  * EMULATOR_MEMORY=BYTES limits device memory, EMULATOR_SHARED=BYTES the shared memory of a block,
  * and EMULATOR_CLUSTER=BLOCKS clusters (1: there are none, as before compute capability 9.0);
- * EMULATOR_FAULT makes the device unusable: no_driver, old_driver, no_device, busy or no_kernel.
+ * EMULATOR_FAULT makes the device unusable: no_driver, old_driver, no_device, busy, no_kernel or
+ * old_code.
  */
 #ifndef MGK_TESTS_EMULATOR_CUDA_RUNTIME_H
 #define MGK_TESTS_EMULATOR_CUDA_RUNTIME_H
@@ -226,6 +227,10 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaMallocHost(void **array, size_t bytes);
 cudaError_t cudaFreeHost(void *array);
 cudaError_t cudaFuncSetAttribute(const void *kernel, int attribute, int value);
+struct cudaFuncAttributes {
+    int ptxVersion;
+};
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *out, const void *kernel);
 
 /* As on a device of 132 multiprocessors. */
 cudaError_t emulator_clusters_at_once(int *clusters, const void *kernel,

@@ -84,6 +84,12 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int)
     return cudaSuccess;
 }
 
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *out, const void *)
+{
+    out->ptxVersion = emulator_has_fault("old_code") ? 80 : 90;
+    return cudaSuccess;
+}
+
 cudaError_t cudaDriverGetVersion(int *version)
 {
     *version = emulator_has_fault("no_driver")    ? 0

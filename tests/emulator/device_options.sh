@@ -44,6 +44,8 @@ refuse_device no_device "there is no CUDA device"
 refuse_device busy "cudaSetDevice: cudaErrorDevicesUnavailable: of the emulator"
 refuse_device no_kernel \
     "emulated on the CPU has compute capability 9.0, this program was not compiled for it"
+refuse_device old_code \
+    "emulated on the CPU has compute capability 9.0, this program was not compiled for it"
 CUDA_VISIBLE_DEVICES=7 refuse_device no_device \
     'there is no CUDA device (CUDA_VISIBLE_DEVICES is "7")'
 refuse 1 "device cuda:1: there is one CUDA device, cuda:0" mgk-dump $dump --device cuda:1 -o out.h5
