@@ -84,17 +84,10 @@ __global__ void __launch_bounds__(attention_tiles<real, DEPTH>::threads,
     const auto beside = [&](int i) { return queries + mgk_own_row(i) * tiles::pitch + DEPTH; };
     /* Begins to copy the keys of component r, or the values if r is M. */
     const auto copy = [&](real *to, int key, int r) {
-        if (r == view.mixtures) {
-            mgk_copy_vectors<size, DEPTH, threads>(
-                to, problem.value(place.sample, place.head, (size_t)key), view.value_stride, key,
-                valid, view.dim);
-            return;
-        }
-        mgk_copy_vectors<size, DEPTH, threads>(
-            to, problem.key(place.sample, (size_t)r, place.head, (size_t)key), view.key_stride, key,
-            valid, view.dim);
-        mgk_copy_beside<size, DEPTH>(to, 0, problem.biases(place.sample, (size_t)r, place.head),
-                                     key, valid, (real)-INFINITY);
+        if (r < view.mixtures)
+            mgk_mixture_copy_keys<size, DEPTH, threads>(problem, place, r, key, to);
+        else
+            mgk_mixture_copy_values<size, DEPTH, threads>(problem, place, key, to);
     };
 
     mgk_copy_vectors<tiles::rows, DEPTH, threads>(
