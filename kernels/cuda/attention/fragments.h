@@ -339,21 +339,25 @@ __device__ void mgk_copy_vectors(real *tile, const real *source, size_t stride, 
 }
 
 /*
- * Begins to copy source[first …] to place `slot` beside the vectors of tokens first …; `other`
- * beyond `valid`. The block has at least ROWS threads.
+ * Begins to copy source[first …] to the places beside the vectors of tokens first …; `other` beyond
+ * `valid`. The block has at least ROWS threads.
  */
-template <int ROWS, int DEPTH, typename real>
-__device__ void mgk_copy_beside(real *tile, int slot, const real *source, int first, int valid,
-                                real other)
+template <int ROWS, int DEPTH, typename real, int COUNT>
+__device__ void mgk_copy_beside(real *tile, const mgk_neighbours<real, COUNT> *source, int first,
+                                int valid, const mgk_neighbours<real, COUNT> &other)
 {
+    const size_t bytes = sizeof(other) < 16 ? sizeof(other) : 16;
     const int row = (int)threadIdx.x;
     if (row >= ROWS)
         return;
-    real *to = tile + row * (DEPTH + MGK_BESIDE) + DEPTH + slot;
-    if (first + row < valid)
-        __pipeline_memcpy_async(to, source + first + row, sizeof(real));
-    else
-        *to = other;
+    void *to = tile + row * (DEPTH + MGK_BESIDE) + DEPTH;
+    if (first + row >= valid) {
+        *(mgk_neighbours<real, COUNT> *)to = other;
+        return;
+    }
+#pragma unroll
+    for (size_t at = 0; at < sizeof(other); at += bytes)
+        __pipeline_memcpy_async((char *)to + at, (const char *)(source + first + row) + at, bytes);
 }
 
 template <typename T> __device__ void mgk_swap(T &a, T &b)

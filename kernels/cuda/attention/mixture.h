@@ -197,6 +197,30 @@ __device__ void mgk_mixture_logits(
     }
 }
 
+/* Begins to copy keys of component r, from a token on, and their biases beside them. */
+template <int ROWS, int DEPTH, int THREADS, typename real>
+__device__ void mgk_mixture_copy_keys(const mgk_mixture_problem<real> &problem,
+                                      const mgk_mixture_place &place, int r, int token, real *keys)
+{
+    typedef mgk_neighbours<real, 1> bias;
+    mgk_copy_vectors<ROWS, DEPTH, THREADS>(
+        keys, problem.key(place.sample, (size_t)r, place.head, (size_t)token),
+        problem.view.key_stride, token, place.valid, problem.view.dim);
+    mgk_copy_beside<ROWS, DEPTH>(keys,
+                                 (const bias *)problem.biases(place.sample, (size_t)r, place.head),
+                                 token, place.valid, bias{{(real)-INFINITY}});
+}
+
+/* Begins to copy values, from a token on. */
+template <int ROWS, int DEPTH, int THREADS, typename real>
+__device__ void mgk_mixture_copy_values(const mgk_mixture_problem<real> &problem,
+                                        const mgk_mixture_place &place, int token, real *values)
+{
+    mgk_copy_vectors<ROWS, DEPTH, THREADS>(
+        values, problem.value(place.sample, place.head, (size_t)token), problem.view.value_stride,
+        token, place.valid, problem.view.dim);
+}
+
 /*
  * Logits of tiles that mgk_dots has multiplied. l = scale l + row_term[i] + factor c, c being the
  * number in place `slot` beside the column's vector.

@@ -82,19 +82,13 @@ __global__ void __launch_bounds__(attention_tiles<real, DEPTH>::threads,
     const int end = first < valid ? seen : 0;
     /* The place of ‖q_i‖² / 2. */
     const auto beside = [&](int i) { return queries + mgk_own_row(i) * tiles::pitch + DEPTH; };
+
     /* Begins to copy the keys of component r, or the values if r is M. */
     const auto copy = [&](real *to, int key, int r) {
-        if (r == view.mixtures) {
-            mgk_copy_vectors<size, DEPTH, threads>(
-                to, problem.value(place.sample, place.head, (size_t)key), view.value_stride, key,
-                valid, view.dim);
-            return;
-        }
-        mgk_copy_vectors<size, DEPTH, threads>(
-            to, problem.key(place.sample, (size_t)r, place.head, (size_t)key), view.key_stride, key,
-            valid, view.dim);
-        mgk_copy_beside<size, DEPTH>(to, 0, problem.biases(place.sample, (size_t)r, place.head),
-                                     key, valid, (real)-INFINITY);
+        if (r < view.mixtures)
+            mgk_mixture_copy_keys<size, DEPTH, threads>(problem, place, r, key, to);
+        else
+            mgk_mixture_copy_values<size, DEPTH, threads>(problem, place, key, to);
     };
 
     mgk_copy_vectors<tiles::rows, DEPTH, threads>(
@@ -165,10 +159,11 @@ __global__ void __launch_bounds__(attention_tiles<real, DEPTH>::threads,
             continue;
         out[i] = output + (place.sample * (size_t)view.tokens + (size_t)query) * output_stride +
                  place.head * (size_t)view.dim;
-        const double offset =
-            problem.mixture.gaussian ? problem.least_scale * (double)*beside(i) : 0;
-        if (problem.mixture.normalizer_epsilon > 0 && query < valid)
+        if (problem.mixture.normalizer_epsilon > 0 && query < valid) {
+            const double offset =
+                problem.mixture.gaussian ? problem.least_scale * (double)*beside(i) : 0;
             divisor += problem.mixture.normalizer_epsilon * exp(offset - (double)rows.maximum[i]);
+        }
         inverse[i] = (real)(1 / divisor);
         if (query < valid && mgk_lane() % MGK_FRAGMENT_LANES == 0)
             statistic[(place.sample * (size_t)view.heads + place.head) * (size_t)view.tokens +

@@ -8,19 +8,25 @@
 #include "kernels/cuda/attention/prior.h"
 #include "kernels/cuda/operations.h"
 
+/*
+ * The numbers of a row: the logarithm of its sum of scores (infinite without scores, so that
+ * weights are 0), Σ_j A_ij G_ij = dO_i·O_i, ‖q_i‖² / 2, and A_ij if the row has no scores, else 0.
+ */
+enum { STATISTIC, DELTA, HALF_SQUARE, BLANK };
+template <typename real> using row_numbers = mgk_neighbours<real, 4>;
+
 /* Inputs of both kernels, besides the problem. */
 template <typename real> struct gradient_inputs {
-    const real *statistic;   /* [B, H, N] */
-    const real *delta;       /* [B, H, N] Σ_j A_ij G_ij = dO_i·O_i */
-    const real *half_square; /* [B, H, N] ‖q_i‖² / 2 */
+    const row_numbers<real> *rows; /* [B, H, N] */
     const real *doutput;
     size_t output_stride;
 };
 
-/* delta and half_square; eight lanes share a row. */
+/* Eight lanes share a row. */
 template <typename real>
-__global__ void row_numbers(mgk_mixture_problem<real> problem, const real *output,
-                            const real *doutput, size_t stride, real *delta, real *half_square)
+__global__ void number_rows(mgk_mixture_problem<real> problem, const real *output,
+                            const real *statistic, const real *doutput, size_t stride,
+                            row_numbers<real> *out)
 {
     const int lanes = 8;
     const mgk_attention_view &view = problem.view;
@@ -41,19 +47,21 @@ __global__ void row_numbers(mgk_mixture_problem<real> problem, const real *outpu
         }
         dot = mgk_lanes_sum(dot, lanes);
         square = mgk_lanes_sum(square, lanes);
-        if (at < count && threadIdx.x % lanes == 0) {
-            delta[at] = dot;
-            half_square[at] = (real)(square / 2);
-        }
+        if (at >= count || threadIdx.x % lanes != 0 || (int)i >= view.lengths[b])
+            continue;
+        const bool blank = statistic[at] == (real)-INFINITY;
+        row_numbers<real> numbers;
+        numbers.at[STATISTIC] = blank ? (real)INFINITY : statistic[at];
+        numbers.at[DELTA] = dot;
+        numbers.at[HALF_SQUARE] = (real)(square / 2);
+        numbers.at[BLANK] = blank ? mgk_mixture_blank(problem, view.lengths[b], (int)i) : 0;
+        out[at] = numbers;
     }
 }
 
 template <typename real, int DEPTH> using gradient_tiles = mgk_tiles<real, DEPTH, 2>;
 
-/* The numbers beside a query. */
-enum { STATISTIC, DELTA, HALF_SQUARE };
-
-/* Begins to copy ROWS queries and dO of the place's head and sample, from a token on. */
+/* Begins to copy ROWS queries, from a token on, their numbers beside them, and dO. */
 template <int ROWS, typename real, int DEPTH>
 __device__ static void
 copy_queries(const mgk_mixture_problem<real> &problem, const gradient_inputs<real> &inputs,
@@ -61,15 +69,13 @@ copy_queries(const mgk_mixture_problem<real> &problem, const gradient_inputs<rea
 {
     const int threads = gradient_tiles<real, DEPTH>::threads, valid = place.valid;
     const mgk_attention_view &view = problem.view;
-    const size_t row = (place.sample * (size_t)view.heads + place.head) * (size_t)view.tokens;
     mgk_copy_vectors<ROWS, DEPTH, threads>(queries,
                                            problem.query(place.sample, place.head, (size_t)token),
                                            view.query_stride, token, valid, view.dim);
-    mgk_copy_beside<ROWS, DEPTH>(queries, STATISTIC, inputs.statistic + row, token, valid,
-                                 (real)INFINITY);
-    mgk_copy_beside<ROWS, DEPTH>(queries, DELTA, inputs.delta + row, token, valid, (real)0);
-    mgk_copy_beside<ROWS, DEPTH>(queries, HALF_SQUARE, inputs.half_square + row, token, valid,
-                                 (real)0);
+    mgk_copy_beside<ROWS, DEPTH>(queries,
+                                 inputs.rows + (place.sample * (size_t)view.heads + place.head) *
+                                                   (size_t)view.tokens,
+                                 token, valid, row_numbers<real>{{(real)INFINITY, 0, 0, 0}});
     mgk_copy_vectors<ROWS, DEPTH, threads>(
         doutput,
         inputs.doutput +
@@ -105,12 +111,7 @@ __global__ void __launch_bounds__(gradient_tiles<real, DEPTH>::threads,
     real *queries = values + tiles::rows * pitch, *next = queries + (stages - 1) * 2 * size * pitch;
 
     const auto copy_keys = [&](int r) {
-        mgk_copy_vectors<tiles::rows, DEPTH, threads>(
-            keys, problem.key(place.sample, (size_t)r, place.head, (size_t)first), view.key_stride,
-            first, valid, view.dim);
-        mgk_copy_beside<tiles::rows, DEPTH>(keys, 0,
-                                            problem.biases(place.sample, (size_t)r, place.head),
-                                            first, valid, (real)-INFINITY);
+        mgk_mixture_copy_keys<tiles::rows, DEPTH, threads>(problem, place, r, first, keys);
     };
     const auto copy_queries_to = [&](real *to, int query) {
         copy_queries<size, real, DEPTH>(problem, inputs, place, query, to, to + size * pitch);
@@ -118,9 +119,7 @@ __global__ void __launch_bounds__(gradient_tiles<real, DEPTH>::threads,
 
     real dkey[DEPTH / 8][4], dvalue[DEPTH / 8][4];
     mgk_for_sums<DEPTH / 8>([&](int c, int k) { dvalue[c][k] = 0; });
-    mgk_copy_vectors<tiles::rows, DEPTH, threads>(
-        values, problem.value(place.sample, place.head, (size_t)first), view.value_stride, first,
-        valid, view.dim);
+    mgk_mixture_copy_values<tiles::rows, DEPTH, threads>(problem, place, first, values);
     const int begin = view.causal ? first : 0, end = first < valid ? valid : 0;
     for (int component = 0; component < view.mixtures; component++) {
         real total[2] = {0, 0};
@@ -143,7 +142,8 @@ __global__ void __launch_bounds__(gradient_tiles<real, DEPTH>::threads,
             /* The component itself is first; hard-E compares it with the others. */
             const int compared = problem.mixture.hard ? view.mixtures : 1;
             for (int turn = 0; turn < compared; turn++) {
-                const int r = (component + turn) % view.mixtures;
+                const int cyclic = component + turn;
+                const int r = cyclic < view.mixtures ? cyclic : cyclic - view.mixtures;
                 if (turn > 0) {
                     __syncthreads();
                     copy_keys(r);
@@ -172,19 +172,16 @@ __global__ void __launch_bounds__(gradient_tiles<real, DEPTH>::threads,
             }
             mgk_dots<DEPTH, TF32>(values, queries + size * pitch, g);
             mgk_for_sums<blocks>([&](int n, int k) {
-                const int other = mgk_own_column(n, k % 2);
-                const real *beside = queries + other * pitch + DEPTH;
-                real weight = mgk_mixture_exp(logits[n][k] - beside[STATISTIC]);
-                real dlogit = weight * (g[n][k] - beside[DELTA]);
+                const int other = mgk_own_column(n, k % 2), key = first + mgk_own_row(k / 2);
+                const real *numbers = queries + other * pitch + DEPTH;
+                real weight = mgk_mixture_exp(logits[n][k] - numbers[STATISTIC]);
                 if (lost >> (4 * n + k) & 1)
-                    weight = dlogit = 0;
-                if (beside[STATISTIC] == (real)-INFINITY) { /* a row without scores */
-                    const int seen = mgk_mixture_visible(view, valid, query + other);
-                    weight = component == 0 && first + mgk_own_row(k / 2) < seen
-                                 ? mgk_mixture_blank(problem, valid, query + other)
-                                 : 0;
-                    dlogit = 0;
-                }
+                    weight = 0;
+                const real dlogit = weight * (g[n][k] - numbers[DELTA]);
+                /* A row without scores has a gradient only for its values. */
+                if (component == 0 && numbers[BLANK] > 0 && key < valid &&
+                    !(view.causal && key > query + other))
+                    weight = numbers[BLANK];
                 total[k / 2] += dlogit;
                 logits[n][k] = weight;
                 g[n][k] = dlogit;
@@ -246,20 +243,15 @@ __global__ void __launch_bounds__(gradient_tiles<real, DEPTH>::threads,
 
     /* Hard-E visits the components twice: to find the largest logit, and to use it. */
     const int turns = (problem.mixture.hard ? 2 : 1) * view.mixtures;
+    const auto component = [&](int turn) {
+        return turn <= view.mixtures ? turn - 1 : turn - 1 - view.mixtures;
+    };
     /* Begins to copy the values, or the keys of a turn from 1 on. */
     const auto copy = [&](real *to, int key, int turn) {
-        const size_t r = (size_t)((turn - 1) % view.mixtures);
-        if (turn == 0) {
-            mgk_copy_vectors<size, DEPTH, threads>(
-                to, problem.value(place.sample, place.head, (size_t)key), view.value_stride, key,
-                valid, view.dim);
-            return;
-        }
-        mgk_copy_vectors<size, DEPTH, threads>(
-            to, problem.key(place.sample, r, place.head, (size_t)key), view.key_stride, key, valid,
-            view.dim);
-        mgk_copy_beside<size, DEPTH>(to, 0, problem.biases(place.sample, r, place.head), key, valid,
-                                     (real)-INFINITY);
+        if (turn == 0)
+            mgk_mixture_copy_values<size, DEPTH, threads>(problem, place, key, to);
+        else
+            mgk_mixture_copy_keys<size, DEPTH, threads>(problem, place, component(turn), key, to);
     };
 
     const auto beside = [&](int i) { return queries + mgk_own_row(i) * pitch + DEPTH; };
@@ -278,7 +270,7 @@ __global__ void __launch_bounds__(gradient_tiles<real, DEPTH>::threads,
         mgk_dots<DEPTH, TF32>(doutput, vectors, g);
         mgk_swap(vectors, next);
         for (int turn = 1; turn <= turns; turn++) {
-            const int r = (turn - 1) % view.mixtures;
+            const int r = component(turn);
             const bool searching = problem.mixture.hard && turn <= view.mixtures;
             const real scale = (real)problem.mixture.scale[r];
             const real excess = (real)mgk_mixture_excess(problem, (size_t)r);
@@ -300,14 +292,9 @@ __global__ void __launch_bounds__(gradient_tiles<real, DEPTH>::threads,
                         best[n][k] = logits[n][k];
                 });
             } else {
-                real statistic[2];
-                for (int i = 0; i < 2; i++) { /* a row without scores has no weights */
-                    const real own = beside(i)[STATISTIC];
-                    statistic[i] = own == (real)-INFINITY ? (real)INFINITY : own;
-                }
                 mgk_for_sums<blocks>([&](int n, int k) {
                     const unsigned bit = 1u << (4 * n + k);
-                    real weight = mgk_mixture_exp(logits[n][k] - statistic[k / 2]);
+                    real weight = mgk_mixture_exp(logits[n][k] - beside(k / 2)[STATISTIC]);
                     if (problem.mixture.hard && (logits[n][k] < best[n][k] || (taken & bit) != 0))
                         weight = 0;
                     else
@@ -384,20 +371,20 @@ mgk_status mgk_cuda_mixture_attention_backward(mgk_device *device, const mgk_att
 {
     const size_t biases = mgk_mixture_biases(view);
     const size_t rows = (size_t)view->samples * (size_t)view->heads * (size_t)view->tokens;
-    real *bias; /* [B, H, M, N], then dbias, then delta and half_square [B, H, N] */
+    row_numbers<real> *numbers; /* [B, H, N], then bias and dbias [B, H, M, N] */
     mgk_mixture_problem<real> problem;
-    TRY(mgk_cuda_scratch(device, 2 * (biases + rows) * sizeof(real), &bias));
-    real *dbias = bias + biases, *delta = dbias + biases, *half_square = delta + rows;
+    TRY(mgk_cuda_scratch(device, rows * sizeof(row_numbers<real>) + 2 * biases * sizeof(real),
+                         &numbers));
+    real *bias = (real *)(numbers + rows), *dbias = bias + biases;
     TRY(mgk_mixture_prepare(device, view, mixture, bias, &problem));
-    TRY(mgk_cuda_launch(device, row_numbers<real>, mgk_cuda_blocks(8 * rows), MGK_CUDA_BLOCK, 0,
-                        problem, (const real *)output, (const real *)doutput, output_stride, delta,
-                        half_square));
-    run_backward<real> run = {
-        device,
-        &problem,
-        {(const real *)statistic, delta, half_square, (const real *)doutput, output_stride},
-        gradient,
-        gradient->prior ? dbias : NULL};
+    TRY(mgk_cuda_launch(device, number_rows<real>, mgk_cuda_blocks(8 * rows), MGK_CUDA_BLOCK, 0,
+                        problem, (const real *)output, (const real *)statistic,
+                        (const real *)doutput, output_stride, numbers));
+    run_backward<real> run = {device,
+                              &problem,
+                              {numbers, (const real *)doutput, output_stride},
+                              gradient,
+                              gradient->prior ? dbias : NULL};
     TRY(mgk_with_depth(view->dim, run));
     if (!gradient->prior)
         return STATUS_OK;
