@@ -93,7 +93,6 @@ typedef struct mgk_attention_layer {
     const void *parameters[MGK_KIND_PARAMETERS]; /* on the device, in the kind's order */
     const mgk_pattern *pattern;                  /* of kinds that have one */
     void *kept, *scratch;                        /* see mgk_kind_memory; NULL: 0 reals */
-    bool attended;     /* `forward` has run and left in `kept` what saves work for matrices */
     const void *below; /* `kept` of the layer below, of kinds that read it; NULL: there is none.
                           Where layers share their memory, it is `kept`. */
 

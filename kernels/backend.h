@@ -651,13 +651,12 @@ typedef mgk_status mgk_linear_attention_backward_fn(mgk_device *, const mgk_atte
 /*
  * The explicit matrices of `count` heads of samples first … first + samples − 1: matrix [samples,
  * count, N, keys], zero in rows and columns of padding; mixtures only have other keys than N, see
- * mgk_attention_view. statistic [B, H, N]: what mixture_attention has left for the same view and
- * mixture, which saves work on a GPU; NULL: it is not known.
+ * mgk_attention_view.
  */
 typedef mgk_status mgk_mixture_matrix_fn(mgk_device *, const mgk_attention_view *,
-                                         const mgk_mixture *, mgk_matrix_content,
-                                         const void *statistic, int first, int samples,
-                                         const int32_t *heads, int count, void *matrix);
+                                         const mgk_mixture *, mgk_matrix_content, int first,
+                                         int samples, const int32_t *heads, int count,
+                                         void *matrix);
 /*
  * Attention matrices of one sample, and the output of the same heads, [N, H, D] as in
  * mixture_attention; both use the same logits. NULL if the device does not gain by it.

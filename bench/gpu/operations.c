@@ -172,8 +172,8 @@ static mgk_status backward(bench *b, void *context)
 static mgk_status matrices(bench *b, void *context)
 {
     const attention *a = context;
-    return b->op->mixture_matrix(b->device, &a->view, &a->mixture, MGK_MATRIX_ATTENTION,
-                                 a->statistic, 0, 1, a->heads, a->view.heads, a->matrix);
+    return b->op->mixture_matrix(b->device, &a->view, &a->mixture, MGK_MATRIX_ATTENTION, 0, 1,
+                                 a->heads, a->view.heads, a->matrix);
 }
 
 static mgk_status integers(bench *b, size_t count, int32_t first, int32_t step, int32_t **out)

@@ -120,7 +120,7 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
     const size_t n = (size_t)view->tokens, clusters = a.groups.tokens;
     const mgk_head_tokens rows = {1, clusters, 1, n, n, NULL};
     int32_t *chosen;
-    TRY(device->op->mixture_matrix(device, &own, &mixture, content, NULL, sample, 1, heads, count,
+    TRY(device->op->mixture_matrix(device, &own, &mixture, content, sample, 1, heads, count,
                                    layer->scratch));
     TRY(mgk_device_indices(device, heads, (size_t)count, &chosen));
     mgk_status status = STATUS_OK;

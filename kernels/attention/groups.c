@@ -161,7 +161,7 @@ mgk_status mgk_group_matrix(mgk_device *device, const mgk_groups *groups, const 
     TRY(device->op->allocate(device, sizeof *head, (void **)&head));
     mgk_status status = device->op->zero(device, head, sizeof *head);
     if (status == STATUS_OK)
-        status = device->op->mixture_matrix(device, &view, mixture, MGK_MATRIX_ATTENTION, NULL,
+        status = device->op->mixture_matrix(device, &view, mixture, MGK_MATRIX_ATTENTION,
                                             (int)group, 1, head, 1, out);
     device->op->release(device, head);
     return status;

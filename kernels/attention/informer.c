@@ -193,10 +193,9 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
     const mgk_head_tokens tokens = {1, n, 1, n, n, NULL};
     void *rows = layer->scratch, *room = mgk_at(device, rows, (size_t)count * u * n);
     int32_t *chosen;
-    TRY(device->op->mixture_matrix(device, &uniform, &mixture, content, NULL, sample, 1, heads,
-                                   count, out));
-    TRY(device->op->mixture_matrix(device, &top, &mixture, content, NULL, sample, 1, heads, count,
-                                   rows));
+    TRY(device->op->mixture_matrix(device, &uniform, &mixture, content, sample, 1, heads, count,
+                                   out));
+    TRY(device->op->mixture_matrix(device, &top, &mixture, content, sample, 1, heads, count, rows));
     TRY(mgk_device_indices(device, heads, (size_t)count, &chosen));
     mgk_status status = STATUS_OK;
     for (size_t c = 0; status == STATUS_OK && c < (size_t)count; c++)

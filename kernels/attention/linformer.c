@@ -156,7 +156,7 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
     const size_t rows = (size_t)own.key_tokens, tokens = (size_t)view->tokens;
     const void *weights = layer->parameters[value_map(layer)];
     int32_t n, head;
-    TRY(device->op->mixture_matrix(device, &own, &mixture, content, NULL, sample, 1, heads, count,
+    TRY(device->op->mixture_matrix(device, &own, &mixture, content, sample, 1, heads, count,
                                    layer->scratch));
     for (size_t which = 0; which < (size_t)count; which++) {
         TRY(device->op->download(device, &head, heads + which, sizeof(head)));

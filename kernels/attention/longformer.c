@@ -144,7 +144,7 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
     const size_t size = (size_t)view->tokens * (size_t)view->tokens;
     TRY(mgk_tile_matrix(device, view, layer, content, sample, heads, count, out));
     for (int c = 0; c < count; c++)
-        TRY(device->op->mixture_matrix(device, &own, &mixture, content, NULL, 0, 1, heads + c, 1,
+        TRY(device->op->mixture_matrix(device, &own, &mixture, content, 0, 1, heads + c, 1,
                                        mgk_at(device, out, (size_t)c * size)));
     return STATUS_OK;
 }

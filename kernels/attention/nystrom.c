@@ -202,10 +202,10 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
     void *right = take(device, &scratch, (size_t)count * tokens * m);
     void *room = take(device, &scratch, tokens * m);
     (void)content; /* rows are not normalised: scores are the matrix */
-    TRY(device->op->mixture_matrix(device, &f.left, &f.scores, MGK_MATRIX_ATTENTION, NULL, sample,
-                                   1, heads, count, left));
-    TRY(device->op->mixture_matrix(device, &f.right, &f.scores, MGK_MATRIX_ATTENTION, NULL, sample,
-                                   1, heads, count, right));
+    TRY(device->op->mixture_matrix(device, &f.left, &f.scores, MGK_MATRIX_ATTENTION, sample, 1,
+                                   heads, count, left));
+    TRY(device->op->mixture_matrix(device, &f.right, &f.scores, MGK_MATRIX_ATTENTION, sample, 1,
+                                   heads, count, right));
     for (size_t which = 0; which < (size_t)count; which++) {
         void *own = mgk_at(device, out, which * tokens * tokens);
         int32_t head;

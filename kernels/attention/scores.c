@@ -136,8 +136,8 @@ mgk_status mgk_scores_matrix(mgk_device *device, const mgk_attention_view *view,
 {
     const mgk_attention_view own = without_dot(view);
     const mgk_mixture mixture = softmax(view, layer);
-    return device->op->mixture_matrix(device, &own, &mixture, content, NULL, sample, 1, heads,
-                                      count, matrix);
+    return device->op->mixture_matrix(device, &own, &mixture, content, sample, 1, heads, count,
+                                      matrix);
 }
 
 mgk_status mgk_scores_matrix_output(mgk_device *device, const mgk_attention_view *view,

@@ -138,9 +138,8 @@ static mgk_status matrices(mgk_device *device, const mgk_attention_view *view,
 {
     const mgk_mixture mixture = scores(view, layer);
     const mgk_attention_view own = seen(device, view, layer);
-    const void *known = layer->attended ? statistics(device, view, layer) : NULL;
-    return device->op->mixture_matrix(device, &own, &mixture, content, known, first, samples, heads,
-                                      count, out);
+    return device->op->mixture_matrix(device, &own, &mixture, content, first, samples, heads, count,
+                                      out);
 }
 
 mgk_status mgk_tile_matrix(mgk_device *device, const mgk_attention_view *view,

@@ -79,19 +79,21 @@ struct mgk_cuda_clusters {
 /*
  * Allows a kernel more shared memory and larger clusters than every kernel may have. The memory is
  * all that the device has: every thread of the host allows the same, so that they do not disturb
- * each other. A kernel with so much has no static shared memory.
+ * each other.
  */
 static inline mgk_status mgk_cuda_allow(const mgk_device *device, const void *kernel, size_t size,
                                         size_t shared)
 {
+    cudaFuncAttributes own;
     int most;
     if (shared > 48 * 1024) {
         TRY(mgk_cuda_check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin,
                                                   mgk_cuda_of(device)->index),
                            "cudaDeviceGetAttribute"));
-        TRY(mgk_cuda_check(
-            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
-            "cudaFuncSetAttribute"));
+        TRY(mgk_cuda_check(cudaFuncGetAttributes(&own, kernel), "cudaFuncGetAttributes"));
+        TRY(mgk_cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                most - (int)own.sharedSizeBytes),
+                           "cudaFuncSetAttribute"));
     }
     if (size > MGK_CLUSTER_PORTABLE)
         TRY(mgk_cuda_check(

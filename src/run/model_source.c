@@ -30,7 +30,6 @@ static mgk_status keep_layer(void *context, mgk_observed *layer)
             continue;
         TRY(mgk_config_check_matrix(layer->config, layer->layer));
         s->kept[place].attention = layer->attention;
-        s->kept[place].attention.attended = false; /* the next layer writes over what that left */
         TRY(mgk_kept_view_take(s->run.device, &layer->view, &room, &s->kept[place].vectors));
         TRY(keep_prepared(s->run.device, &s->kept[place]));
     }

@@ -228,6 +228,7 @@ cudaError_t cudaMallocHost(void **array, size_t bytes);
 cudaError_t cudaFreeHost(void *array);
 cudaError_t cudaFuncSetAttribute(const void *kernel, int attribute, int value);
 struct cudaFuncAttributes {
+    size_t sharedSizeBytes;
     int ptxVersion;
 };
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *out, const void *kernel);

@@ -86,6 +86,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int)
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *out, const void *)
 {
+    out->sharedSizeBytes = 0;
     out->ptxVersion = emulator_has_fault("old_code") ? 80 : 90;
     return cudaSuccess;
 }

@@ -54,8 +54,8 @@ static void compare(workspace *space, size_t n, bool causal, bool gaussian, doub
     double *matrices[SAMPLES];
     for (int b = 0; b < SAMPLES; b++) {
         void *matrix = upload(space, size, host_array(space, size));
-        assert_ok(device->op->mixture_matrix(device, &view, &mixture, MGK_MATRIX_ATTENTION, NULL, b,
-                                             1, numbers, HEADS, matrix));
+        assert_ok(device->op->mixture_matrix(device, &view, &mixture, MGK_MATRIX_ATTENTION, b, 1,
+                                             numbers, HEADS, matrix));
         matrices[b] = download(space, size, matrix);
     }
     mixture.dropout = rate;

@@ -78,8 +78,8 @@ static void compare(workspace *space, const tile_case *problem)
             void *matrix = stale_array(space, H * problem->matrix);
             const mgk_matrix_content content = kind == 1 ? MGK_MATRIX_SCORES : MGK_MATRIX_ATTENTION;
             if (kind < 2)
-                assert_ok(op->mixture_matrix(space->device, &view, &mixture, content, NULL, b, 1,
-                                             heads, H, matrix));
+                assert_ok(op->mixture_matrix(space->device, &view, &mixture, content, b, 1, heads,
+                                             H, matrix));
             else
                 assert_ok(op->mixture_matrix_output(
                     space->device, &view, &mixture, b, heads, H, matrix,

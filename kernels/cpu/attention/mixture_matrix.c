@@ -118,10 +118,9 @@ static mgk_status make(mgk_device *device, const mgk_attention_view *view,
 
 mgk_status MGK_CPU(mixture_matrix)(mgk_device *device, const mgk_attention_view *view,
                                    const mgk_mixture *mixture, mgk_matrix_content content,
-                                   const void *statistic, int first, int samples,
-                                   const int32_t *heads, int count, void *matrix)
+                                   int first, int samples, const int32_t *heads, int count,
+                                   void *matrix)
 {
-    (void)statistic; /* a row stays in the cache while it is normalised */
     const size_t each = (size_t)count * (size_t)view->tokens * (size_t)mgk_view_keys(view);
     for (int i = 0; i < samples; i++)
         TRY(make(device, view, mixture, first + i, heads, count,

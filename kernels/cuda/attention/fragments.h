@@ -11,8 +11,8 @@
  *
  * Float has two ways. The exact one splits each factor into the nearest TF32 number and a rest, and
  * adds three products, rest by number, number by rest, number by number; what is left out is 2^-22
- * of the product. The other way takes factors as they are, and the instruction ignores their low 13
- * bits. Double has instructions of its own.
+ * of the product. The other way takes the nearest numbers alone. The instruction ignores the low 13
+ * bits of its factors. Double has instructions of its own.
  */
 #ifndef MGK_KERNELS_CUDA_FRAGMENTS_H
 #define MGK_KERNELS_CUDA_FRAGMENTS_H
@@ -118,6 +118,12 @@ __device__ static inline void mgk_multiply_double(double &sum0, double &sum1, do
 }
 #endif
 
+/* The nearest TF32 number, but for the low 13 bits, which the instruction ignores. */
+__device__ static inline float mgk_nearest_tf32(float x)
+{
+    return isnan(x) ? x : __uint_as_float(__float_as_uint(x) + 0x1000u);
+}
+
 /* x = high + low, high the nearest TF32 number. If x is NaN, low is. */
 __device__ static inline void mgk_split(float x, float &high, float &low)
 {
@@ -134,10 +140,18 @@ __device__ void mgk_multiply(float (*sum)[4], const float (&a)[2][4], const floa
 {
     if constexpr (TF32) {
 #pragma unroll
-        for (int half = 0; half < 2; half++)
+        for (int half = 0; half < 2; half++) {
+            float left[4];
 #pragma unroll
-            for (int n = 0; n < N; n++)
-                mgk_multiply_tf32(sum[n], a[half], b[half][n]);
+            for (int k = 0; k < 4; k++)
+                left[k] = mgk_nearest_tf32(a[half][k]);
+#pragma unroll
+            for (int n = 0; n < N; n++) {
+                const float right[2] = {mgk_nearest_tf32(b[half][n][0]),
+                                        mgk_nearest_tf32(b[half][n][1])};
+                mgk_multiply_tf32(sum[n], left, right);
+            }
+        }
     } else {
         float a_high[2][4], b_high[2][N][2], part[N][4];
         mgk_for_sums<N>([&](int n, int k) { part[n][k] = 0; });

@@ -99,12 +99,21 @@ __device__ static void key_logits(const mgk_mixture_problem<real> &problem, size
 }
 
 /*
- * statistic [B, H, N] of the chosen heads as mixture_attention leaves it, from one pass over the
- * logits. Each thread sums its own columns; the 16 threads of a row meet at the end.
+ * What makes attention of the scores of a row: A_ij = s_ij exp(−reference) inverse. Not one number,
+ * their logarithm, as mixture_attention leaves it: its rounding would be an error of |l| 2^-24 of
+ * each entry, and rows would not sum to 1.
+ */
+template <typename real> struct row_scale {
+    real reference, inverse; /* −inf: all scores of the row are 0 */
+};
+
+/*
+ * scales [B, count, N] from one pass over the logits. Each thread sums its own columns; the 16
+ * threads of a row meet at the end.
  */
 template <typename real, int DEPTH>
 __global__ void __launch_bounds__(THREADS, TOGETHER)
-    row_statistics(mgk_mixture_problem<real> problem, chosen_heads heads, real *statistic)
+    scale_rows(mgk_mixture_problem<real> problem, chosen_heads heads, row_scale<real> *scales)
 {
     const int n = mgk_tile<real, DEPTH>::per_thread, size = mgk_tile<real, DEPTH>::size;
     const mgk_attention_view &view = problem.view;
@@ -140,10 +149,11 @@ __global__ void __launch_bounds__(THREADS, TOGETHER)
         if (problem.mixture.normalizer_epsilon > 0)
             divisor +=
                 problem.mixture.normalizer_epsilon * exp(memory.offsets[row] - (double)largest);
+        /* A row of NaN is not blank. */
+        const real reference = total == 0 ? (real)-INFINITY : isnan(total) ? total : largest;
         if (x == 0 && query < rows.valid)
-            statistic[(rows.sample * (size_t)view.heads + rows.head) * (size_t)view.tokens +
-                      (size_t)query] =
-                total == 0 ? (real)-INFINITY : (real)((double)largest + log(divisor));
+            scales[rows.which * (size_t)view.tokens + (size_t)query] = {reference,
+                                                                        (real)(1 / divisor)};
     }
 }
 
@@ -187,13 +197,13 @@ __device__ static void write_tile(const real *tile, int rows, int columns, size_
 }
 
 /*
- * A block computes T rows of one matrix from their statistics [B, H, N], a tile at a time. Scores
+ * A block computes T rows of one matrix from their scales [B, count, N], a tile at a time. Scores
  * have none. `wide`: rows of the matrix are aligned to 16 bytes.
  */
 template <typename real, int DEPTH>
 __global__ void __launch_bounds__(THREADS, TOGETHER)
     mixture_matrix(mgk_mixture_problem<real> problem, mgk_matrix_content content,
-                   const real *statistic, chosen_heads heads, bool wide, real *matrices)
+                   const row_scale<real> *scales, chosen_heads heads, bool wide, real *matrices)
 {
     const int n = mgk_tile<real, DEPTH>::per_thread, size = mgk_tile<real, DEPTH>::size;
     const mgk_attention_view &view = problem.view;
@@ -202,15 +212,16 @@ __global__ void __launch_bounds__(THREADS, TOGETHER)
     const matrix_rows<real, DEPTH> rows(view, heads);
     const matrix_memory<real, DEPTH> memory;
     real *out = matrices + (rows.which * tokens + (size_t)rows.first) * tokens;
-    real reference[n];
+    real reference[n], inverse[n];
 
     load_queries<real, DEPTH>(problem, rows.sample, rows.head, rows.first, rows.valid, memory);
     for (int i = 0; i < n; i++) {
         const int row = y + MGK_SIDE * i, query = rows.first + row;
-        reference[i] = (real)memory.offsets[row];
+        row_scale<real> scale = {(real)memory.offsets[row], 1};
         if (content == MGK_MATRIX_ATTENTION && query < rows.valid)
-            reference[i] =
-                statistic[(rows.sample * (size_t)view.heads + rows.head) * tokens + (size_t)query];
+            scale = scales[rows.which * tokens + (size_t)query];
+        reference[i] = scale.reference;
+        inverse[i] = scale.inverse;
     }
     for (int key = 0; key < view.tokens; key += size) {
         real scores[n][n];
@@ -229,7 +240,7 @@ __global__ void __launch_bounds__(THREADS, TOGETHER)
                 memory.entries[row * memory.pitch + column] =
                     key + column >= visible ? 0
                     : blank                 ? mgk_mixture_blank(problem, rows.valid, query)
-                                            : scores[i][j];
+                                            : scores[i][j] * inverse[i];
             }
         }
         __syncthreads();
@@ -243,19 +254,19 @@ __global__ void __launch_bounds__(THREADS, TOGETHER)
     }
 }
 
-template <typename real> struct run_statistics {
+template <typename real> struct run_scales {
     mgk_device *device;
     const mgk_mixture_problem<real> *problem;
     chosen_heads heads;
-    real *statistic;
+    row_scale<real> *scales;
 
     template <int DEPTH> mgk_status at() const
     {
         const mgk_attention_view *view = &problem->view;
         return mgk_cuda_launch(
-            device, row_statistics<real, DEPTH>,
+            device, scale_rows<real, DEPTH>,
             mgk_mixture_tiles<real, DEPTH>(view) * (size_t)view->samples * (size_t)heads.count,
-            THREADS, matrix_memory<real, DEPTH>::bytes_of_vectors(), *problem, heads, statistic);
+            THREADS, matrix_memory<real, DEPTH>::bytes_of_vectors(), *problem, heads, scales);
     }
 };
 
@@ -263,7 +274,7 @@ template <typename real> struct run_matrix {
     mgk_device *device;
     const mgk_mixture_problem<real> *problem;
     mgk_matrix_content content;
-    const real *statistic;
+    const row_scale<real> *scales;
     chosen_heads heads;
     real *matrix;
 
@@ -276,35 +287,28 @@ template <typename real> struct run_matrix {
                                mgk_mixture_tiles<real, DEPTH>(view) * (size_t)view->samples *
                                    (size_t)heads.count,
                                THREADS, matrix_memory<real, DEPTH>::bytes(), *problem, content,
-                               statistic, heads, wide, matrix);
+                               scales, heads, wide, matrix);
     }
 };
 
 template <typename real>
 mgk_status mgk_cuda_mixture_matrix(mgk_device *device, const mgk_attention_view *whole,
                                    const mgk_mixture *mixture, mgk_matrix_content content,
-                                   const void *statistic, int first, int samples,
-                                   const int32_t *numbers, int count, void *matrix)
+                                   int first, int samples, const int32_t *numbers, int count,
+                                   void *matrix)
 {
     const mgk_attention_view view = mgk_view_samples(device, whole, first, samples);
     const chosen_heads heads = {numbers, count};
-    const size_t rows = (size_t)view.heads * (size_t)view.tokens;
-    const size_t biases = mgk_mixture_biases(&view);
-    /* With TF32 the output may have rounded logits that are not rounded here. */
-    const bool makes_statistic = content == MGK_MATRIX_ATTENTION && (!statistic || device->tf32);
-    const size_t room = biases + (makes_statistic ? (size_t)samples * rows : 0);
-    real *memory; /* biases, then statistics */
+    const size_t rows = (size_t)samples * (size_t)count * (size_t)view.tokens;
+    row_scale<real> *scales; /* then the biases */
     mgk_mixture_problem<real> problem;
-    TRY(mgk_cuda_scratch(device, room * sizeof(real), &memory));
-    TRY(mgk_mixture_prepare(device, &view, mixture, memory, &problem));
-    if (makes_statistic)
-        TRY(mgk_with_depth(view.dim,
-                           run_statistics<real>{device, &problem, heads, memory + biases}));
-    const real *known = makes_statistic ? memory + biases
-                        : statistic     ? (const real *)statistic + (size_t)first * rows
-                                        : NULL;
+    TRY(mgk_cuda_scratch(device, rows * sizeof(*scales) + mgk_mixture_biases(&view) * sizeof(real),
+                         &scales));
+    TRY(mgk_mixture_prepare(device, &view, mixture, (real *)(scales + rows), &problem));
+    if (content == MGK_MATRIX_ATTENTION)
+        TRY(mgk_with_depth(view.dim, run_scales<real>{device, &problem, heads, scales}));
     return mgk_with_depth(
-        view.dim, run_matrix<real>{device, &problem, content, known, heads, (real *)matrix});
+        view.dim, run_matrix<real>{device, &problem, content, scales, heads, (real *)matrix});
 }
 
 /*

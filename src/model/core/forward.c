@@ -281,20 +281,15 @@ mgk_status mgk_pass_attend(mgk_pass *pass, mgk_observed *observed, bool ends,
     mgk_device *device = pass->model->device;
     const mgk_attention_methods *methods = observed->attention.kind->methods;
     mgk_layer_activations *layer = &pass->layers[observed->layer];
-    const bool keeps = pass->training;                               /* what `backward` needs */
-    const bool before = !ends && !device->op->mixture_matrix_output; /* outputs help matrices */
+    const bool keeps = pass->training; /* what `backward` needs */
     observed->device = device;
-    observed->output = ends || keeps || before ? NULL : layer->attended;
+    observed->output = ends || keeps ? NULL : layer->attended;
     observed->output_stride = pass->width;
     if (methods->prepare)
         TRY(methods->prepare(device, &observed->view, &observed->attention));
-    if (before)
-        TRY(methods->forward(device, &observed->view, &observed->attention, layer->attended,
-                             pass->width));
-    observed->attention.attended = before;
     if (observer && observer->layer)
         TRY(observer->layer(observer->context, observed));
-    if (ends || before || observed->attended == observed->view.samples)
+    if (ends || observed->attended == observed->view.samples)
         return STATUS_OK;
     return methods->forward(device, &observed->view, &observed->attention, layer->attended,
                             pass->width);
