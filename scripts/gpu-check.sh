@@ -96,6 +96,10 @@ share() {
     jobs=$1 seconds=$2 prefix=$3 running=0
     shift 3
     for name; do
+        if [ ! -x "$checks/test_$name" ]; then
+            tell "not run test_$name: this build has none"
+            continue
+        fi
         # shellcheck disable=SC2086
         check "${prefix##*/}$name" "$seconds" $prefix"$name" &
         running=$((running + 1))

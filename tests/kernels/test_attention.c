@@ -289,6 +289,7 @@ static void tf32_is_close(void **state)
         return;
     assert_ok(mgk_device_open(name, MGK_SINGLE, 1, &rounding.device));
     assert_ok(rounding.device->op->allow_tf32(rounding.device));
+    rounding.tolerance = space->tolerance;
     for (int i = 0; i < 4; i++) {
         attention_shape shape = plain;
         shape.kind = mgk_attention_find(i % 2 ? "mgk" : "softmax");
@@ -299,10 +300,16 @@ static void tf32_is_close(void **state)
         double *gradient[INPUTS], *rounded[INPUTS];
         double *output = host_array(space, problem.outputs);
         double *rounded_output = host_array(space, problem.outputs);
+        double *matrix = host_array(space, problem.matrices);
+        double *rounded_matrix = host_array(space, problem.matrices);
+        attention_case_matrix(space, &problem, MGK_MATRIX_ATTENTION, matrix);
+        attention_case_matrix(&rounding, &problem, MGK_MATRIX_ATTENTION, rounded_matrix);
         attention_case_output(space, &problem, output);
         attention_case_output(&rounding, &problem, rounded_output);
         attention_case_gradient(space, &problem, doutput, gradient);
         attention_case_gradient(&rounding, &problem, doutput, rounded);
+        assert_rows_close(1, problem.matrices, rounded_matrix, matrix, 2e-2);
+        assert_memory_not_equal(rounded_matrix, matrix, problem.matrices * sizeof(double));
         assert_rows_close(1, problem.outputs, rounded_output, output, 2e-2);
         assert_memory_not_equal(rounded_output, output, problem.outputs * sizeof(double));
         for (int k = QUERY; k <= VALUE; k++) {

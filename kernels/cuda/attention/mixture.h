@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the kernels of mixture attention. Outputs and gradients take their products from
- * fragments.h. Explicit matrices and responsibilities have a layout of their own: a block of 16 x
- * 16 threads processes tiles of T queries by T keys; thread (x, y) holds the pairs of rows y + 16 i
- * and columns x + 16 j. Their tiles of vectors in shared memory have one extra column, so that
- * reads along either side use all banks.
+ * Shared by the kernels of mixture attention, which take their products from fragments.h.
  *
  * Logits omit the row's offset, as on the CPU (kernels/cpu/attention/mixture.h explains why this is
  * correct and accurate).
@@ -17,20 +13,8 @@
 #include "kernels/cuda/attention/fragments.h"
 #include "kernels/cuda/sums.h"
 
-enum { MGK_SIDE = 16 }; /* threads along one side of a tile */
-
 /* The largest head dimension of the kernels. */
 enum { MGK_MOST_DEPTH = 256 };
-
-/*
- * Pairs per thread along one side, and T. Two tiles of vectors must fit the 99 KiB of shared memory
- * that a block can use on every architecture since 8.0.
- */
-template <typename real, int DEPTH> struct mgk_tile {
-    static const int most = sizeof(real) == 4 ? 4 : 2;
-    static const int per_thread = DEPTH <= 64 ? most : DEPTH <= 128 ? most / 2 : 1;
-    static const int size = MGK_SIDE * per_thread;
-};
 
 /* One attention problem, passed to kernels by value. */
 template <typename real> struct mgk_mixture_problem {
@@ -78,6 +62,12 @@ struct mgk_mixture_place {
     size_t sample, head;
     int first, valid; /* the tile's first token; tokens of the sample */
 
+    mgk_mixture_place() = default;
+    /* Of no block in particular. */
+    __device__ mgk_mixture_place(size_t sample_, size_t head_, int first_, int valid_)
+        : sample(sample_), head(head_), first(first_), valid(valid_)
+    {
+    }
     __device__ mgk_mixture_place(const mgk_attention_view &view, int size)
     {
         const int tiles = (view.tokens + size - 1) / size;
@@ -92,109 +82,6 @@ struct mgk_mixture_place {
 static inline size_t mgk_mixture_places(const mgk_attention_view *view, int size)
 {
     return (size_t)((view->tokens + size - 1) / size) * (size_t)view->samples * (size_t)view->heads;
-}
-
-template <typename real, int DEPTH> static size_t mgk_mixture_tiles(const mgk_attention_view *view)
-{
-    const size_t size = mgk_tile<real, DEPTH>::size;
-    return ((size_t)view->tokens + size - 1) / size;
-}
-
-/* A tile of vectors in shared memory, [T, DEPTH + 1]. */
-template <typename real, int DEPTH> struct mgk_vectors {
-    static const int pitch = DEPTH + 1;
-    static const int count = mgk_tile<real, DEPTH>::size * pitch;
-};
-
-/*
- * Loads the vectors of tokens first … of an array, `source` being the vector of token `first`; 0
- * beyond `valid` and beyond D. The caller synchronises.
- */
-template <typename real, int DEPTH>
-__device__ void mgk_load_vectors(real *tile, const real *source, size_t stride, int first,
-                                 int valid, int dim)
-{
-    for (int i = (int)threadIdx.x; i < mgk_tile<real, DEPTH>::size * DEPTH;
-         i += MGK_SIDE * MGK_SIDE) {
-        int row = i / DEPTH, d = i % DEPTH;
-        bool inside = first + row < valid && d < dim;
-        tile[row * mgk_vectors<real, DEPTH>::pitch + d] =
-            inside ? source[(size_t)row * stride + (size_t)d] : 0;
-    }
-}
-
-/*
- * sum[i][j] += Σ_k a[row_i, k] b[column_j, k] for the thread's rows y + 16 i and columns x + 16 j;
- * elements are a_row and a_k (b_column and b_k) apart.
- */
-template <int ROWS, int COLUMNS, typename real>
-__device__ void mgk_tile_product(int depth, const real *a, int a_row, int a_k, const real *b,
-                                 int b_column, int b_k, real (&sum)[ROWS][COLUMNS])
-{
-    const int x = (int)threadIdx.x % MGK_SIDE, y = (int)threadIdx.x / MGK_SIDE;
-    a += y * a_row;
-    b += x * b_column;
-#pragma unroll 4
-    for (int k = 0; k < depth; k++) {
-        real left[ROWS], right[COLUMNS];
-#pragma unroll
-        for (int i = 0; i < ROWS; i++)
-            left[i] = a[i * MGK_SIDE * a_row + k * a_k];
-#pragma unroll
-        for (int j = 0; j < COLUMNS; j++)
-            right[j] = b[j * MGK_SIDE * b_column + k * b_k];
-#pragma unroll
-        for (int i = 0; i < ROWS; i++)
-#pragma unroll
-            for (int j = 0; j < COLUMNS; j++)
-                sum[i][j] += left[i] * right[j];
-    }
-}
-
-/* The row's offset, scale ‖q_i‖² / 2 for Gaussian scores, from a tile of queries. */
-template <typename real, int DEPTH>
-__device__ double mgk_mixture_offset(const mgk_mixture_problem<real> &problem, const real *queries,
-                                     int row)
-{
-    double square = 0;
-    for (int d = 0; d < problem.view.dim; d++) {
-        double q = (double)queries[row * mgk_vectors<real, DEPTH>::pitch + d];
-        square += q * q;
-    }
-    return problem.mixture.gaussian ? 0.5 * problem.least_scale * square : 0;
-}
-
-/*
- * The thread's logits of one component: queries of the tile at `first_query` with keys of the tile
- * at `first_key`, both loaded. offsets [T] of the queries; −inf where the query does not see the
- * key.
- */
-template <typename real, int DEPTH>
-__device__ void mgk_mixture_logits(
-    const mgk_mixture_problem<real> &problem, size_t sample, size_t head, size_t component,
-    int first_query, int first_key, int valid, const real *queries, const real *keys,
-    const double *offsets,
-    real (&logits)[mgk_tile<real, DEPTH>::per_thread][mgk_tile<real, DEPTH>::per_thread])
-{
-    const int n = mgk_tile<real, DEPTH>::per_thread, pitch = mgk_vectors<real, DEPTH>::pitch;
-    const int x = (int)threadIdx.x % MGK_SIDE, y = (int)threadIdx.x / MGK_SIDE;
-    const double scale = problem.mixture.scale[component];
-    const double excess = problem.mixture.gaussian ? scale / problem.least_scale - 1 : 0;
-    const real *bias = problem.biases(sample, component, head);
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++)
-            logits[i][j] = 0;
-    mgk_tile_product<mgk_tile<real, DEPTH>::per_thread, mgk_tile<real, DEPTH>::per_thread, real>(
-        DEPTH, queries, pitch, 1, keys, pitch, 1, logits);
-    for (int i = 0; i < n; i++) {
-        int row = y + MGK_SIDE * i;
-        real term = excess > 0 ? (real)(-excess * offsets[row]) : 0;
-        for (int j = 0; j < n; j++) {
-            int key = first_key + x + MGK_SIDE * j;
-            bool seen = key < valid && !(problem.view.causal && key > first_query + row);
-            logits[i][j] = seen ? (real)scale * logits[i][j] + bias[key] + term : (real)-INFINITY;
-        }
-    }
 }
 
 /* Begins to copy keys of component r, from a token on, and their biases beside them. */
