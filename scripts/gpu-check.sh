@@ -28,7 +28,7 @@ END
 }
 
 # The riskiest first.
-tests="device recording bisected_values bands gram singular_values full_rank entries
+tests="device recording bisected_values bands gram residual singular_values full_rank entries
     attention attention_identities attention_parity attention_gradient layers operations
     layer_gradients linear_attention"
 sanitized="bisected_values bands gram entries full_rank attention_parity layers operations device"
