@@ -31,9 +31,10 @@ END
 tests="device recording bisected_values bands gram residual singular_values full_rank entries
     attention attention_identities attention_parity attention_gradient layers operations
     layer_gradients linear_attention"
-sanitized="bisected_values bands gram entries full_rank attention_parity layers operations device"
-profiled="mixture_attention key_gradient query_gradient mixture_matrix bidiagonalise find_values
-    factor_panels factor_leaf solve_panel embed_backward"
+sanitized="bisected_values bands gram residual entries full_rank attention_parity layers operations
+    device"
+profiled="mixture_attention key_gradient query_gradient mixture_matrix scale_rows bidiagonalise
+    find_values factor_kept factor_columns invert_leaves"
 
 build() {
     built=build/cuda
