@@ -140,8 +140,8 @@ typedef struct mgk_attention_methods {
     mgk_status (*matrix)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,
                          mgk_matrix_content, int sample, const int32_t *heads, int count,
                          void *matrix);
-    /* The same of samples first … first + samples − 1, out [samples, count, N, keys]; NULL for
-     * kinds that do not gain by it. */
+    /* The same of several samples, first … first + samples − 1, to out [samples, count, N, keys];
+     * NULL: sample by sample. */
     mgk_status (*matrices)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,
                            mgk_matrix_content, int first, int samples, const int32_t *heads,
                            int count, void *out);

@@ -800,7 +800,7 @@ typedef mgk_status mgk_shifted_inertia_fn(mgk_device *, size_t n, const double *
 typedef mgk_status mgk_solve_factored_fn(mgk_device *, size_t n, const double *work, size_t count,
                                          double *rows);
 /*
- * Replaces each row w of rows [count, n], none longer than 1, by E w, or by C w, computed in twice
+ * Replaces each row w of rows [count, n], of norms up to 1, by E w, or by C w, computed in twice
  * the precision from the arrays of *r: errors as mgk_residual_apply and mgk_residual_multiply
  * (kernels/spectral/residual.h).
  */
@@ -808,7 +808,7 @@ typedef mgk_status mgk_residual_images_fn(mgk_device *, const mgk_residual *r, s
                                           double *rows);
 typedef mgk_status mgk_exact_images_fn(mgk_device *, const mgk_residual *r, size_t count,
                                        double *rows);
-/* *hash: from all bits and the places of a [rows, columns], rows `stride` apart. */
+/* *hash depends on all bits of a [rows, columns] and on their places; rows are `stride` apart. */
 typedef mgk_status mgk_hash_entries_fn(mgk_device *, size_t rows, size_t columns, size_t stride,
                                        const double *a, uint64_t *hash);
 

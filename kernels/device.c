@@ -44,7 +44,7 @@ static mgk_status check_threads(int threads)
                : mgk_fail(STATUS_USAGE, "%d threads: expected 0 (all cores) to 4096", threads);
 }
 
-/* "auto" is the CPU: no GPU has run the CUDA kernels yet (docs/gpu.md), so a GPU must be named. */
+/* "auto" is the CPU: no GPU has run the present CUDA kernels (docs/gpu.md). */
 static bool is_cpu(const char *name)
 {
     return strcmp(name, "cpu") == 0 || strcmp(name, "auto") == 0;

@@ -1,18 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Checks and measures the CUDA backend on a GPU, in phases of at most nine minutes.
+# Checks and measures the CUDA backend on a GPU, in phases with limits.
 set -eu
 
 usage() {
     cat << 'END'
 Usage: sh gpu-check.sh [--packed DIR | --built DIR] [--phase N]... [--seconds S]
                        [--text FILE] [--tiny]
+       sh gpu-check.sh --tests
 Checks and measures the CUDA backend on a GPU. report.md and log.txt grow in the folder
 $OUT, or gpu-report, while it runs. The exit status is 1 if anything failed.
 
   --phase N      Only this phase, or several of them:
                  1  facts, tests, times of single operations, ranks
-                 2  export, training steps, profiles of kernels
+                 2  export, training steps and their memory, profiles of kernels
                  3  compute-sanitizer; spectra of 4096 x 4096
                  4  training models of the paper's shapes, which stay in $OUT
   --seconds S    Limit of each phase (540).
@@ -111,7 +112,6 @@ share() {
 
 # table COMMAND...: tables appear in the report row by row.
 table() {
-    status=0
     { limited "$(left)" "$@" 2>&1 || echo "FAILED  $*: exit status $?"; } | tee -a "$report"
 }
 
@@ -122,13 +122,15 @@ measure() {
     fi
     # shellcheck disable=SC2086
     table "$python" -B "$bench/gpu/run.py" --programs "$bin" --device "$MGK_TEST_DEVICE" \
-        --seconds "$(left)" $size "$@"
+        --seconds "$(left)" $tiny "$@"
 }
 
 describe() {
     tell "$(date -u '+%Y-%m-%d %H:%M UTC'), $("$bin/mgk-info" --version)"
-    nvidia-smi --query-gpu=name,driver_version,memory.total,compute_cap,clocks.max.sm --format=csv,noheader \
-        2> /dev/null | tee -a "$report" || tell "nvidia-smi found no GPU"
+    gpu=$(nvidia-smi --format=csv,noheader \
+        --query-gpu=name,driver_version,memory.total,compute_cap,clocks.max.sm 2> /dev/null) ||
+        gpu="nvidia-smi found no GPU"
+    tell "$gpu"
     [ ! -e "$bin/bench_facts" ] || [ "$MGK_TEST_DEVICE" = cpu ] || table "$bin/bench_facts"
     "$bin/mgk-info" --machine >> "$log" 2>&1 || true
 }
@@ -199,15 +201,20 @@ phase_4() {
     train retrieval-mgk-2 --task retrieval --attention mgk $range
 }
 
-packed="" built="" phases="" seconds=540 tiny="" size="" text=""
+packed="" built="" phases="" seconds=540 tiny="" text=""
 while [ $# -gt 0 ]; do
     case $1 in
     --help) usage && exit ;;
     --tests) echo "$tests" && exit ;;
-    --tiny) tiny=--tiny size=--tiny ;;
+    --tiny) tiny=--tiny ;;
     --packed) packed=$(realpath "${2:?--packed needs a folder}") && shift ;;
     --built) built=$(realpath "${2:?--built needs a folder}") && shift ;;
-    --phase) phases="$phases ${2:?--phase needs a number}" && shift ;;
+    --phase)
+        case ${2:-} in
+        [1-4]) phases="$phases $2" && shift ;;
+        *) echo "gpu-check.sh: --phase takes 1 to 4" >&2 && exit 2 ;;
+        esac
+        ;;
     --seconds) seconds=${2:?--seconds needs a number} && shift ;;
     --text) text=$(realpath "${2:?--text needs a file}") && shift ;;
     *) echo "gpu-check.sh: unknown option $1 (see --help)" >&2 && exit 2 ;;
@@ -241,6 +248,6 @@ for phase in ${phases:-1 2 3 4}; do
     "phase_$phase"
     tell ""
 done
-failures=$(grep -c FAILED "$report" || true)
+failures=$(grep -c '^FAILED' "$report" || true)
 tell "$failures failed"
 [ "$failures" -eq 0 ]

@@ -728,7 +728,7 @@ typedef struct mgk_rank_options {
      * the largest singular value, the stable rank and the singular value nearest to the threshold
      * remain.
      *
-     * "bisection": as "svd", by the library's own GPU kernels, which no GPU has run yet.
+     * "bisection": as "svd", by the library's own GPU kernels, whose present state no GPU has run.
      *
      * For linear attention of a model without a causal mask, "auto" and "count" use thin factors of
      * the matrix instead of its entries, on the CPU.

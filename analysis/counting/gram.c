@@ -402,8 +402,8 @@ double mgk_gram_measure(mgk_gram *gram, double enough)
     return gram->status == STATUS_OK ? found + factor_error(&r) : INFINITY;
 }
 
-/* An operator on vectors without their first entry if α and b were split off; on the host, and on
- * the device. */
+/* The same operator on the host and on the device; its vectors lack their first entry if α and b
+ * were split off. */
 typedef struct exact_operator {
     void (*here)(mgk_residual_arrays *arrays, const mgk_residual *r, double *w);
     mgk_status (*there)(mgk_gram_device *gram, const mgk_residual *r, size_t count,

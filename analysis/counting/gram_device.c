@@ -300,7 +300,6 @@ static mgk_status replace(mgk_gram_device *g, row_operator *op, const mgk_residu
     mgk_residual there = *r;
     there.c = rest_of(g);
     there.stride = g->facts.n + g->facts.deflated;
-    there.causal = false;
     there.b = g->facts.deflated ? g->row : NULL;
     there.k = g->work;
     there.k_stride = g->facts.n;

@@ -2,9 +2,9 @@
 /*
  * Ranks on a device, which processes matrices in batches. If only ranks are requested, it counts
  * large matrices, several at a time (counters.h), and proves full rank of small ones; the remaining
- * matrices get spectra. Spectra
- * of large matrices take two steps that overlap: while the device reduces a batch to bands, the
- * host's threads compute the singular values of the previous batch's bands.
+ * matrices get spectra. Spectra of large matrices take two steps that overlap: while the device
+ * reduces a batch to bands, the host's threads compute the singular values of the previous batch's
+ * bands.
  */
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Threads of the host that count large matrices of one device at the same time. Counting a matrix
- * takes turns between the device and the host, so a single one would leave both idle half of the
- * time. Each counter has an open device of its own: its work runs concurrently with the others'.
+ * takes turns between the device and the host, so a single one would leave each idle while the
+ * other works. Each counter has an open device of its own: its work runs concurrently with the
+ * others'.
  */
 #ifndef MGK_ANALYSIS_COUNTERS_H
 #define MGK_ANALYSIS_COUNTERS_H

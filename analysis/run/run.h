@@ -67,9 +67,10 @@ typedef struct mgk_rank_run_options {
  *
  * Memory: the table, and a few matrices per thread; or with an accelerator a batch of up to 1 GiB
  * on the device (for two steps, and where threads count large matrices, two matrices per thread, if
- * that is more), and as much on the host if the source writes there. Matrices with factors are always counted from their singular values,
- * on the host. Meanwhile BLAS uses one thread in the whole process, except for a single matrix, and
- * where a single thread counts large matrices of a device.
+ * that is more), and as much on the host if the source writes there. Matrices with factors are
+ * always counted from their singular values, on the host. Meanwhile BLAS uses one thread in the
+ * whole process, except for a single matrix, and where a single thread counts large matrices of a
+ * device.
  *
  * On failure the table is empty. STATUS_USAGE: a threshold is not above 0, or repeated, or
  * bisection without a device that has it; STATUS_MEMORY; STATUS_NUMERIC, and STATUS_UNSUPPORTED for

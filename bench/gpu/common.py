@@ -61,6 +61,13 @@ def model(a, options, kind):
     return path
 
 
+def training(a, options, kind, output):
+    """The command that trains a model of that shape on the text of random words."""
+    return [a.programs / "mgk-train", *measure.words(options), "--attention", kind, "--data",
+            a.text, "--warmup", 0, "--device", a.device, "--quiet", "--force", "-o",
+            a.work / output]
+
+
 class Table:
     """A markdown table that is printed row by row."""
 

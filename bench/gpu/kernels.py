@@ -8,15 +8,13 @@ import shutil
 import subprocess
 
 import common
-import measure
 
 
 def timed(a, options, kind):
     """Yields the name and the milliseconds of every kernel of the first step."""
     command = ["ncu", "--clock-control", "none", "--metrics", "gpu__time_duration.sum", "--csv",
-               "--launch-count", 3000, a.programs / "mgk-train", *measure.words(options),
-               "--attention", kind, "--data", a.text, "--steps", 1, "--warmup", 0, "--device",
-               a.device, "--quiet", "--force", "-o", a.work / "profiled.safetensors"]
+               "--launch-count", 3000,
+               *common.training(a, options, kind, "profiled.safetensors"), "--steps", 1]
     found = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False,
                            timeout=max(common.seconds_left(a), 1))
     lines = [line for line in found.stdout.splitlines() if line.startswith('"')]

@@ -6,9 +6,8 @@ import re
 import subprocess
 
 import common
-import measure
 
-TOKENS = 1 << 25  # of one document of each pair
+TOKENS = 1 << 25  # of a batch of pairs, which has two documents for each: so many cannot fit
 UNITS = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 
 
@@ -16,9 +15,7 @@ def compare(a, table, tokens, kind):
     options = common.options_of(common.long_range(a, tokens), kind)
     length = int(options["--length"])
     options["--batch"] = batch = TOKENS // length
-    command = [a.programs / "mgk-train", *measure.words(options), "--attention", kind, "--data",
-               a.text, "--steps", 1, "--device", a.device, "--quiet", "--force", "-o",
-               a.work / "unfinished.safetensors"]
+    command = [*common.training(a, options, kind, "unfinished.safetensors"), "--steps", 1]
     message = subprocess.run(list(map(str, command)), capture_output=True, text=True,
                              check=False).stderr
     found = re.search(r"takes ([\d.]+) ([kMGT]?B)", message)

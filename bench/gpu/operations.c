@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Time of single operations of a device, beside its rates of copying and multiplying: one row of a
- * markdown table each. An operation is queued several times between two synchronisations, after one
- * call that is not counted.
+ * markdown table each. An operation is queued several times between two synchronisations, after two
+ * calls: one to warm up, and one that tells how many are needed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static mgk_status time_of(bench *b, mgk_status (*work)(bench *, void *), void *c
 {
     const double enough = b->tiny ? 0 : 0.05;
     size_t calls = 1;
-    double start = mgk_seconds();
+    double start;
     TRY(work(b, context));
     TRY(b->op->synchronize(b->device));
     start = mgk_seconds();

@@ -11,7 +11,7 @@ SHAPE = re.compile(r"softmax B = (\d+) H = (\d+) N = (\d+) D = (\d+)( causal)?")
 
 
 def ours(a):
-    """Prints all rows; returns milliseconds of forward and gradients by shape (B, H, N, D, causal)."""
+    """Prints all rows; returns milliseconds of forward and gradients by (B, H, N, D, causal)."""
     tiny = ["--tiny"] if a.tiny else []
     print("\n### Single operations\n", flush=True)
     text = measure.run(a.programs / "bench_operations", a.device, *tiny)[2]

@@ -10,10 +10,8 @@ WARM_UP = 5
 def ours(a, options, kind, steps):
     """Seconds per step: the difference of two runs, so that start and saving cancel out."""
     def run(count):
-        return measure.run(
-            a.programs / "mgk-train", *measure.words(options), "--attention", kind, "--data",
-            a.text, "--steps", count, "--warmup", 0, "--device", a.device, "--quiet", "--force",
-            "-o", a.work / "trained.safetensors")[0]
+        return measure.run(*common.training(a, options, kind, "trained.safetensors"), "--steps",
+                           count)[0]
 
     return (run(WARM_UP + steps) - run(WARM_UP)) / steps
 
@@ -24,7 +22,8 @@ def compare(a, table, shape, kind):
     steps = 20 if a.quick or a.tiny else 50
     seconds = ours(a, options, kind, steps)
     for result in common.theirs(a, "train", model=common.model(a, options, kind),
-                                sequences=sequences, steps=min(steps, 10), compile=not (a.tiny or a.no_compile)):
+                                sequences=sequences, steps=min(steps, 10),
+                                compile=not (a.tiny or a.no_compile)):
         table.row(common.name_of(options), kind, sequences, f"{seconds * 1e3:.4g}",
                   result["way"], *common.ratio(result, seconds))
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the CUDA operations: the state of an open device, checked calls, launching. Every .cu
- * file of this folder is the device's counterpart of the CPU file with the same name. Operations
- * are templates over the real type, so that float and double share one source.
+ * Shared by the CUDA operations: the state of an open device, checked calls, launching. A .cu
+ * file with the name of a CPU file is its counterpart. Operations are templates over the real type,
+ * so that float and double share one source.
  */
 #ifndef MGK_KERNELS_CUDA_CUDA_H
 #define MGK_KERNELS_CUDA_CUDA_H

@@ -107,8 +107,8 @@ __global__ void probe(int *out)
 }
 
 /*
- * A kernel must exist for the device's architecture; only launching one shows whether it does. Code
- * for devices without clusters is no code for those that have them: hosts launch clusters there.
+ * A kernel must exist for the device's architecture; only launching one shows whether it does. A
+ * device with clusters must not run code compiled for one without: the host launches clusters.
  */
 static mgk_status check_architecture(mgk_device *device, const cudaDeviceProp *properties)
 {
@@ -180,7 +180,7 @@ mgk_status mgk_cuda_open(int index, mgk_precision precision, int threads, mgk_de
     device->real_size = precision == MGK_DOUBLE ? sizeof(double) : sizeof(float);
     device->threads = threads > 0 ? threads : (int)sysconf(_SC_NPROCESSORS_ONLN);
     device->accelerator = true;
-    device->batch_tokens = 1 << 16; /* 512 tiles of 128 rows: several for each multiprocessor */
+    device->batch_tokens = 1 << 16; /* 1024 tiles of 64 rows: several for each multiprocessor */
     device->context = cuda;
     mgk_status status = open_context(device, index);
     if (status != STATUS_OK) {

@@ -251,7 +251,7 @@ int main(int argc, char **argv)
         {MGK_ARG_WORD, 0, "method", &o.method, "auto|svd|count|bisection",
          "svd: all singular values and all measures; auto: the same, from thin factors for linear "
          "attention; count: certified ranks alone, faster; bisection: svd by the toolkit's own GPU "
-         "kernels, which no GPU has run yet.",
+         "kernels, whose present state no GPU has run.",
          NULL},
         {MGK_ARG_REAL, 0, "memory", &w.gigabytes, "GB",
          "Memory for matrices, in gigabytes of 10^9 bytes; three quarters of the free memory if "

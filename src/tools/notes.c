@@ -2,9 +2,10 @@
 #include "tools/notes.h"
 
 const mgk_arg_note mgk_tool_notes[] = {
-    {"device",
-     "`auto` is the CPU.\n"
-     "`cuda` is a GPU, if the toolkit was built with CUDA; no GPU has run that code yet."},
+    {"device", "`auto` is the CPU.\n"
+               "`cuda` is a GPU, if the toolkit was built with CUDA; most of that code has run on "
+               "an emulator "
+               "alone."},
     {"threads",
      "The cores that a process may use are those of its affinity (`taskset`), but no more than "
      "its control group allows (`cpu.max`, as containers and Slurm set it).\n"

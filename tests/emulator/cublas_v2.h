@@ -16,7 +16,7 @@ enum cublasMath_t {
     CUBLAS_TF32_TENSOR_OP_MATH = 3
 };
 enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T };
-enum cublasFillMode_t { CUBLAS_FILL_MODE_LOWER, CUBLAS_FILL_MODE_UPPER };
+enum cublasFillMode_t { CUBLAS_FILL_MODE_LOWER };
 typedef struct emulator_blas *cublasHandle_t;
 
 const char *cublasGetStatusString(cublasStatus_t status);

@@ -103,8 +103,8 @@ for device in cpu cuda; do
     train $device soft --task lm --attention mgk --prior em --heads 2 --head-dim 6 --length 40
     train $device hard --task lm --attention smgk --prior hard --heads 2 --head-dim 6 --length 40
 done
-# With a thread that writes, the matrices of 31, 31 and 8 samples are computed at a time; without, those
-# of one. The stores differ in their time and command alone.
+# With a thread that writes, the matrices of 31, 31 and 8 samples are computed at a time; without,
+# those of one. The stores differ in their time and command alone.
 for threads in 1 2; do
     OMP_NUM_THREADS=2 "${programs}mgk-dump" --device cuda mgk.cpu.safetensors \
         --text text.txt --samples 70 --threads $threads --save attention,scores,queries --quiet \
@@ -130,8 +130,8 @@ rank cuda entries --model factors.cpu.safetensors --tokens ids.txt --samples 4 -
     --method svd
 same_ranks factored.cpu.csv factored.cuda.csv
 same_ranks factored.cpu.csv entries.cuda.csv
-# Matrices so large that they are counted one by one, by two threads. At 5e-7 the values near the threshold are
-# measured; at 1e-10 no count is certain.
+# Matrices so large that they are counted one by one, by two threads. At 5e-7 the values near the
+# threshold are measured; at 1e-10 no count is certain.
 train cpu long --task lm --attention softmax --heads 2 --head-dim 6 --length 520
 for threshold in 1e-6 5e-7 1e-10; do
     for device in cpu cuda; do

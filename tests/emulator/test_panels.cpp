@@ -21,7 +21,7 @@ enum {
     BAND = WIDTH * DOWN + 7
 };
 
-/* Panels on the device; columns are further apart than the rows are many. */
+/* Panels on the device; `pitch` is more than the rows. */
 struct panels_case {
     mgk_device *device;
     size_t rows, pitch, apart;
@@ -109,7 +109,7 @@ static double entry_of_r(const panels_case &c, size_t panel, size_t i, size_t j)
     return i > j ? 0 : c.band[panel * BAND + i * DOWN + j * ACROSS] / c.scales[panel];
 }
 
-/* X of [columns of V] = op(T) Vᵀ x, for one column x. */
+/* x ← (I − V op(T) Vᵀ) x. */
 static void reflect(const panels_case &c, size_t panel, bool transposed, std::vector<double> &x)
 {
     const double *v = &c.v[panel * c.apart], *t = &c.t[panel * WIDTH * WIDTH];

@@ -175,7 +175,7 @@ void run_warp(size_t first, size_t last, bool backwards)
     }
 }
 
-/* The threads of a warp wait for the same, so that of the first tells. */
+/* All threads of a warp wait for the same thing: the first one tells. */
 bool can_run(const fiber &f)
 {
     return f.waits == NOTHING || (f.waits == TRANSACTIONS && f.barrier->phase != f.phase);

@@ -9,10 +9,11 @@
  * e. The sums of mgk_dots are the weights of mgk_weigh without a move: the order of the terms of a
  * sum is free, so term t of eight is column 2 t, and term t + 4 is column 2 t + 1.
  *
- * Float has two ways. The exact one splits each factor into the nearest TF32 number and a rest, and
- * adds three products, rest by number, number by rest, number by number; what is left out is 2^-22
- * of the product. The other way takes the nearest numbers alone. The instruction ignores the low 13
- * bits of its factors. Double has instructions of its own.
+ * Float has two ways. The accurate one splits each factor into the nearest TF32 number and a rest,
+ * and adds three products: rest by number, number by rest, number by number. The error of a product
+ * is at most 2^-21 of it: the product of the rests, and the last bit of each rest. The other way
+ * takes the nearest numbers alone. The instruction ignores the low 13 bits of its factors. Double
+ * has instructions of its own.
  */
 #ifndef MGK_KERNELS_CUDA_FRAGMENTS_H
 #define MGK_KERNELS_CUDA_FRAGMENTS_H
@@ -132,8 +133,8 @@ __device__ static inline void mgk_split(float x, float &high, float &low)
 }
 
 /*
- * sum[n] += a b[n], 16 terms: two times 8. TF32: not the exact way. The exact way adds small
- * products first, and then the result to the sum, because tensor cores round towards zero.
+ * sum[n] += a b[n], 16 terms: two times 8. The accurate way adds small products first, and then the
+ * result to the sum, because tensor cores round towards zero.
  */
 template <bool TF32, int N>
 __device__ void mgk_multiply(float (*sum)[4], const float (&a)[2][4], const float (&b)[2][N][2])
@@ -315,7 +316,7 @@ __device__ void mgk_store_neighbours(real *row, int d, int dim,
             row[d + j] = x.at[j];
 }
 
-/* Copies of the block's threads begin; mgk_wait_copies waits for those of the calling thread. */
+/* The copy of mgk_copy_vectors, WIDTH numbers at a time. Each thread begins its share. */
 template <int ROWS, int DEPTH, int WIDTH, int THREADS, typename real>
 __device__ void mgk_copy_vectors_by(real *tile, const real *source, size_t stride, int first,
                                     int valid, int dim)

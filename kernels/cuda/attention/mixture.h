@@ -76,6 +76,12 @@ struct mgk_mixture_place {
         sample = blockIdx.x / (unsigned)tiles / (unsigned)view.heads;
         valid = view.lengths[sample];
     }
+    /* No query of the tile, of `size` tokens, sees this key or those after it. */
+    __device__ int end(const mgk_attention_view &view, int size) const
+    {
+        const int seen = view.causal && first + size < valid ? first + size : valid;
+        return first < valid ? seen : 0;
+    }
 };
 
 /* Blocks that take `size` tokens each, of all heads and samples. */
@@ -136,8 +142,8 @@ __device__ void mgk_mixture_hide(int row, int column, int direction, real (&logi
     });
 }
 
-/* exp(x) of a difference of logits, by one instruction of the GPU in float32; x is rounded once
- * more, as it was when the logits were. */
+/* exp(x) of a difference of logits. float32 takes one instruction, with one more rounding of x, as
+ * small as that of the logits. */
 __device__ static inline float mgk_mixture_exp(float x)
 {
     return exp2f(x * (float)M_LOG2E);
@@ -163,6 +169,23 @@ template <typename real>
 __device__ double mgk_mixture_excess(const mgk_mixture_problem<real> &problem, size_t component)
 {
     return problem.mixture.gaussian ? problem.mixture.scale[component] - problem.least_scale : 0;
+}
+
+/*
+ * The logits of component r: of the block's queries, from `first` on, and a tile of its keys, from
+ * `key` on. half_square: ‖q‖² / 2 of the thread's rows.
+ */
+template <int DEPTH, bool TF32, int BLOCKS, typename real>
+__device__ void mgk_mixture_logits(const mgk_mixture_problem<real> &problem, int first, int key,
+                                   int r, const real *queries, const real *keys,
+                                   const real (&half_square)[2], real (&logits)[BLOCKS][4])
+{
+    const real excess = (real)mgk_mixture_excess(problem, (size_t)r);
+    const real term[2] = {-excess * half_square[0], -excess * half_square[1]};
+    mgk_dots<DEPTH, TF32>(queries, keys, logits);
+    mgk_mixture_add_terms<DEPTH>((real)problem.mixture.scale[r], term, keys, 0, (real)1, logits);
+    if (problem.view.causal && key + 8 * BLOCKS > first)
+        mgk_mixture_hide(first, key, 1, logits);
 }
 
 /* Keys that query i of a sample sees: 0 … count − 1. */
@@ -212,6 +235,26 @@ template <typename Run> static mgk_status mgk_with_depth(int dim, const Run &run
         return run.template at<MGK_MOST_DEPTH>();
     return mgk_fail(STATUS_UNSUPPORTED, "head dimension %d: CUDA attention is made for up to %d",
                     dim, MGK_MOST_DEPTH);
+}
+
+/* Calls run.at<DEPTH, TF32>(), as the device multiplies. */
+template <typename real, typename Run> struct mgk_mixture_way {
+    const mgk_device *device;
+    const Run &run;
+
+    template <int DEPTH> mgk_status at() const
+    {
+        if constexpr (sizeof(real) == 4)
+            if (device->tf32)
+                return run.template at<DEPTH, true>();
+        return run.template at<DEPTH, false>();
+    }
+};
+
+template <typename real, typename Run>
+mgk_status mgk_mixture_launch(const mgk_mixture_problem<real> &problem, const Run &run)
+{
+    return mgk_with_depth(problem.view.dim, mgk_mixture_way<real, Run>{run.device, run});
 }
 
 #endif

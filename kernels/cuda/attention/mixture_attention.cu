@@ -61,8 +61,8 @@ __device__ static void blank_output(const mgk_mixture_problem<real> &problem,
 template <typename real, int DEPTH> using attention_tiles = mgk_tiles<real, DEPTH, 1>;
 
 /*
- * The tiles of keys of all components and then of values, for one tile of tokens after another, are
- * steps. While a step computes with its tile, the next one is copied.
+ * For one tile of tokens after another, a block takes the keys of each component and then the
+ * values. While it computes with a tile, the next one is copied.
  */
 template <typename real, int DEPTH, bool TF32>
 __global__ void __launch_bounds__(attention_tiles<real, DEPTH>::threads,
@@ -78,8 +78,7 @@ __global__ void __launch_bounds__(attention_tiles<real, DEPTH>::threads,
     real *queries = (real *)mgk_cuda_shared();
     real *buffers = queries + tiles::rows * tiles::pitch;
 
-    const int seen = view.causal && first + tiles::rows < valid ? first + tiles::rows : valid;
-    const int end = first < valid ? seen : 0;
+    const int end = place.end(view, tiles::rows);
     /* The place of ‖q_i‖² / 2. */
     const auto beside = [&](int i) { return queries + mgk_own_row(i) * tiles::pitch + DEPTH; };
 
@@ -115,16 +114,9 @@ __global__ void __launch_bounds__(attention_tiles<real, DEPTH>::threads,
         for (int r = 0; r < view.mixtures; r++) {
             mgk_wait_copies();
             copy(next, key, r + 1);
-            real logits[blocks][4], term[2];
-            const real excess = (real)mgk_mixture_excess(problem, (size_t)r);
-#pragma unroll
-            for (int i = 0; i < 2; i++)
-                term[i] = -excess * *beside(i);
-            mgk_dots<DEPTH, TF32>(queries, vectors, logits);
-            mgk_mixture_add_terms<DEPTH>((real)problem.mixture.scale[r], term, vectors, 0, (real)1,
-                                         logits);
-            if (view.causal && key + size > first)
-                mgk_mixture_hide(first, key, 1, logits);
+            real logits[blocks][4];
+            mgk_mixture_logits<DEPTH, TF32>(problem, first, key, r, queries, vectors,
+                                            {*beside(0), *beside(1)}, logits);
             mgk_swap(vectors, next);
             const bool last = r + 1 == view.mixtures;
             if (problem.mixture.hard) { /* until the last component, p has the largest logits */
@@ -191,12 +183,7 @@ template <typename real> struct run_attention {
     size_t output_stride;
     real *statistic;
 
-    template <int DEPTH> mgk_status at() const
-    {
-        return sizeof(real) == 4 && device->tf32 ? launch<DEPTH, sizeof(real) == 4>()
-                                                 : launch<DEPTH, false>();
-    }
-    template <int DEPTH, bool TF32> mgk_status launch() const
+    template <int DEPTH, bool TF32> mgk_status at() const
     {
         typedef attention_tiles<real, DEPTH> tiles;
         static_assert(tiles::bytes(2) <= 99 * 1024 || tiles::words > 256,
@@ -216,8 +203,8 @@ mgk_status mgk_cuda_mixture_attention(mgk_device *device, const mgk_attention_vi
     mgk_mixture_problem<real> problem;
     TRY(mgk_cuda_scratch(device, mgk_mixture_biases(view) * sizeof(real), &memory));
     TRY(mgk_mixture_prepare(device, view, mixture, memory, &problem));
-    return mgk_with_depth(view->dim, run_attention<real>{device, &problem, (real *)output,
-                                                         output_stride, (real *)statistic});
+    return mgk_mixture_launch(problem, run_attention<real>{device, &problem, (real *)output,
+                                                           output_stride, (real *)statistic});
 }
 
 MGK_CUDA_OPERATION(mgk_cuda_mixture_attention);

@@ -2,7 +2,7 @@
 /*
  * Gradients of softmax attention over biased keys; kernels/cpu/attention/mixture_backward.c has the
  * equations. One kernel computes the gradients of keys and values, another those of queries. One
- * thread sums each number, in a fixed order.
+ * warp sums each number, in a fixed order.
  */
 #include "kernels/cuda/attention/mixture.h"
 #include "kernels/cuda/attention/prior.h"
@@ -237,7 +237,7 @@ __global__ void __launch_bounds__(gradient_tiles<real, DEPTH>::threads,
     const int threads = tiles::threads;
     const mgk_attention_view &view = problem.view;
     const mgk_mixture_place place(view, tiles::rows);
-    const int first = place.first, valid = place.valid;
+    const int first = place.first;
     real *queries = (real *)mgk_cuda_shared(), *doutput = queries + tiles::rows * pitch;
     real *vectors = doutput + tiles::rows * pitch, *next = vectors + size * pitch;
 
@@ -255,8 +255,7 @@ __global__ void __launch_bounds__(gradient_tiles<real, DEPTH>::threads,
     };
 
     const auto beside = [&](int i) { return queries + mgk_own_row(i) * pitch + DEPTH; };
-    const int seen = view.causal && first + tiles::rows < valid ? first + tiles::rows : valid;
-    const int end = first < valid ? seen : 0;
+    const int end = place.end(view, tiles::rows);
     copy_queries<tiles::rows, real, DEPTH>(problem, inputs, place, first, queries, doutput);
     if (end > 0)
         copy(vectors, 0, 0);
@@ -273,19 +272,15 @@ __global__ void __launch_bounds__(gradient_tiles<real, DEPTH>::threads,
             const int r = component(turn);
             const bool searching = problem.mixture.hard && turn <= view.mixtures;
             const real scale = (real)problem.mixture.scale[r];
-            const real excess = (real)mgk_mixture_excess(problem, (size_t)r);
-            real logits[blocks][4], term[2];
+            real logits[blocks][4];
             mgk_wait_copies();
             if (turn < turns)
                 copy(next, key, turn + 1);
             else if (key + size < end)
                 copy(next, key + size, 0);
-            for (int i = 0; i < 2; i++)
-                term[i] = -excess * beside(i)[HALF_SQUARE];
-            mgk_dots<DEPTH, TF32>(queries, vectors, logits);
-            mgk_mixture_add_terms<DEPTH>(scale, term, vectors, 0, (real)1, logits);
-            if (view.causal && key + size > first)
-                mgk_mixture_hide(first, key, 1, logits);
+            mgk_mixture_logits<DEPTH, TF32>(problem, first, key, r, queries, vectors,
+                                            {beside(0)[HALF_SQUARE], beside(1)[HALF_SQUARE]},
+                                            logits);
             if (searching) {
                 mgk_for_sums<blocks>([&](int n, int k) {
                     if (r == 0 || logits[n][k] > best[n][k])
@@ -341,12 +336,7 @@ template <typename real> struct run_backward {
             unequal = unequal || mixture->scale[r] != mixture->scale[0];
         return mixture->gaussian && unequal;
     }
-    template <int DEPTH> mgk_status at() const
-    {
-        return sizeof(real) == 4 && device->tf32 ? launch<DEPTH, sizeof(real) == 4>()
-                                                 : launch<DEPTH, false>();
-    }
-    template <int DEPTH, bool TF32> mgk_status launch() const
+    template <int DEPTH, bool TF32> mgk_status at() const
     {
         typedef gradient_tiles<real, DEPTH> tiles;
         const size_t blocks = mgk_mixture_places(&problem->view, tiles::rows);
@@ -385,7 +375,7 @@ mgk_status mgk_cuda_mixture_attention_backward(mgk_device *device, const mgk_att
                               {numbers, (const real *)doutput, output_stride},
                               gradient,
                               gradient->prior ? dbias : NULL};
-    TRY(mgk_with_depth(view->dim, run));
+    TRY(mgk_mixture_launch(problem, run));
     if (!gradient->prior)
         return STATUS_OK;
     return mgk_add_prior_gradient(device, &mixture->prior, view, true, dbias, gradient->prior);

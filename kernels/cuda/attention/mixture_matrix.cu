@@ -7,32 +7,12 @@
 /* A block computes the rows of a tile of queries, a tile of keys at a time. */
 template <typename real, int DEPTH> using matrix_tiles = mgk_tiles<real, DEPTH, 1>;
 
-/* Calls run.at<DEPTH, TF32>(). */
-template <typename real, typename Run> struct way {
-    const mgk_device *device;
-    const Run &run;
-
-    template <int DEPTH> mgk_status at() const
-    {
-        if constexpr (sizeof(real) == 4)
-            if (device->tf32)
-                return run.template at<DEPTH, true>();
-        return run.template at<DEPTH, false>();
-    }
-};
-
-template <typename real, typename Run>
-static mgk_status launch(const mgk_mixture_problem<real> &problem, const Run &run)
-{
-    return mgk_with_depth(problem.view.dim, way<real, Run>{run.device, run});
-}
-
 /* The tile of a block in shared memory, and room for two tiles of keys. */
 template <typename real, int DEPTH, bool TF32> struct tile_logits {
     typedef matrix_tiles<real, DEPTH> tiles;
     static const int blocks = tiles::blocks;
     const mgk_mixture_problem<real> &problem;
-    real *queries, *keys;   /* for `take`: keys that are being copied */
+    real *queries, *keys;   /* keys: in `take`, those that are being copied */
     real *next;             /* and those that were used */
     real *beyond;           /* the shared memory after them */
     mgk_mixture_place tile; /* of queries */
@@ -79,23 +59,16 @@ template <typename real, int DEPTH, bool TF32> struct tile_logits {
                 if (after < end)
                     mgk_mixture_copy_keys<tiles::columns, DEPTH, tiles::threads>(
                         problem, tile, last ? 0 : r + 1, after, next);
-                real logits[blocks][4], term[2];
-                const real excess = (real)mgk_mixture_excess(problem, (size_t)r);
-#pragma unroll
-                for (int i = 0; i < 2; i++)
-                    term[i] = -excess * half_square[i];
-                mgk_dots<DEPTH, TF32>(queries, keys, logits);
-                mgk_mixture_add_terms<DEPTH>((real)problem.mixture.scale[r], term, keys, 0, (real)1,
-                                             logits);
-                if (problem.view.causal && key + tiles::columns > tile.first)
-                    mgk_mixture_hide(tile.first, key, 1, logits);
+                real logits[blocks][4];
+                mgk_mixture_logits<DEPTH, TF32>(problem, tile.first, key, r, queries, keys,
+                                                half_square, logits);
                 mgk_swap(keys, next);
                 take(key, r, logits);
             }
     }
 };
 
-/* Σ exp l, without overflow: sum exp(largest). */
+/* Σ exp l = sum exp(largest), which does not overflow. */
 template <typename real> struct exponential_sum {
     real largest = (real)-INFINITY, sum = 0;
 
@@ -129,8 +102,7 @@ struct matrix_rows {
         tile.head = (size_t)heads.numbers[which % (size_t)heads.count];
         tile.first = (int)(blockIdx.x % tiles) * size;
         tile.valid = view.lengths[tile.sample];
-        const int last = view.causal ? tile.first + size : tile.valid;
-        end = tile.first >= tile.valid ? 0 : last < tile.valid ? last : tile.valid;
+        end = tile.end(view, size);
     }
     static size_t blocks(const mgk_attention_view &view, const chosen_heads &heads, int size)
     {
@@ -145,12 +117,13 @@ struct matrix_rows {
 };
 
 /*
- * What makes attention of the scores of a row: A_ij = s_ij exp(−reference) inverse. Not one number,
- * their logarithm, as mixture_attention leaves it: its rounding would be an error of |l| 2^-24 of
- * each entry, and rows would not sum to 1.
+ * How the scores of a row become its attention: A_ij = s_ij exp(−reference) inverse. The logarithm
+ * of the sum alone would not do: it is rounded, and that would be an error of |l| 2^-24 of each
+ * entry.
  */
 template <typename real> struct row_scale {
-    real reference, inverse; /* −inf: all scores of the row are 0 */
+    real reference; /* −inf: all scores of the row are 0 */
+    real inverse;
 };
 
 /*
@@ -353,9 +326,9 @@ mgk_status mgk_cuda_mixture_matrix(mgk_device *device, const mgk_attention_view 
                          &scales));
     TRY(mgk_mixture_prepare(device, &view, mixture, (real *)(scales + rows), &problem));
     if (content == MGK_MATRIX_ATTENTION)
-        TRY(launch(problem, run_scales<real>{device, problem, heads, scales}));
-    return launch(problem,
-                  run_matrix<real>{device, problem, content, scales, heads, (real *)matrix});
+        TRY(mgk_mixture_launch(problem, run_scales<real>{device, problem, heads, scales}));
+    return mgk_mixture_launch(
+        problem, run_matrix<real>{device, problem, content, scales, heads, (real *)matrix});
 }
 
 /* Where a block gathers the sums of its threads: of each column, those of two rows at a time. */
@@ -468,7 +441,7 @@ mgk_status mgk_cuda_responsibilities(mgk_device *device, const mgk_attention_vie
     TRY(mgk_cuda_scratch(device, count * sizeof(double) + mgk_mixture_biases(view) * sizeof(real),
                          &sums));
     TRY(mgk_mixture_prepare(device, view, mixture, (real *)(sums + count), &problem));
-    TRY(launch(problem, run_responsibilities<real>{device, problem, sums}));
+    TRY(mgk_mixture_launch(problem, run_responsibilities<real>{device, problem, sums}));
     return mgk_mean_responsibilities<real>(device, &mixture->prior, view, sums, prior);
 }
 

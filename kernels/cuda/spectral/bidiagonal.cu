@@ -27,7 +27,7 @@
 
 enum {
     TOGETHER = 6,    /* columns that a warp updates together, reading the vectors once */
-    SUMMED = 8,      /* the power of two from there on */
+    SUMMED = 8,      /* the next power of two, for mgk_lanes_sum_each */
     MOST_GROUPS = 4, /* threads that share a row of x */
     MOST_BLOCKS = 16 /* per cluster; more than 8 need a GPU like H100 */
 };
@@ -275,7 +275,7 @@ __global__ void __launch_bounds__(MGK_PART_THREADS, 1) bidiagonalise(mgk_bidiago
     double *band = batch.bands + matrix * 2 * batch.n;
     mgk_part p(batch.n, batch.orders[matrix], mgk_cuda_shared());
     int exponent;
-    if (threadIdx.x < 3) /* loading has a barrier of the cluster */
+    if (threadIdx.x < MGK_MAILBOXES) /* loading has a barrier of the cluster */
         mgk_open_mailbox(&p.for_parts[threadIdx.x]);
     if (mgk_part_load(p, batch.matrices + matrix * batch.pitch, &exponent))
         reduce(p, band);

@@ -14,9 +14,9 @@
  * most 3 n 2^-53 σ, and 2^-60 of the largest value. The bidiagonal form adds the error of any
  * solver by reflections.
  *
- * Entries are at most 2^10, since the largest of the matrix is near 1, and b is at least 2^-90, whose
- * effect is below 2^-60 of the largest value. So a step changes the larger magnitude of two minors
- * by a factor between b² / (1 + x) > 2^-193 and b² + x < 2^22. After CHUNK steps both are
+ * Entries are at most 2^10, since the largest of the matrix is near 1, and b is at least 2^-90,
+ * whose effect is below 2^-60 of the largest value. So a step changes the larger magnitude of two
+ * minors by a factor between b² / (1 + x) > 2^-193 and b² + x < 2^22. After CHUNK steps both are
  * multiplied by a power of two, so neither overflow nor underflow matters.
  */
 #include <math.h>

@@ -104,9 +104,9 @@ __device__ static inline void mgk_post(double2 *place, double2 pair, mgk_mailbox
 }
 
 /*
- * For one whole warp of each block: waits until `messages` of other blocks have come since the last
- * wait. A block waits for a mailbox `round` times before, and all messages of a round are for the
- * same wait. The other threads see the pairs after a barrier of the block.
+ * For one whole warp of each block: waits until other blocks have posted `messages` since the last
+ * wait. `round` counts the waits for this mailbox, from 0; all blocks post for the same round. The
+ * other threads see the pairs after a barrier of the block.
  */
 __device__ static inline void mgk_await_messages(mgk_mailbox *mailbox, unsigned messages,
                                                  unsigned round)

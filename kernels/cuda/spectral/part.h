@@ -10,9 +10,12 @@
 
 #include "kernels/cuda/spectral/messages.h"
 
-enum { MGK_PART_THREADS = 512 }; /* per block, at most */
+enum {
+    MGK_PART_THREADS = 512, /* per block, at most */
+    MGK_MAILBOXES = 3       /* of a block */
+};
 
-/* What one warp of a block tells its threads, and a block the others about its entries. */
+/* What one warp finds: for the other threads of its block; `largest` for the other blocks, too. */
 struct mgk_tail {
     double largest; /* of its entries' magnitudes */
     double squares; /* of its part of the row */
@@ -36,7 +39,7 @@ struct mgk_part {
     double *partial;     /* [threads], parts of A v */
     double *sums;        /* [warps] */
     mgk_tail *tail;
-    mgk_mailbox *for_parts;   /* [2]: of even and odd steps */
+    mgk_mailbox *for_parts;   /* [2]: of even and odd steps; for_updates follows */
     mgk_mailbox *for_updates; /* one */
 
     __device__ mgk_part(size_t n, size_t matrix_order, void *memory)
@@ -79,7 +82,7 @@ static size_t mgk_part_bytes(size_t n, size_t blocks, size_t threads)
     const size_t pairs = n + blocks * most + 2 * blocks;
     const size_t numbers = most * n + 2 * n + 3 * most + threads + MGK_PART_THREADS / MGK_WARP;
     return pairs * sizeof(double2) + numbers * sizeof(double) + sizeof(mgk_tail) +
-           3 * sizeof(mgk_mailbox);
+           MGK_MAILBOXES * sizeof(mgk_mailbox);
 }
 
 /* The sum over the block, for every thread. Between two calls there is a barrier of the block. */

@@ -228,7 +228,7 @@ __global__ void subtract(images s, mgk_residual r, size_t count, double *rows)
     }
 }
 
-__global__ void round_off(images s, size_t count, double *rows)
+__global__ void store_rounded(images s, size_t count, double *rows)
 {
     for (size_t e = mgk_cuda_first(); e < count * s.n; e += mgk_cuda_step())
         rows[e] = s.between[e].high;
@@ -279,7 +279,7 @@ static mgk_status multiply_exactly(mgk_device *device, const mgk_residual *r, co
     const size_t blocks = mgk_cuda_blocks(VECTORS * r->n);
     TRY(mgk_cuda_launch(device, begin, blocks, MGK_CUDA_BLOCK, 0, s, count, rows));
     TRY(times(device, matrix_of(r), s.w, s.between));
-    return mgk_cuda_launch(device, round_off, blocks, MGK_CUDA_BLOCK, 0, s, count, rows);
+    return mgk_cuda_launch(device, store_rounded, blocks, MGK_CUDA_BLOCK, 0, s, count, rows);
 }
 
 typedef mgk_status operation(mgk_device *, const mgk_residual *, const images &, size_t, double *);

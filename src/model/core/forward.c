@@ -266,7 +266,9 @@ mgk_status mgk_observed_matrices(mgk_observed *layer, mgk_matrix_content content
     const size_t each =
         (size_t)count * (size_t)layer->view.tokens * (size_t)mgk_view_keys(&layer->view);
     TRY(mgk_config_check_matrix(layer->config, layer->layer));
-    if (methods->matrices && !layer->device->op->mixture_matrix_output)
+    /* Devices that can give outputs with matrices do so sample by sample. */
+    const bool gives = methods->matrix_output && layer->device->op->mixture_matrix_output;
+    if (methods->matrices && !gives)
         return methods->matrices(layer->device, &layer->view, &layer->attention, content, first,
                                  samples, heads, count, out);
     for (int i = 0; i < samples; i++)

@@ -44,9 +44,9 @@ typedef struct mgk_observed {
 /*
  * Computes the attention matrices, or the scores, of `count` different heads of samples first …
  * first + samples − 1 of the batch to out [samples, count, N, keys], mgk_view_keys(&layer->view) of
- * them; `heads` and out are on the device. Where the pass still lacks the layer's output, all heads
- * of samples that are requested in order give it, and the pass does not compute it again. Fails as
- * the device does.
+ * them; `heads` and out are on the device. If these are all heads, samples are requested in order,
+ * and the device has mixture_matrix_output, this also computes the output of the samples, and the
+ * pass does not compute it again. Fails as the device does.
  */
 mgk_status mgk_observed_matrices(mgk_observed *layer, mgk_matrix_content content, int first,
                                  int samples, const int32_t *heads, int count, void *out);
