@@ -42,7 +42,7 @@ build() {
     cmake --preset cuda > /dev/null
     # shellcheck disable=SC2046
     cmake --build --preset cuda -j "$(nproc)" --target $(printf 'test_%s ' $tests) \
-        mgk-train mgk-dump mgk-rank mgk-info bench_export bench_operations > /dev/null
+        mgk-train mgk-dump mgk-rank mgk-info bench_export bench_operations bench_facts > /dev/null
 }
 
 # The CUDA libraries, where the loader does not find them: the toolkit's, or those of PyTorch.
