@@ -8,15 +8,16 @@ usage() {
 Usage: sh gpu-check.sh [--packed DIR | --built DIR] [--phase N]... [--seconds S]
                        [--text FILE] [--tiny]
        sh gpu-check.sh --tests
-Checks and measures the CUDA backend on a GPU. report.md and log.txt grow in the folder
-$OUT, or gpu-report, while it runs. The exit status is 1 if anything failed.
+Checks and measures the CUDA backend on a GPU, after building it. report.md and log.txt
+in the folder $OUT, or gpu-report, grow while it runs, and from run to run. The exit
+status is 1 if anything failed.
 
-  --phase N      Only this phase, or several of them:
+  --phase N      Only this phase; may be given several times:
                  1  facts, tests, times of single operations, ranks
                  2  export, training steps and their memory, profiles of kernels
                  3  compute-sanitizer; spectra of 4096 x 4096
                  4  training models of the paper's shapes, which stay in $OUT
-  --seconds S    Limit of each phase (540).
+  --seconds S    Limit of each phase (540), without building.
   --packed DIR   Build nothing, run what is in a bundle unpacked in DIR.
   --built DIR    Build nothing, run what was built in DIR.
   --text FILE    Text for phase 4 (models/sample.txt).
@@ -39,6 +40,7 @@ profiled="mixture_attention key_gradient query_gradient mixture_matrix scale_row
 
 build() {
     built=build/cuda
+    echo "gpu-check.sh: building $built, which takes minutes" >&2
     cmake --preset cuda > /dev/null
     # shellcheck disable=SC2046
     cmake --build --preset cuda -j "$(nproc)" --target $(printf 'test_%s ' $tests) \
@@ -57,7 +59,7 @@ for path in nvidia.__path__:
 }
 
 tell() {
-    echo "$@" | tee -a "$report"
+    echo "$@" | tee -a "$report" "$told"
 }
 
 # Seconds until the phase ends.
@@ -112,7 +114,7 @@ share() {
 
 # table COMMAND...: tables appear in the report row by row.
 table() {
-    { limited "$(left)" "$@" 2>&1 || echo "FAILED  $*: exit status $?"; } | tee -a "$report"
+    { limited "$(left)" "$@" 2>&1 || echo "FAILED  $*: exit status $?"; } | tee -a "$report" "$told"
 }
 
 measure() {
@@ -175,17 +177,17 @@ phase_3() {
 
 # train NAME OPTIONS...: as far as it comes in half of the phase. A later run goes on from there.
 train() {
-    name=$1 model=$out/$1.safetensors limit=$((seconds / 2 - 20))
+    name=$1 model=$models/$1.safetensors limit=$((seconds / 2 - 20))
     shift
     if [ -e "$model.checkpoint" ]; then
         set -- "$@" --resume "$model.checkpoint"
     elif [ -e "$model" ]; then
-        tell "$name is trained"
+        tell "not run training $name: $model exists"
         return
     fi
     check "training $name" $((seconds / 2)) sh -c 'timeout -s TERM "$0" "$@" || [ $? -eq 124 ]' $limit \
         "$bin/mgk-train" --data "$text" --device "$MGK_TEST_DEVICE" --checkpoint-every 1000 \
-        --log "$out/$name.csv" -o "$model" "$@"
+        --log "$models/$name.csv" -o "$model" "$@"
 }
 
 phase_4() {
@@ -201,26 +203,33 @@ phase_4() {
     train retrieval-mgk-2 --task retrieval --attention mgk $range
 }
 
+refuse() {
+    echo "gpu-check.sh: $*" >&2
+    exit 2
+}
+
 packed="" built="" phases="" seconds=540 tiny="" text=""
 while [ $# -gt 0 ]; do
     case $1 in
     --help) usage && exit ;;
     --tests) echo "$tests" && exit ;;
-    --tiny) tiny=--tiny ;;
-    --packed) packed=$(realpath "${2:?--packed needs a folder}") && shift ;;
-    --built) built=$(realpath "${2:?--built needs a folder}") && shift ;;
-    --phase)
-        case ${2:-} in
-        [1-4]) phases="$phases $2" && shift ;;
-        *) echo "gpu-check.sh: --phase takes 1 to 4" >&2 && exit 2 ;;
-        esac
-        ;;
-    --seconds) seconds=${2:?--seconds needs a number} && shift ;;
-    --text) text=$(realpath "${2:?--text needs a file}") && shift ;;
-    *) echo "gpu-check.sh: unknown option $1 (see --help)" >&2 && exit 2 ;;
+    --tiny) tiny=--tiny && shift && continue ;;
+    --packed | --built | --phase | --seconds | --text) [ $# -ge 2 ] || refuse "$1 needs a value (see --help)" ;;
+    *) refuse "unknown option $1 (see --help)" ;;
     esac
-    shift
+    case $1:$2 in
+    --phase:[1-4]) phases="$phases $2" ;;
+    --phase:*) refuse "--phase takes 1 to 4" ;;
+    --seconds:0* | --seconds: | --seconds:*[!0-9]*) refuse "--seconds takes a whole number from 1 on" ;;
+    --seconds:*) seconds=$2 ;;
+    --text:*) [ -r "$2" ] && text=$(realpath "$2") || refuse "$2: no such file" ;;
+    --packed:*) [ -d "$2" ] && packed=$(realpath "$2") || refuse "$2: no such folder" ;;
+    --built:*) [ -d "$2" ] && built=$(realpath "$2") || refuse "$2: no such folder" ;;
+    esac
+    shift 2
 done
+[ -z "$packed$built" ] || [ -x "${packed:-$built}/bin/mgk-info" ] ||
+    refuse "${packed:-$built} has no bin/mgk-info"
 mkdir -p "${OUT:-gpu-report}"
 out=$(realpath "${OUT:-gpu-report}") python=${PYTHON:-python3}
 report=$out/report.md log=$out/log.txt
@@ -236,11 +245,11 @@ else
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+told=$work/told models=$out
+[ -z "$tiny" ] || models=$work
 text=${text:-$top/models/sample.txt}
 together=$((($(nproc) + 1) / 2))
 find_libraries
-: > "$report"
-: > "$log"
 for phase in ${phases:-1 2 3 4}; do
     tell "## Phase $phase"
     tell ""
@@ -248,6 +257,9 @@ for phase in ${phases:-1 2 3 4}; do
     "phase_$phase"
     tell ""
 done
-failures=$(grep -c '^FAILED' "$report" || true)
-tell "$failures failed"
+count() {
+    grep -c "^$1" "$told" || true
+}
+failures=$(count FAILED)
+tell "$(count passed) passed, $failures failed, $(count 'not run') not run"
 [ "$failures" -eq 0 ]

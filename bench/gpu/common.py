@@ -88,6 +88,11 @@ def version_of_pytorch():
     return found.stdout.strip() or None
 
 
+def reason(failure):
+    """The last line of what a program said."""
+    return (str(failure).strip().splitlines() or ["no reason given"])[-1]
+
+
 def seconds_left(a):
     return a.end - time.monotonic()
 
@@ -101,7 +106,7 @@ def each(a, table, cases, measure_case):
         try:
             measure_case(a, table, *case)
         except SystemExit as failure:
-            table.row("failed", " ".join(str(failure).split())[-200:])
+            table.row("failed", reason(failure))
             a.failed = True
 
 
@@ -127,4 +132,6 @@ def ratio(result, ours, scale=1e3):
     """Cells of a row: PyTorch's time, and its ratio to mgk's."""
     if "failed" in result:
         return result["failed"], "–"
+    if ours <= 0:  # a difference of two runs that were too short
+        return f"{result['seconds'] * scale:.4g}", "–"
     return f"{result['seconds'] * scale:.4g}", f"{result['seconds'] / ours:.2f}"

@@ -400,15 +400,20 @@ static mgk_status time_precision(bench *b, const char *name, mgk_precision preci
 int main(int argc, char **argv)
 {
     bench b = {.tiny = argc == 3 && strcmp(argv[2], "--tiny") == 0};
-    if (argc < 2 || argc > 3 || (argc == 3 && !b.tiny)) {
-        fprintf(stderr, "usage: %s DEVICE [--tiny]\n", argv[0]);
-        return 2;
+    const bool help = argc == 2 && strcmp(argv[1], "--help") == 0;
+    if (help || argc < 2 || argc > 3 || (argc == 3 && !b.tiny)) {
+        fprintf(help ? stdout : stderr, "usage: bench_operations cpu|cuda[:N] [--tiny]\n");
+        return help ? 0 : 2;
+    }
+    if (mgk_device_check(argv[1], 0) != STATUS_OK) {
+        fprintf(stderr, "bench_operations: %s\n", mgk_fail_message());
+        return 1;
     }
     printf("| operation | shape | ms | rate |\n|---|---|---|---|\n");
     mgk_status status = time_precision(&b, argv[1], MGK_SINGLE);
     if (status == STATUS_OK)
         status = time_precision(&b, argv[1], MGK_DOUBLE);
     if (status != STATUS_OK)
-        fprintf(stderr, "%s: %s\n", argv[0], mgk_fail_message());
+        fprintf(stderr, "bench_operations: %s\n", mgk_fail_message());
     return status == STATUS_OK ? 0 : 1;
 }

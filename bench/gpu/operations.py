@@ -13,9 +13,8 @@ SHAPE = re.compile(r"softmax B = (\d+) H = (\d+) N = (\d+) D = (\d+)( causal)?")
 def ours(a):
     """Prints all rows; returns milliseconds of forward and gradients by (B, H, N, D, causal)."""
     tiny = ["--tiny"] if a.tiny else []
-    print("\n### Single operations\n", flush=True)
     text = measure.run(a.programs / "bench_operations", a.device, *tiny)[2]
-    print(text, end="", flush=True)
+    print(f"\n### Single operations\n\n{text}", end="", flush=True)
     times = {}
     for line in text.splitlines():
         name, shape, milliseconds = (cell.strip() for cell in line.split("|")[1:4])
@@ -28,6 +27,9 @@ def ours(a):
 
 def run(a):
     times = ours(a)
+    if not common.version_of_pytorch():
+        print("\nPyTorch is not installed.", flush=True)
+        return
     table = common.Table("Attention: against PyTorch's scaled_dot_product_attention",
                          "B, H, N, D, causal", "direction", "mgk, ms", "PyTorch, ms", "ratio")
     results = list(common.theirs(a, "attention", cases=list(times), repetitions=a.repetitions))

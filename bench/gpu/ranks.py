@@ -39,7 +39,8 @@ def compare(a, table, measured, shape, methods, matrices, theirs, on_cpu):
         seconds, number, counted = ours(a, model, a.device, method, matrices)
         measured[method] = options["--length"], seconds, number, results[0]
         for result in results:
-            table.row(options["--length"], method, matrices, f"{seconds * 1e3:.4g}",
+            table.row(options["--length"], method, matrices,
+                      f"{seconds * 1e3:.4g}" if seconds > 0 else "–",
                       f"{counted:.0%}", cpu,
                       result["way"], *common.ratio(result, seconds))
 
@@ -71,14 +72,14 @@ def run(a):
     methods = ("svd", "count") if a.device == "cpu" else ("count", "bisection", "svd")
     of_small, of_middle, of_large = {}, {}, {}
     # cuSOLVER's spectra of the largest take minutes: not in quick runs, and alone with --largest.
-    of_largest = methods[:2] if a.quick else methods[2:] if a.largest else methods
+    of_largest = methods[:2] if a.quick else ("svd",) if a.largest else methods
     shapes = [(of_small, common.language_model(a), methods, *small),
               (of_middle, common.long_range(a, 1024), methods, *middle),
               (of_large, common.long_range(a, 4096), of_largest, *large)]
     if a.largest:
         shapes = shapes[2:]
     common.each(a, table, shapes, compare)
-    if a.largest:
+    if a.largest or a.tiny:
         return
     spectra = [method for method in methods if method != "count"]
     compare_with_goals(((of_small, spectra, 16000, "1", "50"), (of_large, ["count"], 1000, "60", "–"),

@@ -29,15 +29,19 @@ PARTS = {"operations": operations, "export": export, "training": training, "kern
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    class Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
+        pass
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=Formatter)
     parser.add_argument("--programs", type=Path, default=measure.ROOT / "build/cuda/bin",
                         metavar="DIR", help="where mgk-train and the others are")
     parser.add_argument("--device", default="cuda", help="cpu shows that it runs")
     parser.add_argument("--folder", type=Path, default=tempfile.gettempdir(), metavar="DIR",
                         help="where files go: the disk that is measured, beside /dev/shm")
-    parser.add_argument("--repetitions", type=int, default=5, metavar="R")
-    parser.add_argument("--only", choices=PARTS, action="append", help="one part, or several")
+    parser.add_argument("--repetitions", type=int, default=5, metavar="R",
+                        help="of each measurement; the median counts")
+    parser.add_argument("--only", choices=PARTS, action="append",
+                        help="one part; may be given several times")
     parser.add_argument("--quick", action="store_true", help="fewer and smaller measurements")
     parser.add_argument("--seconds", type=float, default=24 * 3600, metavar="S",
                         help="start nothing after this time")
@@ -47,6 +51,10 @@ def arguments():
     parser.add_argument("--tiny", action="store_true",
                         help="tiny shapes: shows that it works, measures nothing")
     a = parser.parse_args()
+    if not (a.programs / "mgk-train").exists():
+        parser.error(f"no mgk-train in {a.programs}: build it, or give --programs")
+    if not Path(a.folder).is_dir():
+        parser.error(f"--folder {a.folder}: no such folder")
     a.failed, a.folders = False, (Path("/dev/shm"), a.folder)
     a.end = time.monotonic() + a.seconds
     return a
@@ -77,7 +85,11 @@ def main():
         a.work, a.text = Path(name), Path(name) / "text.txt"
         common.write_text(a.text)
         for part in a.only or PARTS:
-            PARTS[part].run(a)
+            try:
+                PARTS[part].run(a)
+            except SystemExit as failure:
+                print(f"\nfailed: {common.reason(failure)}", flush=True)
+                a.failed = True
     return a.failed
 
 
