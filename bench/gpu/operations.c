@@ -339,6 +339,13 @@ static mgk_status time_factors(bench *b, size_t n)
     return STATUS_OK;
 }
 
+/* The end of an operation's measurements. */
+static mgk_status done(bench *b, mgk_status status)
+{
+    release_all(b);
+    return status;
+}
+
 static mgk_status time_single(bench *b)
 {
     static const int shapes[][6] = {/* B, H, N, D, M, causal */
@@ -347,38 +354,29 @@ static mgk_status time_single(bench *b)
                                     {4, 8, 4096, 32, 1, 0},  {4, 8, 4096, 64, 1, 0},
                                     {4, 8, 4096, 64, 1, 1},  {4, 8, 4096, 128, 1, 0}};
     const size_t count = b->tiny ? 2 : sizeof shapes / sizeof *shapes;
+    TRY(done(b, time_copy(b)));
+    TRY(done(b, time_multiply(b)));
     for (size_t i = 0; i < count; i++) {
         const int *s = shapes[i];
-        mgk_status status = b->tiny ? time_attention(b, 2, 2, 20, s[3], s[4], s[5])
-                                    : time_attention(b, s[0], s[1], s[2], s[3], s[4], s[5]);
-        release_all(b);
-        TRY(status);
+        TRY(done(b, b->tiny ? time_attention(b, 2, 2, 20, s[3], s[4], s[5])
+                            : time_attention(b, s[0], s[1], s[2], s[3], s[4], s[5])));
     }
     return STATUS_OK;
 }
 
 static mgk_status time_double(bench *b)
 {
-    mgk_status status = STATUS_OK;
-    if (b->op->bisected_values)
-        status = time_spectra(b, "bisection", bisect, b->tiny ? 2 : 2048, b->tiny ? 20 : 256);
-    release_all(b);
-    TRY(status);
-    if (b->op->bisected_values)
-        status = time_spectra(b, "bisection", bisect, b->tiny ? 2 : 512, b->tiny ? 20 : 512);
-    release_all(b);
-    TRY(status);
-    status = time_spectra(b, "spectra of the solver", solve, b->tiny ? 2 : 128, b->tiny ? 20 : 256);
-    release_all(b);
-    TRY(status);
-    if (b->op->reduce_to_bands)
-        status = time_spectra(b, "bands", reduce, b->tiny ? 1 : 32, b->tiny ? 70 : 4096);
-    release_all(b);
-    TRY(status);
-    if (b->op->shifted_inertia)
-        status = time_factors(b, b->tiny ? 70 : 4096);
-    release_all(b);
-    return status;
+    const mgk_operations *op = b->op;
+    const bool tiny = b->tiny;
+    TRY(done(b, time_multiply(b)));
+    if (op->bisected_values) {
+        TRY(done(b, time_spectra(b, "bisection", bisect, tiny ? 2 : 2048, tiny ? 20 : 256)));
+        TRY(done(b, time_spectra(b, "bisection", bisect, tiny ? 2 : 512, tiny ? 20 : 512)));
+    }
+    TRY(done(b, time_spectra(b, "spectra of the solver", solve, tiny ? 2 : 128, tiny ? 20 : 256)));
+    if (op->reduce_to_bands)
+        TRY(done(b, time_spectra(b, "bands", reduce, tiny ? 1 : 32, tiny ? 70 : 4096)));
+    return op->shifted_inertia ? done(b, time_factors(b, tiny ? 70 : 4096)) : STATUS_OK;
 }
 
 /* All operations of one precision. */
@@ -386,13 +384,7 @@ static mgk_status time_precision(bench *b, const char *name, mgk_precision preci
 {
     TRY(mgk_device_open(name, precision, 0, &b->device));
     b->op = b->device->op;
-    mgk_status status = precision == MGK_SINGLE ? time_copy(b) : STATUS_OK;
-    release_all(b);
-    if (status == STATUS_OK)
-        status = time_multiply(b);
-    release_all(b);
-    if (status == STATUS_OK)
-        status = precision == MGK_SINGLE ? time_single(b) : time_double(b);
+    mgk_status status = precision == MGK_SINGLE ? time_single(b) : time_double(b);
     mgk_device_close(b->device);
     return status;
 }
