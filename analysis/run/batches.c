@@ -9,11 +9,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/run/bands.h"
 #include "analysis/run/counters.h"
 #include "analysis/run/work.h"
 #include "base/memory.h"
 #include "kernels/blas.h"
-#include "kernels/spectral/spectrum.h"
 
 /* A batch of matrices, from the source to their ranks. */
 typedef struct rank_batch {
@@ -166,39 +166,6 @@ static void gather(rank_batch *batch)
 
 /* ---- two steps ----------------------------------------------------------------------------- */
 
-/* The workspaces of the host's step; nothing is allocated per matrix. */
-typedef struct bands_step {
-    int threads;
-    mgk_spectrum **workspaces; /* [threads] */
-} bands_step;
-
-static void close_bands(bands_step *bands)
-{
-    if (!bands)
-        return;
-    for (int i = 0; i < bands->threads; i++)
-        mgk_spectrum_close(bands->workspaces[i]);
-    mgk_free(bands->workspaces);
-    mgk_free(bands);
-}
-
-/* For batches of matrices up to n_max. */
-static mgk_status open_bands(int threads, size_t n_max, bands_step **out)
-{
-    mgk_status status = STATUS_OK;
-    bands_step *bands;
-    *out = NULL;
-    TRY(mgk_alloc(1, sizeof(*bands), &bands));
-    CHECK(mgk_alloc((size_t)threads, sizeof(mgk_spectrum *), &bands->workspaces));
-    for (; bands->threads < threads; bands->threads++)
-        CHECK(mgk_spectrum_open_for_bands(n_max, &bands->workspaces[bands->threads]));
-    *out = bands;
-    bands = NULL;
-out:
-    close_bands(bands);
-    return status;
-}
-
 static mgk_status reduce(const rank_batch *batch)
 {
     mgk_device *device = batch->work->options->device;
@@ -226,31 +193,27 @@ static void record(rank_batch *batch, mgk_status status)
 }
 
 /* The singular values of band i. */
-static void solve(mgk_spectrum *workspace, const rank_batch *batch, size_t i)
+static void solve(mgk_bands *bands, const rank_batch *batch, size_t i)
 {
-    const size_t order = batch->orders[i];
-    const double *bands = batch->bands.host;
-    double *sigma = batch->sigma + i * batch->n_max;
-    mgk_status status = mgk_spectrum_compute_band(
-        workspace, order, bands + i * mgk_band_entries(batch->n_max), sigma);
-    for (size_t k = 0; k < order && status != STATUS_OK; k++)
-        sigma[k] = (double)NAN;
+    const double *all = batch->bands.host;
+    mgk_bands_solve(bands, omp_get_thread_num(), batch->orders[i],
+                    all + i * mgk_band_entries(batch->n_max), batch->sigma + i * batch->n_max);
 }
 
 /*
  * Calling the device blocks a thread while its queue is full, so one thread only does this until
  * all calls are made, and then joins the others. The device completes its work concurrently.
  */
-static void take_turn(bands_step *bands, rank_batch *now, rank_batch *before)
+static void take_turn(mgk_bands *bands, rank_batch *now, rank_batch *before)
 {
-#pragma omp parallel num_threads(bands->threads)
+#pragma omp parallel num_threads(mgk_bands_threads(bands))
     {
 #pragma omp single nowait
         if (now->left > 0)
             record(now, reduce(now));
 #pragma omp for schedule(dynamic)
         for (size_t i = 0; i < before->left; i++)
-            solve(bands->workspaces[omp_get_thread_num()], before, i);
+            solve(bands, before, i);
     }
     if (now->left > 0)
         record(now, wait(now));
@@ -580,11 +543,11 @@ static void compute(rank_batch *batch)
 static mgk_status run_in_two_steps(rank_batch *first)
 {
     mgk_rank_work *work = first->work;
-    bands_step *bands = NULL;
+    mgk_bands *bands = NULL;
     rank_batch second = beside(first), *now = first, *before = &second;
     mgk_status status = open_lists(&second);
     if (status == STATUS_OK)
-        status = open_bands(work->threads, work->source->n_max, &bands);
+        status = mgk_bands_open(work->threads, work->source->n_max, &bands);
     while (status == STATUS_OK && (!work->end || before->left > 0)) {
         now->left = 0;
         if (!work->end)
@@ -597,7 +560,7 @@ static mgk_status run_in_two_steps(rank_batch *first)
         before = now;
         now = done;
     }
-    close_bands(bands);
+    mgk_bands_close(bands);
     close_lists(&second);
     return status;
 }
