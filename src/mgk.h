@@ -82,6 +82,28 @@ MGK_API void mgk_release(void *memory);
  * must end afterwards, because the outputs can no longer be finished. */
 MGK_API void mgk_remove_unfinished(void);
 
+/* ---- several processes -------------------------------------------------------------------- */
+
+/*
+ * Processes that mpirun or srun has started together and that share a job. Each calls the same
+ * functions with the same options and this handle in its job; each takes some of the samples. Rank
+ * 0 writes the outputs, calls the watcher and receives what a function returns: in the others,
+ * tables are NULL and summaries 0. A failure in one process is the failure of the call in all.
+ */
+typedef struct mgk_cluster mgk_cluster;
+
+/* Sets *rank and *size as mpirun or srun has put them into the environment, 0 and 1 where they have
+ * not, or where MGK_CLUSTER=off in the environment says that this process works alone. */
+MGK_API void mgk_cluster_started(int *rank, int *size);
+
+/*
+ * Joins the processes that were started with this one; *out is NULL where this process is alone. By
+ * the thread that calls the library afterwards. MGK_DEVICE: the library was built without MPI, or
+ * the MPI of the launcher is another one. Leave with mgk_cluster_close, in all processes.
+ */
+MGK_API mgk_result mgk_cluster_open(mgk_cluster **out);
+MGK_API void mgk_cluster_close(mgk_cluster *cluster); /* NULL is accepted */
+
 /* ---- jobs --------------------------------------------------------------------------------- */
 
 /* The progress of a job. */
@@ -164,6 +186,9 @@ typedef struct mgk_job {
      * NULL (default): none, unless the file or its name tells, with a remark.
      */
     const char *trained_with;
+    /* The processes that share the job; NULL (default): this one alone does it. Of functions that
+     * do not name this: they are for one process. */
+    mgk_cluster *cluster;
 } mgk_job;
 
 /* Checks the job's device and number of threads on this machine, for callers that run no job:

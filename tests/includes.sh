@@ -10,6 +10,7 @@ find src kernels analysis plots \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o
 LC_ALL=C sort | xargs awk '
     BEGIN {
         allow["src/base"]  = ""
+        allow["src/cluster"] = "src/base"
         allow["kernels"]   = "src/base"
         allow["src/model"] = "kernels src/base"
         allow["src/data"]  = "src/base"
@@ -18,7 +19,7 @@ LC_ALL=C sort | xargs awk '
         allow["src/table"] = "src/base src/store"
         allow["analysis"]  = "kernels src/base src/table"
         allow["plots"]     = "src/base"
-        allow["src/run"]   = "src/mgk.h src/base kernels src/model src/data src/store src/table analysis"
+        allow["src/run"]   = "src/mgk.h src/base kernels src/model src/data src/store src/table src/cluster analysis"
         allow["src/dump"]     = allow["src/run"] " src/run"
         allow["src/rank"]     = allow["src/run"] " src/run plots"
         allow["src/diversity"] = allow["src/run"] " src/run"

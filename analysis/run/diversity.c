@@ -65,6 +65,18 @@ static double *find_record(mgk_diversity_work *work, size_t sample)
     return record_at(work, work->record_count - 1);
 }
 
+/* Whether the run computes the sample of a group; *over, if it computes no more. */
+static mgk_status is_wanted(mgk_diversity_work *work, const mgk_group *group, bool *wanted,
+                            bool *over)
+{
+    const mgk_diversity_run_options *o = work->options;
+    *wanted = group->sample >= o->finished;
+    if (!*wanted)
+        work->done += group->count;
+    return *wanted && o->part ? o->part->takes(o->part->state, group->sample, wanted, over)
+                              : STATUS_OK;
+}
+
 /* Names the groups of a round; across layers they are those of whole samples. */
 static mgk_status name_groups(mgk_diversity_work *work)
 {
@@ -72,7 +84,8 @@ static mgk_status name_groups(mgk_diversity_work *work)
     const size_t least = mgk_diversity_needs_groups(work) ? work->layout->heads : 1;
     bool end = false;
     work->group_count = work->matrix_count = 0;
-    while (work->room - work->matrix_count >= least && work->record_count < work->record_room) {
+    while (!end && work->room - work->matrix_count >= least &&
+           work->record_count < work->record_room) {
         mgk_group *named = &work->named[work->group_count];
         *named = (mgk_group){0};
         TRY(source->next(source->state, work->room - work->matrix_count, named, &end));
@@ -81,10 +94,10 @@ static mgk_status name_groups(mgk_diversity_work *work)
         if (mgk_diversity_needs_groups(work) && named->count != least)
             return mgk_fail(STATUS_SHAPE, "a group of %zu heads, expected all %zu", named->count,
                             least);
-        if (named->sample < work->options->finished) {
-            work->done += named->count;
+        bool wanted;
+        TRY(is_wanted(work, named, &wanted, &end));
+        if (!wanted)
             continue;
-        }
         work->groups[work->group_count++] =
             (mgk_diversity_group){.group = named,
                                   .slot = work->matrix_count,

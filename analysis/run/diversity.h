@@ -5,6 +5,7 @@
 
 #include <signal.h>
 
+#include "analysis/run/part.h"
 #include "analysis/run/record.h"
 #include "analysis/run/source.h"
 
@@ -20,6 +21,7 @@ typedef struct mgk_diversity_run_options {
     bool memory_is_most;
     size_t held;     /* bytes that the source takes besides, which messages count with `memory` */
     size_t finished; /* the first samples of the source, which are not computed */
+    const mgk_run_part *part; /* other processes compute other samples; NULL: all are computed */
 
     /* If *cancel becomes non-zero, the run ends soon with STATUS_INTERRUPTED; NULL: never. */
     const volatile sig_atomic_t *cancel;

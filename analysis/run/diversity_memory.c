@@ -130,6 +130,8 @@ static mgk_status choose_room(mgk_diversity_work *work)
         room = smaller(room, source->ahead);
     if (source->count > 0)
         room = smaller(room, source->count);
+    if (work->options->part)
+        room = smaller(room, work->options->part->ahead);
     work->room = larger(room / least * least, least);
     return STATUS_OK;
 }

@@ -26,7 +26,10 @@ enum { CHECKSUM = 9 };
 
 struct mgk_journal {
     char *path;
-    FILE *file;       /* for reading; writes use its descriptor */
+    int descriptor; /* −1: a journal that sends */
+    FILE *file;     /* of its own, while lines are read; lines may be appended before and after */
+    mgk_journal_send *send;
+    void *receiver;
     size_t line_size; /* bytes of the longest line, with its end and a zero byte */
     char *line;       /* [line_size], while lines are read */
     size_t number;    /* of the current line, from 1 */
@@ -41,14 +44,27 @@ static mgk_status fail_file(const mgk_journal *j)
 
 static mgk_status begin_reading(mgk_journal *j)
 {
+    const int copy = fcntl(j->descriptor, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0 || lseek(copy, 0, SEEK_SET) != 0) {
+        mgk_status status = fail_file(j);
+        if (copy >= 0)
+            close(copy);
+        return status;
+    }
     j->number = 0;
-    rewind(j->file);
-    return mgk_alloc(j->line_size, 1, &j->line);
+    j->file = fdopen(copy, "r");
+    if (j->file)
+        return mgk_alloc(j->line_size, 1, &j->line);
+    close(copy);
+    return mgk_fail(STATUS_MEMORY, "%s: no memory", j->path);
 }
 
 void mgk_journal_end(mgk_journal *journal)
 {
+    if (journal->file)
+        fclose(journal->file);
     mgk_free(journal->line);
+    journal->file = NULL;
     journal->line = NULL;
 }
 
@@ -145,7 +161,7 @@ static mgk_status survey(mgk_journal *j, const char *settings, off_t *size)
 static mgk_status append_texts(mgk_journal *j, struct iovec parts[2])
 {
     while (parts[0].iov_len + parts[1].iov_len > 0 && !j->broken) {
-        ssize_t put = writev(fileno(j->file), parts, 2);
+        ssize_t put = writev(j->descriptor, parts, 2);
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0) {
@@ -171,7 +187,7 @@ static mgk_status prepare(mgk_journal *j, mgk_journal_start start, const char *s
         TRY(survey(j, settings, &size));
         mgk_journal_end(j);
     }
-    if (ftruncate(fileno(j->file), size) != 0)
+    if (ftruncate(j->descriptor, size) != 0)
         return fail_file(j);
     if (size > 0)
         return STATUS_OK;
@@ -183,7 +199,7 @@ static mgk_status prepare(mgk_journal *j, mgk_journal_start start, const char *s
 static bool is_in_place(const mgk_journal *j)
 {
     struct stat here, there;
-    return fstat(fileno(j->file), &here) == 0 && stat(j->path, &there) == 0 &&
+    return fstat(j->descriptor, &here) == 0 && stat(j->path, &there) == 0 &&
            here.st_dev == there.st_dev && here.st_ino == there.st_ino;
 }
 
@@ -191,12 +207,12 @@ static bool is_in_place(const mgk_journal *j)
 static mgk_status lock_file(const mgk_journal *j, mgk_journal_start start)
 {
     struct stat info;
-    if (fstat(fileno(j->file), &info) != 0)
+    if (fstat(j->descriptor, &info) != 0)
         return fail_file(j);
     if (!S_ISREG(info.st_mode))
         return mgk_fail(STATUS_IO, "%s: not a regular file", j->path);
     /* Without support for locks in the file system, every process may write. */
-    if (flock(fileno(j->file), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    if (flock(j->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         return mgk_fail(STATUS_EXISTS, "%s: another run is writing it", j->path);
     if (!is_in_place(j))
         return mgk_fail(STATUS_EXISTS, "%s: another run has just removed it", j->path);
@@ -212,25 +228,26 @@ static mgk_status open_file(mgk_journal *j)
 {
     /* O_NONBLOCK: opening a pipe must not wait. O_NOFOLLOW: a link is not a journal. */
     const int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
-    int descriptor = open(j->path, flags, 0666);
-    if (descriptor < 0 && errno == ELOOP)
+    j->descriptor = open(j->path, flags, 0666);
+    if (j->descriptor < 0 && errno == ELOOP)
         return mgk_fail(STATUS_IO, "%s: not a regular file", j->path);
-    if (descriptor < 0)
-        return fail_file(j);
-    j->file = fdopen(descriptor, "r");
-    if (j->file)
-        return STATUS_OK;
-    close(descriptor);
-    return mgk_fail(STATUS_MEMORY, "%s: no memory", j->path);
+    return j->descriptor < 0 ? fail_file(j) : STATUS_OK;
 }
 
 static void release(mgk_journal *j)
 {
-    if (j->file)
-        fclose(j->file);
-    mgk_free(j->line);
+    mgk_journal_end(j);
+    if (j->descriptor >= 0)
+        close(j->descriptor);
     mgk_free(j->path);
     mgk_free(j);
+}
+
+static mgk_status make(mgk_journal **out)
+{
+    TRY(mgk_alloc(1, sizeof(**out), out));
+    (*out)->descriptor = -1;
+    return STATUS_OK;
 }
 
 mgk_status mgk_journal_open(const char *path, mgk_journal_start start, const char *settings,
@@ -240,7 +257,7 @@ mgk_status mgk_journal_open(const char *path, mgk_journal_start start, const cha
     mgk_status status;
     const size_t room = strlen(settings) + 2, longest = CHECKSUM + line_bytes + 1;
     *out = NULL;
-    TRY(mgk_alloc(1, sizeof(*j), &j));
+    TRY(make(&j));
     j->line_size = room > longest ? room : longest;
     if (j->line_size < OTHER_SETTINGS)
         j->line_size = OTHER_SETTINGS;
@@ -255,9 +272,45 @@ out:
     return status;
 }
 
+mgk_status mgk_journal_open_temporary(size_t line_bytes, mgk_journal **out)
+{
+    mgk_journal *j;
+    mgk_status status;
+    *out = NULL;
+    TRY(make(&j));
+    j->line_size = CHECKSUM + line_bytes + 1;
+    CHECK(mgk_copy_string("temporary file", &j->path));
+    FILE *file = tmpfile();
+    if (file) {
+        j->descriptor = fcntl(fileno(file), F_DUPFD_CLOEXEC, 0);
+        fclose(file);
+    }
+    CHECK(j->descriptor < 0 || fcntl(j->descriptor, F_SETFL, O_APPEND) < 0 ? fail_file(j)
+                                                                           : STATUS_OK);
+    CHECK(prepare(j, MGK_JOURNAL_REPLACE, "{}"));
+    *out = j;
+    return STATUS_OK;
+out:
+    release(j);
+    return status;
+}
+
+mgk_status mgk_journal_open_sender(mgk_journal_send *send, void *receiver, mgk_journal **out)
+{
+    TRY(make(out));
+    (*out)->send = send;
+    (*out)->receiver = receiver;
+    return STATUS_OK;
+}
+
 size_t mgk_journal_resumed(const mgk_journal *journal)
 {
     return journal->resumed;
+}
+
+size_t mgk_journal_lines(const mgk_journal *journal)
+{
+    return journal->resumed + journal->appended;
 }
 
 mgk_status mgk_journal_begin(mgk_journal *journal)
@@ -313,6 +366,8 @@ mgk_status mgk_journal_fail_line(const mgk_journal *journal, mgk_status status)
 mgk_status mgk_journal_append(mgk_journal *journal, const char *text, size_t size)
 {
     char checksum[CHECKSUM + 1];
+    if (journal->send)
+        return journal->send(journal->receiver, text, size);
     write_checksum(text, size - 1, checksum);
     struct iovec parts[2] = {{checksum, CHECKSUM}, {(char *)(uintptr_t)text, size}};
     TRY(append_texts(journal, parts));
@@ -324,8 +379,8 @@ bool mgk_journal_close(mgk_journal *journal, bool keep)
 {
     if (!journal)
         return false;
-    keep = keep && journal->resumed + journal->appended > 0;
-    if (!keep && is_in_place(journal))
+    keep = keep && mgk_journal_lines(journal) > 0;
+    if (!keep && journal->descriptor >= 0 && is_in_place(journal))
         unlink(journal->path);
     release(journal);
     return keep;

@@ -34,8 +34,21 @@ typedef enum mgk_journal_start {
 mgk_status mgk_journal_open(const char *path, mgk_journal_start start, const char *settings,
                             size_t line_bytes, mgk_journal **out);
 
+/* Opens a journal without a name, which goes when it is closed. STATUS_IO, STATUS_MEMORY. */
+mgk_status mgk_journal_open_temporary(size_t line_bytes, mgk_journal **out);
+
+/* Receives a line: text [size], as in mgk_journal_append. */
+typedef mgk_status mgk_journal_send(void *receiver, const char *text, size_t size);
+
+/* Opens a journal whose lines go to another one, by `send`; it has none to be read. STATUS_MEMORY.
+ */
+mgk_status mgk_journal_open_sender(mgk_journal_send *send, void *receiver, mgk_journal **out);
+
 /* The number of lines after the settings when the journal was opened. */
 size_t mgk_journal_resumed(const mgk_journal *journal);
+
+/* The same at present. */
+size_t mgk_journal_lines(const mgk_journal *journal);
 
 /*
  * Reads the lines after the settings: `begin`, then `next` until *line is NULL, then `end`, also

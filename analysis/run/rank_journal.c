@@ -28,7 +28,7 @@ mgk_status mgk_rank_journal_read(mgk_journal *journal, size_t input, const mgk_s
 {
     mgk_plain_locale scope;
     *known = NULL;
-    if (mgk_journal_resumed(journal) == 0)
+    if (mgk_journal_lines(journal) == 0)
         return STATUS_OK;
     TRY(mgk_rank_table_reserve(table, source->count));
     TRY(mgk_alloc(source->count, sizeof(**known), known));

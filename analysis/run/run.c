@@ -42,31 +42,50 @@ static mgk_status count_threads(mgk_rank_work *work)
     return STATUS_OK;
 }
 
+/* Whether a device computes spectra, in batches: factors are cheaper on the host than the transfer.
+ */
+static bool uses_batches(const mgk_source *source, const mgk_rank_run_options *options)
+{
+    const mgk_device *device = options->device;
+    return device && device->accelerator && source->depth == 0 && !source->cross;
+}
+
+static void name_method(const mgk_source *source, const mgk_rank_run_options *options,
+                        mgk_rank_settings *settings)
+{
+    snprintf(settings->method, sizeof(settings->method), "%s",
+             source->depth > 0                ? mgk_rank_method_names[MGK_METHOD_FACTORS]
+             : options->count_only            ? "count"
+             : !uses_batches(source, options) ? mgk_rank_method_names[MGK_METHOD_SVD]
+             : options->bisection             ? mgk_rank_method_names[MGK_METHOD_BISECTION]
+                                              : mgk_rank_method_names[MGK_METHOD_AUGMENTED]);
+    settings->relative = options->relative;
+}
+
 /*
  * Matrices, and the parts of a model's products, already fill the cores: BLAS threads of every
  * worker would compete for the cores and for OpenBLAS's single thread pool.
  */
 static void compute(mgk_rank_work *work)
 {
-    const mgk_device *device = work->options->device;
-    const bool factors = work->source->depth > 0; /* cheaper on the host than the transfer */
-    const bool batches = device && device->accelerator && !factors && !work->source->cross;
     int blas_threads = mgk_blas.get_num_threads();
     mgk_blas.set_num_threads(1);
     omp_init_lock(&work->lock);
-    snprintf(work->table->settings.method, sizeof(work->table->settings.method), "%s",
-             factors                     ? mgk_rank_method_names[MGK_METHOD_FACTORS]
-             : work->options->count_only ? "count"
-             : !batches                  ? mgk_rank_method_names[MGK_METHOD_SVD]
-             : work->options->bisection  ? mgk_rank_method_names[MGK_METHOD_BISECTION]
-                                         : mgk_rank_method_names[MGK_METHOD_AUGMENTED]);
-    if (batches)
+    if (uses_batches(work->source, work->options))
         mgk_rank_by_batches(work);
     else
         mgk_rank_by_threads(work);
     mgk_rank_work_close_rounds(work);
     omp_destroy_lock(&work->lock);
     mgk_blas.set_num_threads(blas_threads);
+}
+
+static mgk_status read_journal(const mgk_source *source, const mgk_rank_run_options *options,
+                               mgk_rank_table *table, bool **known)
+{
+    return options->journal
+               ? mgk_rank_journal_read(options->journal, options->input, source, table, known)
+               : STATUS_OK;
 }
 
 mgk_status mgk_rank_run(const mgk_source *source, const mgk_rank_run_options *options,
@@ -80,22 +99,45 @@ mgk_status mgk_rank_run(const mgk_source *source, const mgk_rank_run_options *op
                                    .count_only = options->count_only && !options->keep_spectra},
                           .table = table,
                           .failed_row = SIZE_MAX};
+    bool *own = NULL;
     *table = (mgk_rank_table){0};
     TRY(check_options(options));
     TRY(count_threads(&work));
     mgk_status status = mgk_rank_table_make(options->threshold_count, options->thresholds,
                                             options->keep_spectra ? source->n_max : 0, table);
-    if (status == STATUS_OK && options->journal)
-        status =
-            mgk_rank_journal_read(options->journal, options->input, source, table, &work.known);
+    if (status == STATUS_OK)
+        status = options->part ? mgk_rank_table_reserve(table, source->count)
+                               : read_journal(source, options, table, &own);
+    work.known = options->part ? options->known : own;
     if (status == STATUS_OK) {
-        table->settings.relative = options->relative;
+        name_method(source, options, &table->settings);
         compute(&work);
         if (work.status != STATUS_OK)
             status = mgk_fail(work.status, "%s", work.message);
     }
     if (status != STATUS_OK)
         mgk_rank_table_free(table);
-    mgk_free(work.known);
+    mgk_free(own);
+    return status;
+}
+
+mgk_status mgk_rank_read(const mgk_source *source, const mgk_rank_run_options *options,
+                         mgk_rank_table *table)
+{
+    bool *known = NULL;
+    mgk_status status;
+    *table = (mgk_rank_table){0};
+    CHECK(mgk_rank_table_make(options->threshold_count, options->thresholds,
+                              options->keep_spectra ? source->n_max : 0, table));
+    CHECK(mgk_rank_journal_read(options->journal, options->input, source, table, &known));
+    for (size_t i = 0; i < source->count && status == STATUS_OK; i++)
+        if (!known || !known[i])
+            status = mgk_fail(STATUS_FORMAT, "the journal lacks matrix %zu", i);
+    table->row_count = source->count;
+    name_method(source, options, &table->settings);
+out:
+    if (status != STATUS_OK)
+        mgk_rank_table_free(table);
+    mgk_free(known);
     return status;
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "analysis/run/journal.h"
+#include "analysis/run/part.h"
 #include "analysis/run/source.h"
 #include "analysis/table/rank_table.h"
 #include "kernels/backend.h"
@@ -44,6 +45,14 @@ typedef struct mgk_rank_run_options {
     mgk_journal *journal;
     size_t input;
 
+    /*
+     * Other processes compute other matrices of the source; NULL: this run computes all. Then the
+     * table is not complete: what the run has computed is in the journal, which holds nothing
+     * before.
+     */
+    const mgk_run_part *part;
+    const bool *known; /* [count of the source], matrices that no process computes; NULL: none */
+
     /* If *cancel becomes non-zero, the run ends soon with STATUS_INTERRUPTED; NULL: never. */
     const volatile sig_atomic_t *cancel;
 
@@ -79,5 +88,13 @@ typedef struct mgk_rank_run_options {
  */
 mgk_status mgk_rank_run(const mgk_source *source, const mgk_rank_run_options *options,
                         mgk_rank_table *table);
+
+/*
+ * The table of runs that have put all matrices of the source into the options' journal, as
+ * mgk_rank_run would return it. STATUS_FORMAT: the journal lacks one, or has another one;
+ * STATUS_MEMORY; STATUS_IO.
+ */
+mgk_status mgk_rank_read(const mgk_source *source, const mgk_rank_run_options *options,
+                         mgk_rank_table *table);
 
 #endif

@@ -62,8 +62,9 @@ typedef struct mgk_source {
     size_t width;                     /* C of key weights and projections */
     size_t model_dim;                 /* C of outputs; 0: none, or not wanted */
     unsigned importances;             /* bit set of the wanted MGK_IMPORTANCE_BIT that there are */
-    size_t all_heads;        /* of a layer of the model; the source may lack some; 0: not known */
-    size_t ahead;            /* the most matrices of one `prepare`; 0: any number */
+    size_t all_heads; /* of a layer of the model; the source may lack some; 0: not known */
+    size_t ahead;     /* the most matrices of one `prepare`; 0: any number */
+    size_t batch;     /* samples computed together, from a multiple of it on; 0: single ones */
     mgk_float_format format; /* the coarsest format that entries are known to have had */
     bool causal;             /* entries of keys after the query are known to be 0 */
     bool unnormalized;       /* rows of some matrices are known not to sum to 1 */

@@ -27,6 +27,8 @@ mgk_status mgk_rank_work_open_rounds(mgk_rank_work *work, size_t most)
         most = source->ahead;
     if (source->count > 0 && source->count < most)
         most = source->count;
+    if (work->options->part && work->options->part->ahead < most)
+        most = work->options->part->ahead;
     work->room = most;
     TRY(mgk_alloc(most, sizeof(*work->groups), &work->groups));
     TRY(mgk_alloc(most, sizeof(*work->rows), &work->rows));
@@ -49,13 +51,14 @@ static mgk_status check_cancel(const mgk_rank_work *work)
     return STATUS_OK;
 }
 
-/* Whether the journal has the matrix of this row. */
+/* Whether an earlier run has computed the matrix of this row. */
 static bool is_known(const mgk_rank_work *work, size_t row)
 {
     return work->known && row < work->source->count && work->known[row];
 }
 
-/* How many of the next matrices, at most `most`, are all in the journal or all missing from it. */
+/* How many of the next matrices, at most `most`, an earlier run has all computed, or none of them.
+ */
 static size_t count_alike(const mgk_rank_work *work, size_t most)
 {
     const size_t first = work->table->row_count;
@@ -75,10 +78,19 @@ static mgk_status fail_other(const mgk_rank_work *work)
                     work->table->row_count);
 }
 
+/* Skips a group of matrices that others compute, or have computed; their rows stay empty. */
+static mgk_status pass_others(mgk_rank_work *work, const mgk_group *group)
+{
+    work->table->row_count += group->count;
+    return STATUS_OK;
+}
+
 /* Skips a group whose rows are in the journal. */
 static mgk_status pass_known(mgk_rank_work *work, const mgk_group *group)
 {
     mgk_rank_table *table = work->table;
+    if (work->options->part)
+        return pass_others(work, group);
     for (size_t which = 0; which < group->count; which++) {
         const mgk_rank_row *row = &table->rows[table->row_count];
         const mgk_round_matrix matrix = {.group = group, .which = which};
@@ -101,12 +113,25 @@ static mgk_status add_rows(mgk_rank_work *work, const mgk_group *group)
     return STATUS_OK;
 }
 
-/* Names groups of at most `most` matrices that are not in the journal. */
+/* Whether the group is left to another process; then *over, if this one computes nothing more. */
+static mgk_status is_left(const mgk_rank_work *work, const mgk_group *group, bool *left, bool *over)
+{
+    const mgk_run_part *part = work->options->part;
+    bool taken = true;
+    *over = false;
+    if (part)
+        TRY(part->takes(part->state, group->sample, &taken, over));
+    *left = !taken;
+    return STATUS_OK;
+}
+
+/* Names groups of at most `most` matrices that are to be computed. */
 static mgk_status name_groups(mgk_rank_work *work, size_t most)
 {
     const mgk_source *source = work->source;
     work->group_count = 0;
-    while (most > 0) {
+    while (most > 0 && !work->end) {
+        bool left = false;
         const bool known = is_known(work, work->table->row_count);
         mgk_group *group = &work->groups[work->group_count];
         const size_t n = known ? work->table->rows[work->table->row_count].n : 0;
@@ -116,8 +141,12 @@ static mgk_status name_groups(mgk_rank_work *work, size_t most)
         TRY(source->next(source->state, count_alike(work, most), group, &work->end));
         if (work->end)
             return known ? fail_other(work) : STATUS_OK;
-        TRY(known ? pass_known(work, group) : add_rows(work, group));
-        most -= known ? 0 : group->count;
+        if (!known)
+            TRY(is_left(work, group, &left, &work->end));
+        TRY(known  ? pass_known(work, group)
+            : left ? pass_others(work, group)
+                   : add_rows(work, group));
+        most -= known || left ? 0 : group->count;
     }
     return STATUS_OK;
 }

@@ -42,7 +42,7 @@ typedef struct mgk_rank_work {
 
     omp_lock_t lock;
     mgk_rank_table *table;
-    bool *known;          /* [count of the source], rows in the journal; NULL: none */
+    const bool *known;    /* [count of the source], rows of an earlier run; NULL: none */
     mgk_rank_head *heads; /* [head_count], the heads so far */
     size_t head_count, head_capacity;
     size_t taken; /* matrices of the round that mgk_rank_work_next has returned */

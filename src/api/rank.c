@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/run/rank_journal.h"
 #include "analysis/run/run.h"
 #include "analysis/table/rank_columns.h"
 #include "api/api.h"
@@ -17,6 +18,7 @@
 #include "run/files.h"
 #include "run/job.h"
 #include "run/run_journal.h"
+#include "run/shared_samples.h"
 
 /* One call of mgk_rank_attention. */
 typedef struct ranking {
@@ -34,7 +36,14 @@ typedef struct ranking {
     size_t before, done, total;
     size_t told;                   /* matrices reported to the watcher */
     volatile sig_atomic_t stopped; /* the watcher asked to stop */
+    mgk_share *share;              /* of the current input among the processes; NULL: none */
+    size_t known;                  /* matrices of it that an earlier run has counted */
 } ranking;
+
+static mgk_cluster *cluster_of(const ranking *r)
+{
+    return r->options->job.cluster;
+}
 
 void mgk_rank_options_init(mgk_rank_options *options, size_t size)
 {
@@ -102,7 +111,7 @@ static void progress(void *state, size_t done, size_t count)
 {
     ranking *r = state;
     (void)count;
-    r->done = done;
+    r->done = r->share ? r->known + mgk_share_delivered(r->share) : done;
     if (!pthread_equal(pthread_self(), r->caller))
         return;
     tell(r, "");
@@ -122,6 +131,8 @@ static mgk_status claim_files(const mgk_rank_options *o, mgk_claims *claims)
 {
     const mgk_source_options sources = mgk_rank_source_options(o);
     TRY(mgk_sources_claim(&sources, claims));
+    if (!mgk_cluster_leads(o->job.cluster)) /* others do not write */
+        return STATUS_OK;
     if (o->output)
         TRY(mgk_claims_add_output(claims, o->output));
     if (o->output)
@@ -157,7 +168,7 @@ static mgk_status open_inputs(ranking *r)
     size_t memory;
     char note[512];
     TRY(mgk_memory_left(r->device, o->memory, 0, &memory));
-    sources.memory = memory / 4;
+    sources.memory = memory / 4 / (size_t)mgk_cluster_neighbours(o->job.cluster);
     TRY(mgk_sources_open(&sources, &r->inputs, &r->input_count));
     for (size_t i = 0; i < r->input_count; i++) {
         const mgk_source_input *input = &r->inputs[i];
@@ -240,36 +251,53 @@ static void tell_device(ranking *r, const mgk_source_input *input)
     tell(r, note);
 }
 
-static mgk_status rank_input(ranking *r, mgk_source_input *input)
+static mgk_status run_options(ranking *r, const mgk_source_input *input, mgk_rank_run_options *out)
 {
     const mgk_rank_options *o = r->options;
     size_t memory;
     TRY(mgk_memory_left(r->device, o->memory, input->held, &memory));
-    const mgk_rank_run_options options = {.threshold_count = o->threshold_count,
-                                          .thresholds = o->thresholds,
-                                          .relative = o->relative,
-                                          .keep_spectra = o->spectrum,
-                                          .allow_zero_rows =
-                                              o->allow_zero_rows || input->source.may_be_blank,
-                                          .count_only = is_method(o, "count"),
-                                          .bisection = is_method(o, "bisection"),
-                                          .threads = o->job.threads,
-                                          .memory = memory,
-                                          .memory_is_most = o->memory > 0,
-                                          .device = r->device,
-                                          .journal = r->journal,
-                                          .input = (size_t)(input - r->inputs),
-                                          .cancel = &r->stopped,
-                                          .progress = progress,
-                                          .limited = tell_limit,
-                                          .progress_state = r};
+    if (o->memory == 0)
+        memory /= (size_t)mgk_cluster_neighbours(o->job.cluster);
+    *out =
+        (mgk_rank_run_options){.threshold_count = o->threshold_count,
+                               .thresholds = o->thresholds,
+                               .relative = o->relative,
+                               .keep_spectra = o->spectrum,
+                               .allow_zero_rows = o->allow_zero_rows || input->source.may_be_blank,
+                               .count_only = is_method(o, "count"),
+                               .bisection = is_method(o, "bisection"),
+                               .threads = o->job.threads,
+                               .memory = memory,
+                               .memory_is_most = o->memory > 0,
+                               .device = r->device,
+                               .journal = r->journal,
+                               .input = (size_t)(input - r->inputs),
+                               .cancel = &r->stopped,
+                               .progress = progress,
+                               .limited = tell_limit,
+                               .progress_state = r};
+    return STATUS_OK;
+}
+
+static mgk_status run(const mgk_source_input *input, const mgk_rank_run_options *options,
+                      mgk_rank_table *table)
+{
+    mgk_status status = mgk_rank_run(&input->source, options, table);
+    return status == STATUS_NUMERIC || status == STATUS_UNSUPPORTED
+               ? mgk_fail_prefix(status, input->name)
+               : status;
+}
+
+/* Computes the matrices of an input that the journal lacks, or all without a journal, and adds them
+ * to the table. */
+static mgk_status rank_input(ranking *r, mgk_source_input *input)
+{
+    mgk_rank_run_options options;
     mgk_rank_table table;
     r->done = 0;
-    tell_device(r, input);
-    mgk_status status = mgk_rank_run(&input->source, &options, &table);
-    if (status == STATUS_NUMERIC || status == STATUS_UNSUPPORTED)
-        return mgk_fail_prefix(status, input->name);
-    TRY(status);
+    TRY(run_options(r, input, &options));
+    TRY(cluster_of(r) ? mgk_rank_read(&input->source, &options, &table)
+                      : run(input, &options, &table));
     if (r->told < r->before + r->done) /* another thread finished the last one */
         tell(r, "");
     tell_grid(r, input->name, &table);
@@ -280,15 +308,124 @@ static mgk_status rank_input(ranking *r, mgk_source_input *input)
         r->table = table;
         return STATUS_OK;
     }
-    status = mgk_rank_table_join(&r->table, &table);
+    mgk_status status = mgk_rank_table_join(&r->table, &table);
     mgk_rank_table_free(&table);
     return status;
+}
+
+/* ---- several processes ----------------------------------------------------------------------- */
+
+/* Rank 0: keeps the line of a matrix. */
+static mgk_status keep_line(void *state, const void *bytes, size_t size)
+{
+    const ranking *r = state;
+    return mgk_journal_append(r->journal, bytes, size);
+}
+
+static void tell_others(void *state)
+{
+    progress(state, 0, 0);
+}
+
+static mgk_status send_line(void *share, const char *text, size_t size)
+{
+    return mgk_share_deliver(share, text, size);
+}
+
+/* Marks the matrices of an input that the journal of rank 0 has. */
+static mgk_status find_known(ranking *r, const mgk_source_input *input, bool **known)
+{
+    const mgk_cluster *cluster = cluster_of(r);
+    const mgk_rank_options *o = r->options;
+    const mgk_source *source = &input->source;
+    mgk_rank_table table = {0};
+    bool *own = NULL;
+    mgk_status status = mgk_alloc(source->count, sizeof(**known), known);
+    if (status == STATUS_OK && r->journal)
+        status = mgk_rank_table_make(o->threshold_count, o->thresholds,
+                                     o->spectrum ? source->n_max : 0, &table);
+    if (status == STATUS_OK && r->journal)
+        status =
+            mgk_rank_journal_read(r->journal, (size_t)(input - r->inputs), source, &table, &own);
+    for (size_t i = 0; own && i < source->count; i++)
+        (*known)[i] = own[i];
+    mgk_free(own);
+    mgk_rank_table_free(&table);
+    TRY(mgk_cluster_agree(cluster, status));
+    TRY(mgk_cluster_broadcast(cluster, *known, source->count * sizeof(**known)));
+    r->known = 0;
+    for (size_t i = 0; i < source->count; i++)
+        r->known += (*known)[i];
+    return STATUS_OK;
+}
+
+/* This process's part: its lines go to rank 0. */
+static mgk_status rank_part(ranking *r, const mgk_source_input *input, size_t step,
+                            const bool *known)
+{
+    const size_t matrices = input->source.count * step / input->sample_count + 1;
+    mgk_shared_samples samples = {.share = r->share, .step = step};
+    const mgk_run_part part = mgk_shared_samples_part(&samples, matrices, r->device->threads);
+    mgk_rank_run_options options;
+    mgk_rank_table rows;
+    mgk_journal *sender;
+    mgk_status status = mgk_journal_open_sender(send_line, r->share, &sender);
+    if (status == STATUS_OK)
+        status = run_options(r, input, &options);
+    options.journal = sender;
+    options.part = &part;
+    options.known = known;
+    if (status == STATUS_OK)
+        status = run(input, &options, &rows);
+    if (status == STATUS_OK)
+        mgk_rank_table_free(&rows);
+    mgk_journal_close(sender, false);
+    return status;
+}
+
+/* Computes the matrices of an input that the journal of rank 0 lacks, by all processes, into it. */
+static mgk_status rank_together(ranking *r, const mgk_source_input *input)
+{
+    mgk_cluster *cluster = cluster_of(r);
+    const mgk_share_options shared = {
+        .most = SIZE_MAX, .receive = keep_line, .wait = tell_others, .state = r};
+    size_t step;
+    bool *known = NULL;
+    mgk_status status;
+    CHECK(find_known(r, input, &known));
+    CHECK(mgk_shared_samples_step(cluster, &input->source, input->sample_count, &step));
+    mgk_share_options options = shared;
+    options.count = mgk_shared_samples_units(input->sample_count, step);
+    CHECK(mgk_share_begin(cluster, &options, &r->share));
+    status = rank_part(r, input, step, known);
+    mgk_share *share = r->share;
+    status = mgk_share_end(share, status);
+    r->share = NULL;
+out:
+    mgk_free(known);
+    return status;
+}
+
+/* Counts an input. Of several processes rank 0 alone has the table. */
+static mgk_status rank_by_all(ranking *r, mgk_source_input *input)
+{
+    mgk_cluster *cluster = cluster_of(r);
+    tell_device(r, input);
+    if (!cluster)
+        return rank_input(r, input);
+    TRY(rank_together(r, input));
+    return mgk_cluster_agree(cluster,
+                             mgk_cluster_leads(cluster) ? rank_input(r, input) : STATUS_OK);
 }
 
 static mgk_status open_journal(ranking *r)
 {
     const mgk_rank_options *o = r->options;
     char note[512];
+    if (!mgk_cluster_leads(o->job.cluster))
+        return STATUS_OK;
+    if (o->job.cluster && !o->output)
+        return mgk_journal_open_temporary(MGK_RANK_LINE_BYTES, &r->journal);
     TRY(mgk_rank_open_journal(o, r->inputs, r->device->accelerator, &r->journal));
     if (!o->resume)
         return STATUS_OK;
@@ -334,25 +471,29 @@ static void take_warnings(ranking *r, const char *lines)
     }
 }
 
-/* `table` and `summary` may be NULL. */
-static mgk_status rank_attention(ranking *r, mgk_table **table, mgk_rank_summary *summary)
+/* What every process does by itself before the first matrix. */
+static mgk_status begin(ranking *r)
 {
-    mgk_status status;
     mgk_job job = r->options->job;
-    mgk_rank_summary own = {0};
     job.tf32 = false; /* spectra need float64; TF32 is for the model's products */
     TRY(check_options(r->options));
-    CHECK(mgk_job_open_device(&job, true, &r->device));
-    CHECK(mgk_rank_check_endings(r->options));
-    CHECK(claim_files(r->options, &r->claims));
-    CHECK(mgk_rank_check_outputs(r->options));
-    CHECK(open_inputs(r));
-    CHECK(check_layers(r));
+    TRY(mgk_job_open_device(&job, true, &r->device));
+    TRY(mgk_rank_check_endings(r->options));
+    TRY(claim_files(r->options, &r->claims));
+    if (mgk_cluster_leads(cluster_of(r)))
+        TRY(mgk_rank_check_outputs(r->options));
+    TRY(open_inputs(r));
+    TRY(check_layers(r));
     mgk_job_report_device(&r->options->job, r->device);
-    CHECK(open_journal(r));
-    for (size_t i = 0; i < r->input_count; i++)
-        CHECK(rank_input(r, &r->inputs[i]));
-    /* Steps that may fail come before the outputs: these appear only if the job succeeds. */
+    return open_journal(r);
+}
+
+/* Steps that may fail come before the outputs: these appear only if the job succeeds. `table` and
+ * `summary` may be NULL. */
+static mgk_status finish(ranking *r, mgk_table **table, mgk_rank_summary *summary)
+{
+    mgk_rank_summary own = {0};
+    mgk_status status;
     CHECK(summarize(r, &own));
     take_warnings(r, own.warnings);
     CHECK(mgk_rank_record_settings(r->options, r->inputs, r->input_count, r->device->name,
@@ -367,6 +508,19 @@ static mgk_status rank_attention(ranking *r, mgk_table **table, mgk_rank_summary
 out:
     mgk_free(own.layers);
     mgk_free(own.histogram);
+    return status;
+}
+
+static mgk_status rank_attention(ranking *r, mgk_table **table, mgk_rank_summary *summary)
+{
+    mgk_cluster *cluster = cluster_of(r);
+    mgk_status status;
+    CHECK(mgk_cluster_agree(cluster, begin(r)));
+    for (size_t i = 0; i < r->input_count; i++)
+        CHECK(rank_by_all(r, &r->inputs[i]));
+    status = mgk_cluster_leads(cluster) ? finish(r, table, summary) : STATUS_OK;
+    status = mgk_cluster_agree(cluster, status);
+out:
     status = mgk_run_journal_close(r->journal, r->options->array_count == 0, status);
     mgk_sources_close(r->inputs, r->input_count);
     mgk_device_close(r->device);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cluster/cluster.h"
 #include "model/core/model_hash.h"
 #include "model/formats/format.h"
 #include "run/kind_settings.h"
@@ -90,7 +91,7 @@ mgk_status mgk_job_check_encoder(const mgk_job *job, const mgk_model *model, con
 
 void mgk_job_report(const mgk_job *job, const mgk_report *report)
 {
-    if (job->watcher.report)
+    if (job->watcher.report && mgk_cluster_leads(job->cluster))
         job->watcher.report(job->watcher.context, report);
 }
 

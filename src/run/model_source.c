@@ -347,6 +347,7 @@ mgk_source mgk_model_source_of(mgk_model_source *s, bool double_precision)
                         .model_dim = s->outputs ? (size_t)config->dim : 0,
                         .importances = s->importance.wanted,
                         .ahead = s->capacity,
+                        .batch = (size_t)run->capacity,
                         .causal = mgk_model_run_is_causal(run),
                         .unnormalized = !rows_sum_to_one(s),
                         .merged_heads = config->aggregate != MGK_AGGREGATION_CONCATENATION,

@@ -204,7 +204,7 @@ static const mgk_arg_note notes[] = {
 
 int main(int argc, char **argv)
 {
-    mgk_tool tool = {0};
+    mgk_tool tool = {.shares = true};
     mgk_rank_options o = mgk_rank_options_default();
     mgk_rank_summary summary;
     mgk_tool_input in = {0};
@@ -302,7 +302,7 @@ int main(int argc, char **argv)
         o.job = tool.job;
         mgk_result result = mgk_rank_attention(&o, &summary);
         mgk_progress_finish(&tool.bar);
-        if (result == MGK_OK)
+        if (result == MGK_OK && tool.rank == 0)
             print_summary(&o, &summary);
         exit_status = mgk_tool_end(&tool, result);
         mgk_release(summary.layers);

@@ -100,6 +100,34 @@ static void find_own_fonts(void)
         setenv("FONTCONFIG_FILE", path, 0);
 }
 
+/*
+ * Of processes that were started together, rank 0 alone talks: what the others would say it says,
+ * too. Their end must not be that of a failure, for which mpirun would end rank 0 before it has
+ * told it.
+ */
+static void find_rank(mgk_tool *tool)
+{
+    mgk_cluster_started(&tool->rank, &tool->processes);
+    if (tool->rank > 0 &&
+        (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)))
+        exit(EXIT_FAILURE);
+}
+
+/* Joins the processes that share the job; false: this one ends, with *exit_status. */
+static bool join_processes(mgk_tool *tool, int *exit_status)
+{
+    *exit_status = 0;
+    if (tool->processes == 1)
+        return true;
+    if (!tool->shares)
+        return tool->rank == 0;
+    if (mgk_cluster_open(&tool->job.cluster) == MGK_OK)
+        return true;
+    fprintf(stderr, "%s: %s\n", tool->program->name, mgk_error());
+    *exit_status = tool->rank == 0 ? EXIT_FAILURE : 0;
+    return false;
+}
+
 bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char **argv,
                     int *exit_status)
 {
@@ -107,6 +135,7 @@ bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char *
     tool->program = program;
     *exit_status = 0;
     tool->job.settings = &tool->settings;
+    find_rank(tool);
     catch_signals();
     find_own_fonts();
     if (mgk_args_parse(program, argc, argv, &outcome) != STATUS_OK ||
@@ -123,9 +152,13 @@ bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char *
     } else if (outcome == MGK_ARGS_RUN) {
         mgk_wait_briefly(program->name, argv);
         tool->job.command = tool->command;
-        return true;
+        if (join_processes(tool, exit_status))
+            return true;
     }
     *exit_status = flush_output(program->name, &tool->streams, *exit_status);
+    if (tool->rank > 0)
+        *exit_status = 0;
+    mgk_free(tool->command);
     mgk_args_free(program);
     return false;
 }
@@ -306,6 +339,7 @@ void mgk_tool_watch(mgk_tool *tool, const char *label, const char *unit)
 
 static void release(mgk_tool *tool)
 {
+    mgk_cluster_close(tool->job.cluster);
     mgk_streams_close(&tool->streams);
     mgk_args_free(tool->program);
     mgk_free(tool->command);
@@ -325,9 +359,10 @@ int mgk_tool_end(mgk_tool *tool, mgk_result result)
     int exit_status = result == MGK_OK      ? EXIT_SUCCESS
                       : result == MGK_USAGE ? EXIT_USAGE
                                             : EXIT_FAILURE;
-    exit_status = flush_output(tool->program->name, &tool->streams, exit_status);
+    if (tool->rank == 0)
+        exit_status = flush_output(tool->program->name, &tool->streams, exit_status);
     release(tool);
-    return exit_status;
+    return tool->rank == 0 ? exit_status : 0;
 }
 
 /* Ends before the job has begun. */
@@ -336,7 +371,7 @@ static int end_early(mgk_tool *tool, const char *message, int exit_status)
     fprintf(stderr, "%s: %s%s\n", tool->program->name, message,
             exit_status == EXIT_USAGE ? " (see --help)" : "");
     release(tool);
-    return exit_status;
+    return tool->rank == 0 ? exit_status : 0;
 }
 
 int mgk_tool_usage(mgk_tool *tool, const char *message)

@@ -17,7 +17,9 @@ typedef struct mgk_tool_lines {
 
 typedef struct mgk_tool {
     const mgk_program *program;
+    bool shares; /* several processes may share the job; set before mgk_tool_begin */
     bool quiet, no_warnings;
+    int rank, processes; /* this process among those that were started together */
     char *command;
     mgk_tool_lines warnings; /* of a quiet run */
     mgk_tool_lines said;     /* warnings and remarks that were printed */

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: MIT
+# MGK_MPI=AUTO takes MPI if it is there, ON insists, OFF does not look.
+set(MGK_HAS_MPI FALSE)
+set(MGK_MPI_STATE "off")
+if(NOT MGK_MPI STREQUAL "OFF")
+    set(MPI_C_SKIP_MPICXX TRUE)
+    find_package(MPI 3.0 QUIET COMPONENTS C)
+    if(MPI_C_FOUND)
+        set(MGK_HAS_MPI TRUE)
+        set(MGK_MPI_STATE "version ${MPI_C_VERSION}, ${MPI_C_LIBRARIES}")
+    elseif(MGK_MPI STREQUAL "ON")
+        message(FATAL_ERROR "MGK_MPI=ON, but there is no MPI of version 3 or later")
+    else()
+        set(MGK_MPI_STATE "no MPI of version 3 or later")
+    endif()
+endif()

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#include "cluster/cluster.h"
+
+#include "api/api.h"
+#include "cluster/launcher.h"
+#include "run/arguments.h"
+
+void mgk_cluster_started(int *rank, int *size)
+{
+    mgk_launched(rank, size);
+}
+
+mgk_result mgk_cluster_open(mgk_cluster **out)
+{
+    mgk_status status = mgk_check_place("place for the cluster", out);
+    return mgk_api_result(status == STATUS_OK ? mgk_cluster_join(out) : status);
+}
+
+void mgk_cluster_close(mgk_cluster *cluster)
+{
+    mgk_cluster_leave(cluster);
+}
