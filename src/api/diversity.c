@@ -21,6 +21,7 @@
 #include "run/files.h"
 #include "run/job.h"
 #include "run/run_journal.h"
+#include "run/shared_samples.h"
 
 /* One call of mgk_measure_diversity. */
 typedef struct measuring {
@@ -41,7 +42,19 @@ typedef struct measuring {
     mgk_warnings warnings;
     size_t before, done, total;    /* matrices: of finished inputs, of the current one, of all */
     volatile sig_atomic_t stopped; /* the watcher asked to stop */
+    mgk_share *share;              /* of the current input among the processes; NULL: none */
+    mgk_diversity_queue queue;
 } measuring;
+
+static mgk_cluster *cluster_of(const measuring *m)
+{
+    return m->options->job.cluster;
+}
+
+static bool leads(const measuring *m)
+{
+    return mgk_cluster_leads(cluster_of(m));
+}
 
 mgk_result mgk_describe_measure(size_t index, mgk_measure_description *out)
 {
@@ -116,10 +129,18 @@ static void warn(measuring *m, const char *note)
     mgk_warnings_add(&m->warnings, note);
 }
 
+/* The matrices of the finished samples of the current input, by all processes. */
+static size_t count_shared(const measuring *m)
+{
+    const mgk_source_input *input = &m->inputs[m->current];
+    const size_t samples = m->queue.first + mgk_share_delivered(m->share);
+    return input->source.count / input->sample_count * samples;
+}
+
 static void progress(void *state, size_t done)
 {
     measuring *m = state;
-    m->done = done;
+    m->done = m->share ? count_shared(m) : done;
     tell(m, "");
     if (mgk_job_stopped(&m->options->job))
         m->stopped = 1;
@@ -140,6 +161,8 @@ static mgk_status claim_files(measuring *m)
     TRY(mgk_sources_claim(&sources, &m->claims));
     for (size_t i = 1; i < o->model_count; i++)
         TRY(mgk_files_model(&m->claims, o->models[i]));
+    if (!leads(m)) /* others do not write */
+        return STATUS_OK;
     if (o->output) {
         TRY(mgk_claims_add_output(&m->claims, o->output));
         TRY(mgk_files_write_beside(&m->claims, o->output, MGK_JOURNAL_ENDING));
@@ -218,7 +241,7 @@ static mgk_status choose_sources(measuring *m)
     TRY(mgk_diversity_choose(o, &m->chosen, &m->chosen_count));
     TRY(mgk_memory_left(m->device, o->memory, 0, &memory));
     *sources = mgk_diversity_source_options(o);
-    sources->memory = memory / 4;
+    sources->memory = memory / 4 / (size_t)mgk_cluster_neighbours(o->job.cluster);
     sources->whole_groups = mgk_measures_need_groups(m->chosen, m->chosen_count);
     const unsigned needs = mgk_measures_needs(m->chosen, m->chosen_count);
     sources->vectors = mgk_measures_vectors(needs);
@@ -369,6 +392,21 @@ static mgk_status receive(void *state, size_t sample, double *record)
     return STATUS_OK;
 }
 
+/* Sends a record to rank 0. */
+static mgk_status send_record(void *state, size_t sample, double *record)
+{
+    const measuring *m = state;
+    return mgk_diversity_send(m->share, sample, record,
+                              mgk_record_size(&m->parts[m->current].layout));
+}
+
+/* Rank 0: records of processes come in any order. */
+static mgk_status receive_any(void *state, const void *bytes, size_t size)
+{
+    measuring *m = state;
+    return mgk_diversity_queue_add(&m->queue, bytes, size, receive, m);
+}
+
 static void tell_notes(measuring *m, size_t i)
 {
     mgk_diversity_notes notes;
@@ -379,22 +417,24 @@ static void tell_notes(measuring *m, size_t i)
         warn(m, notes.lines[n]);
 }
 
-static void tell_zero_keys(measuring *m, const mgk_source_input *input)
+static void tell_zero_keys(measuring *m, const mgk_source_input *input,
+                           const mgk_zero_keys *zero_keys)
 {
     char note[MGK_DIVERSITY_NOTE];
-    if (!input->zero_keys)
-        return;
-    mgk_zero_keys_explain(input->name, input->zero_keys, input->keys, note, sizeof(note));
+    mgk_zero_keys_explain(input->name, zero_keys, input->keys, note, sizeof(note));
     if (*note)
         warn(m, note);
 }
 
-static mgk_status measure_samples(measuring *m, size_t i)
+/* Measures the samples of the input, of which `part` names some; NULL: all. */
+static mgk_status measure_samples(measuring *m, size_t i, const mgk_run_part *part)
 {
     const mgk_diversity_options *o = m->options;
     const mgk_source_input *input = &m->open;
     size_t memory;
     TRY(mgk_memory_left(m->device, o->memory, input->held, &memory));
+    if (o->memory == 0)
+        memory /= (size_t)mgk_cluster_neighbours(o->job.cluster);
     const mgk_diversity_run_options options = {.layout = &m->parts[i].layout,
                                                .threshold = o->threshold,
                                                .relative = o->relative,
@@ -404,17 +444,56 @@ static mgk_status measure_samples(measuring *m, size_t i)
                                                .memory = memory,
                                                .memory_is_most = true,
                                                .held = o->memory > 0 ? input->held : 0,
-                                               .finished = m->parts[i].finished,
+                                               .finished = m->queue.first,
+                                               .part = part,
                                                .cancel = &m->stopped,
-                                               .receive = receive,
+                                               .receive = part ? send_record : receive,
                                                .progress = progress,
                                                .limited = tell_limit,
                                                .state = m};
     mgk_status status = mgk_diversity_run(&input->source, &options);
-    if (status == STATUS_NUMERIC || status == STATUS_UNSUPPORTED)
-        return mgk_fail_prefix(status, input->name);
-    tell_zero_keys(m, input);
+    return status == STATUS_NUMERIC || status == STATUS_UNSUPPORTED
+               ? mgk_fail_prefix(status, input->name)
+               : status;
+}
+
+static void tell_others(void *state)
+{
+    progress(state, 0);
+}
+
+/* Measures the samples of the input by all processes; rank 0 receives the records. */
+static mgk_status measure_together(measuring *m, size_t i)
+{
+    const mgk_source_input *input = &m->open;
+    mgk_cluster *cluster = cluster_of(m);
+    size_t step;
+    TRY(mgk_shared_samples_step(cluster, &input->source, input->sample_count, &step));
+    const size_t matrices = input->source.count * step / input->sample_count + 1;
+    const mgk_share_options options = {.first = m->queue.first / step,
+                                       .count = mgk_shared_samples_units(input->sample_count, step),
+                                       .most = SIZE_MAX,
+                                       .receive = receive_any,
+                                       .wait = tell_others,
+                                       .state = m};
+    TRY(mgk_share_begin(cluster, &options, &m->share));
+    mgk_shared_samples samples = {.share = m->share, .step = step};
+    const mgk_run_part part = mgk_shared_samples_part(&samples, matrices, m->device->threads);
+    mgk_status status = mgk_share_end(m->share, measure_samples(m, i, &part));
+    m->share = NULL;
     return status;
+}
+
+static mgk_status measure_all(measuring *m, size_t i)
+{
+    const mgk_source_input *input = &m->open;
+    mgk_cluster *cluster = cluster_of(m);
+    mgk_zero_keys zero_keys = {0};
+    TRY(cluster ? measure_together(m, i) : measure_samples(m, i, NULL));
+    if (input->zero_keys)
+        TRY(mgk_zero_keys_sum(cluster, input->zero_keys, &zero_keys));
+    tell_zero_keys(m, input, &zero_keys);
+    return STATUS_OK;
 }
 
 static void tell_runs(void *state, size_t done, size_t total)
@@ -444,22 +523,34 @@ static mgk_status prune_part(measuring *m, size_t i)
     return mgk_diversity_prune(&m->parts[i], &m->open, &m->options->job, &follow);
 }
 
-/* Measures and prunes what an interrupted run has not finished. */
+/* What an interrupted run has finished of the part, which rank 0 knows. */
+typedef struct finished_work {
+    uint64_t samples, orders;
+} finished_work;
+
+/* Measures and prunes what an interrupted run has not finished. Rank 0 alone prunes: each head that
+ * is removed depends on those before. */
 static mgk_status measure_part(measuring *m, size_t i)
 {
     const mgk_diversity_part *part = &m->parts[i];
-    const bool measured = part->finished == part->input->sample_count;
-    const bool pruned = !m->options->prune || part->finished_orders == MGK_PRUNING_ORDERS;
+    mgk_cluster *cluster = cluster_of(m);
+    finished_work finished = {part->finished, part->finished_orders};
+    TRY(mgk_cluster_broadcast(cluster, &finished, sizeof(finished)));
+    const bool measured = finished.samples == part->input->sample_count;
+    const bool pruned = !m->options->prune || finished.orders == MGK_PRUNING_ORDERS;
+    mgk_status status = STATUS_OK;
     m->current = i;
+    m->queue.first = (size_t)finished.samples;
     if (!measured || !pruned)
-        TRY(open_again(m, i));
+        TRY(mgk_cluster_agree(cluster, open_again(m, i)));
     if (!measured)
-        TRY(measure_samples(m, i));
+        TRY(measure_all(m, i));
     m->before += m->inputs[i].source.count;
     m->done = 0;
     tell_notes(m, i);
-    if (m->options->prune)
-        TRY(prune_part(m, i));
+    if (m->options->prune && leads(m))
+        status = prune_part(m, i);
+    TRY(mgk_cluster_agree(cluster, status));
     mgk_source_close(&m->open);
     return STATUS_OK;
 }
@@ -563,32 +654,46 @@ static mgk_status write_output(const measuring *m)
     return status;
 }
 
-/* `means` may be NULL. */
-static mgk_status measure(measuring *m, mgk_table **means)
+/* What every process does by itself before the first matrix. */
+static mgk_status begin(measuring *m)
 {
     const mgk_diversity_options *o = m->options;
     mgk_job host = o->job;
-    mgk_status status;
     host.device = "cpu";
     host.tf32 = false;
     TRY(check_options(o));
-    CHECK(mgk_job_open_device(&host, true, &m->device));
-    CHECK(claim_files(m));
-    if (o->output)
-        CHECK(mgk_output_check(o->output, o->job.force));
-    CHECK(describe_inputs(m));
+    TRY(mgk_job_open_device(&host, true, &m->device));
+    TRY(claim_files(m));
+    if (o->output && leads(m))
+        TRY(mgk_output_check(o->output, o->job.force));
+    TRY(describe_inputs(m));
     mgk_job_report_device(&o->job, m->device);
-    CHECK(mgk_diversity_open_journal(o, m->parts, m->count, &m->journal));
-    CHECK(take_finished(m));
+    if (leads(m))
+        TRY(mgk_diversity_open_journal(o, m->parts, m->count, &m->journal));
+    return take_finished(m);
+}
+
+/* `means` may be NULL. */
+static mgk_status finish(measuring *m, mgk_table **means)
+{
+    TRY(compare_inputs(m));
+    if (means)
+        TRY(hand_over(m, means));
+    return write_output(m);
+}
+
+static mgk_status measure(measuring *m, mgk_table **means)
+{
+    const mgk_diversity_options *o = m->options;
+    mgk_status status;
+    CHECK(mgk_cluster_agree(o->job.cluster, begin(m)));
     for (size_t i = 0; i < m->count; i++)
         CHECK(measure_part(m, i));
-    CHECK(compare_inputs(m));
-    if (means)
-        CHECK(hand_over(m, means));
-    CHECK(write_output(m));
+    status = mgk_cluster_agree(o->job.cluster, leads(m) ? finish(m, means) : STATUS_OK);
 out:
     status = mgk_run_journal_close(m->journal, o->array_count == 0, status);
     close_inputs(m);
+    mgk_diversity_queue_free(&m->queue);
     mgk_device_close(m->device);
     mgk_claims_release(&m->claims);
     mgk_warnings_free(&m->warnings);

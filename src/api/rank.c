@@ -38,6 +38,7 @@ typedef struct ranking {
     volatile sig_atomic_t stopped; /* the watcher asked to stop */
     mgk_share *share;              /* of the current input among the processes; NULL: none */
     size_t known;                  /* matrices of it that an earlier run has counted */
+    mgk_zero_keys zero_keys;       /* of the current input, by all processes */
 } ranking;
 
 static mgk_cluster *cluster_of(const ranking *r)
@@ -184,9 +185,7 @@ static mgk_status open_inputs(ranking *r)
 static void tell_zero_keys(ranking *r, const mgk_source_input *input)
 {
     char note[512];
-    if (!input->zero_keys)
-        return;
-    mgk_zero_keys_explain(input->name, input->zero_keys, input->keys, note, sizeof(note));
+    mgk_zero_keys_explain(input->name, &r->zero_keys, input->keys, note, sizeof(note));
     warn(r, note);
 }
 
@@ -298,6 +297,8 @@ static mgk_status rank_input(ranking *r, mgk_source_input *input)
     TRY(run_options(r, input, &options));
     TRY(cluster_of(r) ? mgk_rank_read(&input->source, &options, &table)
                       : run(input, &options, &table));
+    if (!cluster_of(r) && input->zero_keys)
+        r->zero_keys = *input->zero_keys;
     if (r->told < r->before + r->done) /* another thread finished the last one */
         tell(r, "");
     tell_grid(r, input->name, &table);
@@ -401,6 +402,8 @@ static mgk_status rank_together(ranking *r, const mgk_source_input *input)
     mgk_share *share = r->share;
     status = mgk_share_end(share, status);
     r->share = NULL;
+    if (status == STATUS_OK && input->zero_keys)
+        status = mgk_zero_keys_sum(cluster, input->zero_keys, &r->zero_keys);
 out:
     mgk_free(known);
     return status;
@@ -411,6 +414,7 @@ static mgk_status rank_by_all(ranking *r, mgk_source_input *input)
 {
     mgk_cluster *cluster = cluster_of(r);
     tell_device(r, input);
+    r->zero_keys = (mgk_zero_keys){0};
     if (!cluster)
         return rank_input(r, input);
     TRY(rank_together(r, input));

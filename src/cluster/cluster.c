@@ -99,3 +99,19 @@ mgk_status mgk_cluster_broadcast(const mgk_cluster *cluster, void *bytes, size_t
     return cluster ? cluster->transport->broadcast(cluster->transport->state, bytes, size)
                    : STATUS_OK;
 }
+
+mgk_status mgk_cluster_gather(const mgk_cluster *cluster, const void *own, size_t size, void *all)
+{
+    const mgk_transport *transport = cluster->transport;
+    void *bytes;
+    mgk_status status =
+        mgk_cluster_agree(cluster, mgk_alloc((size_t)transport->size, size, &bytes));
+    if (status == STATUS_OK)
+        status = transport->gather(transport->state, own, size, bytes);
+    if (status != STATUS_OK) {
+        mgk_free(bytes);
+        bytes = NULL;
+    }
+    memcpy(all, &bytes, sizeof(bytes));
+    return status;
+}

@@ -54,4 +54,8 @@ mgk_status mgk_cluster_agree(const mgk_cluster *cluster, mgk_status own);
 /* Collective: bytes [size] of rank 0 replace those of the others. */
 mgk_status mgk_cluster_broadcast(const mgk_cluster *cluster, void *bytes, size_t size);
 
+/* Collective: (*all) [ranks, size], released with mgk_free, receives `own` [size] of each process.
+ * STATUS_MEMORY, in all processes. */
+mgk_status mgk_cluster_gather(const mgk_cluster *cluster, const void *own, size_t size, void *all);
+
 #endif

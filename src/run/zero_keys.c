@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/memory.h"
 #include "base/number.h"
 
 static bool is_zero_column(const double *matrix, size_t queries, size_t n, size_t column)
@@ -38,6 +39,24 @@ void mgk_zero_keys_look(mgk_zero_keys *zero_keys, const double *matrix, size_t q
     zero_keys->matrices++;
     zero_keys->most = zeros > zero_keys->most ? zeros : zero_keys->most;
     pthread_mutex_unlock(&lock);
+}
+
+mgk_status mgk_zero_keys_sum(const mgk_cluster *cluster, const mgk_zero_keys *own,
+                             mgk_zero_keys *out)
+{
+    const int size = mgk_cluster_size_of(cluster);
+    mgk_zero_keys *all;
+    *out = *own;
+    if (!cluster)
+        return STATUS_OK;
+    TRY(mgk_cluster_gather(cluster, own, sizeof(*own), &all));
+    out->matrices = 0;
+    for (int rank = 0; rank < size; rank++) {
+        out->matrices += all[rank].matrices;
+        out->most = all[rank].most > out->most ? all[rank].most : out->most;
+    }
+    mgk_free(all);
+    return STATUS_OK;
 }
 
 void mgk_zero_keys_explain(const char *name, const mgk_zero_keys *zero_keys, size_t n, char *note,

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cluster/cluster.h"
+
 typedef struct mgk_zero_keys {
     size_t matrices; /* their number */
     size_t most;     /* the largest number of such columns in a matrix */
@@ -16,6 +18,10 @@ typedef struct mgk_zero_keys {
  * once. */
 void mgk_zero_keys_look(mgk_zero_keys *zero_keys, const double *matrix, size_t queries, size_t keys,
                         size_t n);
+
+/* Collective: what all processes have counted; NULL: this one alone has. STATUS_MEMORY. */
+mgk_status mgk_zero_keys_sum(const mgk_cluster *cluster, const mgk_zero_keys *own,
+                             mgk_zero_keys *out);
 
 /* Writes what zeros at the ends of rows may mean, in matrices of at most n keys; "" without such
  * matrices. */

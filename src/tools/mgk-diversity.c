@@ -145,7 +145,7 @@ static const mgk_arg_note notes[] = {
 
 int main(int argc, char **argv)
 {
-    mgk_tool tool = {0};
+    mgk_tool tool = {.shares = true};
     mgk_diversity_options o = mgk_diversity_options_default();
     mgk_table *table = NULL;
     mgk_tool_input in = {0};
@@ -259,7 +259,7 @@ int main(int argc, char **argv)
         o.job = tool.job;
         mgk_result result = mgk_measure_diversity(&o, &table);
         mgk_progress_finish(&tool.bar);
-        if (result == MGK_OK)
+        if (result == MGK_OK && tool.rank == 0)
             mgk_print_diversity(table, o.measures, names_all(&o) ? 0 : o.measure_count);
         exit_status = mgk_tool_end(&tool, result);
         mgk_table_close(table);
