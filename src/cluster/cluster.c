@@ -15,6 +15,11 @@ typedef struct mgk_verdict {
     char host[64], message[1024];
 } mgk_verdict;
 
+mgk_status mgk_cluster_prepare(mgk_cluster *cluster, int size)
+{
+    return mgk_alloc((size_t)size, sizeof(*cluster->verdicts), &cluster->verdicts);
+}
+
 mgk_status mgk_cluster_join(mgk_cluster **out)
 {
     int rank, size;
@@ -24,15 +29,14 @@ mgk_status mgk_cluster_join(mgk_cluster **out)
     if (!mgk_launched(&rank, &size))
         return STATUS_OK;
     TRY(mgk_alloc(1, sizeof(*cluster), &cluster));
-    CHECK(mgk_alloc((size_t)size, sizeof(*cluster->verdicts), &cluster->verdicts));
+    CHECK(mgk_cluster_prepare(cluster, size));
     CHECK(mgk_launched_join(&cluster->transport));
-    status = mgk_cluster_agree(cluster, mgk_processors_share(cluster->transport));
-    if (status == STATUS_OK) {
-        *out = cluster;
-        return STATUS_OK;
-    }
-    cluster->transport->close(cluster->transport);
+    CHECK(mgk_cluster_agree(cluster, mgk_processors_share(cluster->transport)));
+    *out = cluster;
+    return STATUS_OK;
 out:
+    if (cluster->transport)
+        cluster->transport->close(cluster->transport);
     mgk_free(cluster->verdicts);
     mgk_free(cluster);
     return status;

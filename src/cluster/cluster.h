@@ -22,6 +22,9 @@ typedef struct mgk_cluster {
  * see mgk_launched_join. Leave with mgk_cluster_leave. */
 mgk_status mgk_cluster_join(mgk_cluster **out);
 
+/* Makes the verdicts of a cluster of so many processes; release with mgk_free. STATUS_MEMORY. */
+mgk_status mgk_cluster_prepare(mgk_cluster *cluster, int size);
+
 /* Collective. NULL is accepted. */
 void mgk_cluster_leave(mgk_cluster *cluster);
 

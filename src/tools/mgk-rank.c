@@ -151,7 +151,7 @@ static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)
     print_storage(s);
     print_certificates(s);
     print_warnings(s);
-    if (isatty(STDOUT_FILENO))
+    if (!o->job.cluster && isatty(STDOUT_FILENO)) /* mpirun gives every process a terminal */
         printf("\n%s", s->histogram);
 }
 

@@ -2,6 +2,7 @@
 #include "tools/tool.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -108,9 +109,22 @@ static void find_own_fonts(void)
 static void find_rank(mgk_tool *tool)
 {
     mgk_cluster_started(&tool->rank, &tool->processes);
-    if (tool->rank > 0 &&
-        (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)))
+    if (tool->rank == 0)
+        return;
+    tool->errors = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
         exit(EXIT_FAILURE);
+}
+
+/* Says why this process cannot join the others. Where rank 0 cannot either, it has said so and
+ * ended this one before; otherwise it waits for it. */
+static int refuse_to_join(const mgk_tool *tool)
+{
+    if (tool->rank > 0)
+        sleep(1);
+    dprintf(tool->rank > 0 ? tool->errors : STDERR_FILENO, "%s: %s\n", tool->program->name,
+            mgk_error());
+    return EXIT_FAILURE;
 }
 
 /* Joins the processes that share the job; false: this one ends, with *exit_status. */
@@ -123,8 +137,7 @@ static bool join_processes(mgk_tool *tool, int *exit_status)
         return tool->rank == 0;
     if (mgk_cluster_open(&tool->job.cluster) == MGK_OK)
         return true;
-    fprintf(stderr, "%s: %s\n", tool->program->name, mgk_error());
-    *exit_status = tool->rank == 0 ? EXIT_FAILURE : 0;
+    *exit_status = refuse_to_join(tool);
     return false;
 }
 
@@ -132,6 +145,7 @@ bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char *
                     int *exit_status)
 {
     mgk_args_outcome outcome;
+    bool joining = false;
     tool->program = program;
     *exit_status = 0;
     tool->job.settings = &tool->settings;
@@ -152,11 +166,12 @@ bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char *
     } else if (outcome == MGK_ARGS_RUN) {
         mgk_wait_briefly(program->name, argv);
         tool->job.command = tool->command;
+        joining = true;
         if (join_processes(tool, exit_status))
             return true;
     }
     *exit_status = flush_output(program->name, &tool->streams, *exit_status);
-    if (tool->rank > 0)
+    if (tool->rank > 0 && !joining)
         *exit_status = 0;
     mgk_free(tool->command);
     mgk_args_free(program);

@@ -20,6 +20,7 @@ typedef struct mgk_tool {
     bool shares; /* several processes may share the job; set before mgk_tool_begin */
     bool quiet, no_warnings;
     int rank, processes; /* this process among those that were started together */
+    int errors;          /* standard error of one that does not talk, for what rank 0 cannot say */
     char *command;
     mgk_tool_lines warnings; /* of a quiet run */
     mgk_tool_lines said;     /* warnings and remarks that were printed */

@@ -1,0 +1,115 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Several processes share a job: tables equal those of one, whatever happens to one of them is told once, and
+# an interrupted run is resumed by any number.
+# Usage: mpi.sh PROGRAMS FOLDER
+set -eu
+. "$(dirname "$0")/begin.sh"
+. "$(dirname "$0")/mpirun.sh"
+
+write_text 5000 >text.txt
+"$programs/mgk-train" --task lm --attention mgk --layers 2 --heads 2 --dim 8 --head-dim 4 --hidden 8 --length 32 \
+    --data text.txt --steps 2 --batch 1 --warmup 0 --quiet -o model.safetensors
+input="--model model.safetensors --text text.txt --quiet"
+
+# same RANKS PROGRAM OUTPUT ARGUMENTS...: the output and what is printed are those of one process.
+same() {
+    numbers=$1 program=$2 output=$3
+    shift 3
+    rm -f "one-$output"
+    "$programs/$program" "$@" -o "one-$output" >one.txt 2>one.err
+    for ranks in $numbers; do
+        rm -f "$output"
+        start $ranks "$programs/$program" "$@" -o "$output" >many.txt 2>many.err ||
+            complain "$program by $ranks processes: $(cat many.err)"
+        cmp -s "one-$output" "$output" || complain "$program by $ranks processes: another $output"
+        cmp -s one.txt many.txt || complain "$program by $ranks processes prints $(cat many.txt)"
+        cmp -s one.err many.err || complain "$program by $ranks processes says $(cat many.err)"
+    done
+}
+
+same '2 3' mgk-rank ranks.csv $input --samples 20
+same 4 mgk-rank few.csv $input --samples 2 # fewer samples than processes
+same 3 mgk-rank drawn.json $input --samples 40 --matrices 9 --threshold 1e-3,1e-6
+same 3 mgk-diversity measures.csv $input --samples 13
+same 4 mgk-diversity samples.csv $input --samples 5 --measures js,entropy,rank --per-sample
+"$programs/mgk-dump" model.safetensors --text text.txt --samples 6 --quiet -o store.h5
+same 2 mgk-rank store.csv --quiet store.h5
+same 2 mgk-diversity both.csv --quiet store.h5 store.h5 --compare --measures js,effective_heads
+
+start 1 "$programs/mgk-rank" $input --samples 20 -o single.csv >single.txt || complain "one process of mpirun failed"
+cmp -s one-ranks.csv single.csv || complain "one process of mpirun: another table"
+
+# Without an output there is the summary alone.
+"$programs/mgk-rank" $input --samples 9 >one.txt
+start 3 "$programs/mgk-rank" $input --samples 9 >many.txt || complain "no output: failed"
+cmp -s one.txt many.txt || complain "no output: another summary"
+
+# Programs that do not share work run once.
+start 3 "$programs/mgk-info" model.safetensors >many.txt || complain "mgk-info failed"
+"$programs/mgk-info" model.safetensors >one.txt
+cmp -s one.txt many.txt || complain "mgk-info by three processes prints other text"
+
+# fails TEXT COMMAND...: it fails, and one line of its messages is not mpirun's and contains the text.
+fails() {
+    text=$1
+    shift
+    ! "$@" >out.txt 2>err.txt || complain "succeeded: $*"
+    [ "$(grep -c '^mgk-' err.txt)" -eq 1 ] || complain "not one line: $(cat err.txt)"
+    grep -qF -- "$text" err.txt || complain "no '$text' in: $(cat err.txt)"
+    [ -z "$(ls | grep -E 'bad|mgk-lock')" ] || complain "left: $(ls | grep -E 'bad|mgk-lock')"
+}
+fails 'missing.h5: No such file' start 3 "$programs/mgk-rank" missing.h5 -o bad.csv
+fails '--what: unknown option' start 3 "$programs/mgk-rank" --what
+fails 'store.csv: exists (use --force' start 2 "$programs/mgk-rank" --quiet store.h5 -o store.csv
+# What one of them alone cannot do.
+cat >odd.sh <<'END'
+[ "$OMPI_COMM_WORLD_RANK" != 1 ] || cd elsewhere
+exec "$@"
+END
+mkdir elsewhere
+fails 'mgk-rank: rank 1 (' start 3 sh odd.sh "$programs/mgk-rank" --quiet store.h5 -o bad.csv
+fails 'store.h5: No such file' start 3 sh odd.sh "$programs/mgk-diversity" --quiet store.h5 -o bad.csv
+fails 'nowhere' start 2 "$programs/mgk-rank" --quiet store.h5 -o nowhere/bad.csv
+# Started by mpirun of another MPI, as it were.
+fails 'of which MPI has joined 1' env OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 \
+    "$programs/mgk-rank" --quiet store.h5 -o bad.csv
+MGK_CLUSTER=off OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1 "$programs/mgk-rank" --quiet store.h5 -o alone.csv \
+    >alone.txt || complain "MGK_CLUSTER=off failed"
+cmp -s store.csv alone.csv && [ -s alone.txt ] || complain "MGK_CLUSTER=off: another result"
+
+# wait_for FILE BYTES: until a running job has written so much.
+wait_for() {
+    tries=0
+    while [ "$(stat -c %s "$1" 2>/dev/null || echo 0)" -lt "$2" ] && [ $tries -lt 1000 ]; do
+        sleep 0.02
+        tries=$((tries + 1))
+    done
+}
+long="$input --samples 1500 --matrices 0"
+"$programs/mgk-rank" $long -o one-long.csv >/dev/null
+
+# Killing one ends the job; the rest is done by another number of processes.
+start 3 "$programs/mgk-rank" $long -o long.csv >out.txt 2>err.txt &
+job=$!
+wait_for long.csv.part 30000
+kill -9 "$(pgrep -f "mgk-rank .*-o long.csv" | tail -n 1)"
+! wait $job || complain "a job goes on without one of its processes"
+[ -s long.csv.part ] && [ ! -e long.csv ] || complain "no journal after a kill"
+start 2 "$programs/mgk-rank" $long -o long.csv --resume >out.txt 2>err.txt || complain "resume: $(cat err.txt)"
+cmp -s one-long.csv long.csv || complain "a resumed table differs"
+[ ! -e long.csv.part ] || complain "a journal is left"
+
+# So does asking to end, and one process may finish.
+rm long.csv
+start 3 "$programs/mgk-diversity" $input --samples 4000 -o long.csv >out.txt 2>err.txt &
+job=$!
+wait_for long.csv.part 1000
+pkill -TERM -f "^mpirun.*-o long.csv" || complain "no mpirun to end"
+! wait $job || complain "a job does not end when asked to"
+[ -s long.csv.part ] && [ ! -e long.csv ] || complain "no journal after an interruption"
+"$programs/mgk-diversity" $input --samples 4000 -o long.csv --resume >out.txt 2>err.txt || complain "resume: $(cat err.txt)"
+"$programs/mgk-diversity" $input --samples 4000 -o one.csv >/dev/null
+cmp -s one.csv long.csv || complain "a table resumed by one process differs"
+
+exit $((failures > 0))
