@@ -59,6 +59,10 @@ typedef struct mgk_device {
  */
 mgk_status mgk_device_open(const char *name, mgk_precision precision, int threads,
                            mgk_device **out);
+/* The same of several processes of a machine, numbered by `turn`: "cuda" is another device for
+ * each, as far as there are as many. */
+mgk_status mgk_device_open_in_turn(const char *name, int turn, mgk_precision precision, int threads,
+                                   mgk_device **out);
 /* Fails like mgk_device_open, but does not load OpenBLAS. */
 mgk_status mgk_device_check(const char *name, int threads);
 void mgk_device_close(mgk_device *device); /* NULL is accepted */

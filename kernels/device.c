@@ -10,9 +10,9 @@
 #include "kernels/cpu/variant.h"
 #include "kernels/cuda/device.h"
 
-static mgk_status parse_cuda_index(const char *name, int *index)
+static mgk_status parse_cuda_index(const char *name, int turn, int *index)
 {
-    *index = 0;
+    *index = -1 - turn;
     if (name[4] == '\0')
         return STATUS_OK;
     char *end;
@@ -24,16 +24,16 @@ static mgk_status parse_cuda_index(const char *name, int *index)
     return STATUS_OK;
 }
 
-static mgk_status open_cuda(const char *name, mgk_precision precision, int threads,
+static mgk_status open_cuda(const char *name, int turn, mgk_precision precision, int threads,
                             mgk_device **out)
 {
     int index;
     char prefix[32];
-    TRY(parse_cuda_index(name, &index));
+    TRY(parse_cuda_index(name, turn, &index));
     mgk_status status = mgk_cuda_open(index, precision, threads, out);
     if (status == STATUS_OK)
         return STATUS_OK;
-    snprintf(prefix, sizeof(prefix), "device cuda:%d", index);
+    snprintf(prefix, sizeof(prefix), "device cuda:%d", index < 0 ? -1 - index : index);
     return mgk_fail_prefix(status, prefix);
 }
 
@@ -52,12 +52,18 @@ static bool is_cpu(const char *name)
 
 mgk_status mgk_device_open(const char *name, mgk_precision precision, int threads, mgk_device **out)
 {
+    return mgk_device_open_in_turn(name, 0, precision, threads, out);
+}
+
+mgk_status mgk_device_open_in_turn(const char *name, int turn, mgk_precision precision, int threads,
+                                   mgk_device **out)
+{
     *out = NULL;
     TRY(check_threads(threads));
     if (is_cpu(name))
         return mgk_cpu_open(precision, threads, out);
     if (strncmp(name, "cuda", 4) == 0)
-        return open_cuda(name, precision, threads, out);
+        return open_cuda(name, turn, precision, threads, out);
     return mgk_fail(STATUS_USAGE, "device \"%s\": expected auto, cpu, cuda or cuda:N", name);
 }
 

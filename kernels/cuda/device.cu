@@ -84,7 +84,8 @@ static mgk_status unusable_driver(void)
                     driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
 }
 
-static mgk_status check_device(int index, cudaDeviceProp *properties)
+/* Replaces the turn of a process by the device that it takes. */
+static mgk_status check_device(int *index, cudaDeviceProp *properties)
 {
     int count = 0;
     cudaError_t error = cudaGetDeviceCount(&count);
@@ -93,12 +94,14 @@ static mgk_status check_device(int index, cudaDeviceProp *properties)
     if (error == cudaErrorInsufficientDriver)
         return unusable_driver();
     TRY(mgk_cuda_check(error, "cudaGetDeviceCount"));
-    if (index >= count && count == 1)
+    if (*index < 0)
+        *index = (-1 - *index) % count;
+    if (*index >= count && count == 1)
         return mgk_fail(STATUS_DEVICE, "there is one CUDA device, cuda:0");
-    if (index >= count)
+    if (*index >= count)
         return mgk_fail(STATUS_DEVICE, "there are %d CUDA devices, cuda:0 to cuda:%d", count,
                         count - 1);
-    return mgk_cuda_check(cudaGetDeviceProperties(properties, index), "cudaGetDeviceProperties");
+    return mgk_cuda_check(cudaGetDeviceProperties(properties, *index), "cudaGetDeviceProperties");
 }
 
 __global__ void probe(int *out)
@@ -150,7 +153,7 @@ static mgk_status open_context(mgk_device *device, int index)
     mgk_cuda *cuda = mgk_cuda_of(device);
     cudaDeviceProp properties;
     TRY(refuse_emulation());
-    TRY(check_device(index, &properties));
+    TRY(check_device(&index, &properties));
     cuda->index = index;
     snprintf(device->name, sizeof(device->name), "cuda:%d (%.100s)", index, properties.name);
     TRY(mgk_cuda_enter(device));

@@ -5,7 +5,8 @@
 
 #include "kernels/backend.h"
 
-/* See mgk_device_open. STATUS_DEVICE: the message says why there is none. */
+/* See mgk_device_open. index: from 0; −1 − turn takes the devices in turn, the first one again
+ * after the last. STATUS_DEVICE: the message says why there is none. */
 mgk_status mgk_cuda_open(int index, mgk_precision precision, int threads, mgk_device **out);
 
 #endif

@@ -45,6 +45,12 @@ static inline int mgk_cluster_neighbours(const mgk_cluster *cluster)
     return cluster ? cluster->transport->local_size : 1;
 }
 
+/* The number of this process among them. */
+static inline int mgk_cluster_place(const mgk_cluster *cluster)
+{
+    return cluster ? cluster->transport->local_rank : 0;
+}
+
 static inline bool mgk_cluster_leads(const mgk_cluster *cluster)
 {
     return mgk_cluster_rank_of(cluster) == 0;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cores.h"
 #include "cluster/cluster.h"
 #include "model/core/model_hash.h"
 #include "model/formats/format.h"
@@ -24,8 +25,10 @@ mgk_status mgk_job_check(const mgk_job *job)
 
 mgk_status mgk_job_open_device(const mgk_job *job, bool double_precision, mgk_device **out)
 {
-    TRY(mgk_device_open(job->device ? job->device : "auto",
-                        double_precision ? MGK_DOUBLE : MGK_SINGLE, job->threads, out));
+    const bool several = job->cluster && job->threads == 0; /* they share the processors */
+    TRY(mgk_device_open_in_turn(job->device ? job->device : "auto", mgk_cluster_place(job->cluster),
+                                double_precision ? MGK_DOUBLE : MGK_SINGLE,
+                                several ? mgk_default_threads() : job->threads, out));
     if (!job->tf32)
         return STATUS_OK;
     mgk_status status = (*out)->op->allow_tf32(*out);

@@ -8,10 +8,10 @@
  * memory is host memory, so sanitizers check every access. The emulator cannot show speed, nor
  * errors of the real compiler or runtime.
  *
- * EMULATOR_MEMORY=BYTES limits device memory, EMULATOR_SHARED=BYTES the shared memory of a block,
- * and EMULATOR_CLUSTER=BLOCKS clusters (1: there are none, as before compute capability 9.0);
- * EMULATOR_FAULT makes the device unusable: no_driver, old_driver, no_device, busy, no_kernel or
- * old_code.
+ * EMULATOR_DEVICES=COUNT devices are there, 1 if not said. EMULATOR_MEMORY=BYTES limits device
+ * memory, EMULATOR_SHARED=BYTES the shared memory of a block, and EMULATOR_CLUSTER=BLOCKS clusters
+ * (1: there are none, as before compute capability 9.0); EMULATOR_FAULT makes the device unusable:
+ * no_driver, old_driver, no_device, busy, no_kernel or old_code.
  */
 #ifndef MGK_TESTS_EMULATOR_CUDA_RUNTIME_H
 #define MGK_TESTS_EMULATOR_CUDA_RUNTIME_H

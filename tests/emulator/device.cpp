@@ -61,9 +61,15 @@ cudaError_t cudaGetLastError(void)
     return cudaSuccess;
 }
 
+static int device_count(void)
+{
+    const char *devices = getenv("EMULATOR_DEVICES");
+    return devices ? atoi(devices) : 1;
+}
+
 cudaError_t cudaGetDeviceCount(int *count)
 {
-    *count = 1;
+    *count = device_count();
     if (emulator_has_fault("no_driver") || emulator_has_fault("old_driver"))
         return cudaErrorInsufficientDriver;
     return emulator_has_fault("no_device") ? cudaErrorNoDevice : cudaSuccess;
@@ -109,7 +115,7 @@ cudaError_t cudaSetDevice(int index)
 {
     if (emulator_has_fault("busy"))
         return cudaErrorDevicesUnavailable;
-    return index == 0 ? cudaSuccess : cudaErrorInvalidValue;
+    return index >= 0 && index < device_count() ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t cudaMalloc(void **array, size_t bytes)

@@ -135,6 +135,42 @@ static void tf32_is_a_choice(workspace *space, size_t rows, size_t cols)
     assert_true(product(space, rows, cols) <= 0);
 }
 
+static bool is_device(int number)
+{
+    mgk_device *found;
+    char name[32];
+    snprintf(name, sizeof(name), "cuda:%d", number);
+    const bool there = mgk_device_open(name, MGK_SINGLE, 1, &found) == STATUS_OK;
+    if (there)
+        mgk_device_close(found);
+    return there;
+}
+
+/* Several processes take one GPU after another, the first one again after the last; a number, and
+ * the CPU, are the same for all. */
+static void processes_take_turns(workspace *space, size_t rows, size_t cols)
+{
+    (void)rows, (void)cols;
+    int count = 0;
+    while (!is_cpu(space->device) && is_device(count))
+        count++;
+    for (int turn = 0; turn < 4; turn++) {
+        mgk_device *found;
+        char expected[32] = "cpu";
+        assert_ok(mgk_device_open_in_turn(count ? "cuda" : "cpu", turn, MGK_SINGLE, 1, &found));
+        if (count)
+            snprintf(expected, sizeof(expected), "cuda:%d (", turn % count);
+        assert_int_equal(strncmp(found->name, expected, strlen(expected)), 0);
+        mgk_device_close(found);
+    }
+    if (count == 0)
+        return;
+    mgk_device *first;
+    assert_ok(mgk_device_open_in_turn("cuda:0", 3, MGK_SINGLE, 1, &first));
+    assert_int_equal(strncmp(first->name, "cuda:0 (", 8), 0);
+    mgk_device_close(first);
+}
+
 int main(void)
 {
     check checks[] = {
@@ -142,6 +178,7 @@ int main(void)
         {.name = "mirrors_send_again", .run = mirrors_send_again},
         {.name = "knows_its_memory", .run = knows_its_memory},
         {.name = "tf32_is_a_choice", .run = tf32_is_a_choice},
+        {.name = "processes_take_turns", .run = processes_take_turns},
     };
     return run_checks(MGK_SINGLE, MGK_DOUBLE, sizeof checks / sizeof *checks, checks);
 }
