@@ -42,7 +42,8 @@ typedef struct measuring {
     mgk_warnings warnings;
     size_t before, done, total;    /* matrices: of finished inputs, of the current one, of all */
     volatile sig_atomic_t stopped; /* the watcher asked to stop */
-    mgk_share *share;              /* of the current input among the processes; NULL: none */
+    size_t resumed;   /* samples of the current input that an interrupted run has finished */
+    mgk_share *share; /* of the others among the processes; NULL: one process has all */
     mgk_diversity_queue queue;
 } measuring;
 
@@ -133,7 +134,7 @@ static void warn(measuring *m, const char *note)
 static size_t count_shared(const measuring *m)
 {
     const mgk_source_input *input = &m->inputs[m->current];
-    const size_t samples = m->queue.first + mgk_share_delivered(m->share);
+    const size_t samples = m->resumed + mgk_share_delivered(m->share);
     return input->source.count / input->sample_count * samples;
 }
 
@@ -444,7 +445,7 @@ static mgk_status measure_samples(measuring *m, size_t i, const mgk_run_part *pa
                                                .memory = memory,
                                                .memory_is_most = true,
                                                .held = o->memory > 0 ? input->held : 0,
-                                               .finished = m->queue.first,
+                                               .finished = m->resumed,
                                                .part = part,
                                                .cancel = &m->stopped,
                                                .receive = part ? send_record : receive,
@@ -470,7 +471,7 @@ static mgk_status measure_together(measuring *m, size_t i)
     size_t step;
     TRY(mgk_shared_samples_step(cluster, &input->source, input->sample_count, &step));
     const size_t matrices = input->source.count * step / input->sample_count + 1;
-    const mgk_share_options options = {.first = m->queue.first / step,
+    const mgk_share_options options = {.first = m->resumed / step,
                                        .count = mgk_shared_samples_units(input->sample_count, step),
                                        .most = SIZE_MAX,
                                        .receive = receive_any,
@@ -540,7 +541,7 @@ static mgk_status measure_part(measuring *m, size_t i)
     const bool pruned = !m->options->prune || finished.orders == MGK_PRUNING_ORDERS;
     mgk_status status = STATUS_OK;
     m->current = i;
-    m->queue.first = (size_t)finished.samples;
+    m->resumed = m->queue.first = (size_t)finished.samples;
     if (!measured || !pruned)
         TRY(mgk_cluster_agree(cluster, open_again(m, i)));
     if (!measured)

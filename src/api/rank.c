@@ -399,9 +399,11 @@ static mgk_status rank_together(ranking *r, const mgk_source_input *input)
     options.count = mgk_shared_samples_units(input->sample_count, step);
     CHECK(mgk_share_begin(cluster, &options, &r->share));
     status = rank_part(r, input, step, known);
-    mgk_share *share = r->share;
-    status = mgk_share_end(share, status);
+    status = mgk_share_end(r->share, status);
     r->share = NULL;
+    if (status == STATUS_INTERRUPTED) /* each has counted its own */
+        mgk_fail(status, "interrupted after %zu %s", r->done,
+                 MGK_NOUN(r->done, "matrix", "matrices"));
     if (status == STATUS_OK && input->zero_keys)
         status = mgk_zero_keys_sum(cluster, input->zero_keys, &r->zero_keys);
 out:
