@@ -482,6 +482,10 @@ static mgk_status measure_together(measuring *m, size_t i)
     const mgk_run_part part = mgk_shared_samples_part(&samples, matrices, m->device->threads);
     mgk_status status = mgk_share_end(m->share, measure_samples(m, i, &part));
     m->share = NULL;
+    if (status == STATUS_OK) {
+        m->done = input->source.count;
+        tell(m, "");
+    }
     return status;
 }
 

@@ -401,6 +401,10 @@ static mgk_status rank_together(ranking *r, const mgk_source_input *input)
     status = rank_part(r, input, step, known);
     status = mgk_share_end(r->share, status);
     r->share = NULL;
+    if (status == STATUS_OK) {
+        r->done = input->source.count;
+        tell(r, "");
+    }
     if (status == STATUS_INTERRUPTED) /* each has counted its own */
         mgk_fail(status, "interrupted after %zu %s", r->done,
                  MGK_NOUN(r->done, "matrix", "matrices"));
