@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages that building needs, with --tests also Ninja, the browser that opens reports
+# Installs the Debian packages that building needs, with --tests also MPI, Ninja, the browser that opens reports
 # in a test and what the tests of the Python package import (60 MB), and nothing if they are all
 # there. Asks no questions. On a system older or other than Debian 12 it names what is needed and stops.
 set -eu
@@ -32,7 +32,7 @@ is_new_enough() {
     esac
 }
 if [ "${1:-}" = --tests ]; then
-    packages="$packages ninja-build chromium python3-numpy python3-pandas python3-xarray python3-h5netcdf"
+    packages="$packages openmpi-bin libopenmpi-dev ninja-build chromium python3-numpy python3-pandas python3-xarray python3-h5netcdf"
 fi
 if ! is_new_enough; then
     echo "Not Debian 12 or later. Needed here (by their Debian names):" $packages >&2

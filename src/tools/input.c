@@ -15,13 +15,23 @@ void mgk_tool_input_end(mgk_tool_input *in)
     in->input.data_count = in->data.count;
 }
 
+/* Of several processes only rank 0 has a standard input. */
+static mgk_status read_stream(mgk_tool *tool, const char **path)
+{
+    if (tool->processes > 1 && strcmp(*path, "-") == 0)
+        return mgk_fail(STATUS_USAGE,
+                        "standard input, \"-\", reaches one of %d processes: name a file",
+                        tool->processes);
+    return mgk_streams_read(&tool->streams, path);
+}
+
 mgk_status mgk_tool_input_read(mgk_tool *tool, mgk_tool_input *in, mgk_input *out)
 {
     for (size_t i = 0; i < in->text.count; i++)
-        TRY(mgk_streams_read(&tool->streams, &in->text.words[i]));
+        TRY(read_stream(tool, &in->text.words[i]));
     if (out->target)
-        TRY(mgk_streams_read(&tool->streams, &out->target));
-    return out->tokens ? mgk_streams_read(&tool->streams, &out->tokens) : STATUS_OK;
+        TRY(read_stream(tool, &out->target));
+    return out->tokens ? read_stream(tool, &out->tokens) : STATUS_OK;
 }
 
 mgk_status mgk_tool_check_resume(const mgk_input *input, const char *output, bool resume)

@@ -60,6 +60,7 @@ fails() {
     [ -z "$(ls | grep -E 'bad|mgk-lock')" ] || complain "left: $(ls | grep -E 'bad|mgk-lock')"
 }
 fails 'missing.h5: No such file' start 3 "$programs/mgk-rank" missing.h5 -o bad.csv
+fails 'reaches one of 2 processes' start 2 "$programs/mgk-rank" --model model.safetensors --text - -o bad.csv
 fails '--what: unknown option' start 3 "$programs/mgk-rank" --what
 fails 'store.csv: exists (use --force' start 2 "$programs/mgk-rank" --quiet store.h5 -o store.csv
 # What one of them alone cannot do.
