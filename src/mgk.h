@@ -94,7 +94,7 @@ typedef struct mgk_cluster mgk_cluster;
 
 /* Sets *rank and *size as mpirun or srun has put them into the environment, 0 and 1 where they have
  * not, or where MGK_CLUSTER=off in the environment says that this process works alone. */
-MGK_API void mgk_cluster_started(int *rank, int *size);
+MGK_API mgk_result mgk_cluster_started(int *rank, int *size);
 
 /*
  * Joins the processes that were started with this one; *out is NULL where this process is alone. By

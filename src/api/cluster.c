@@ -5,9 +5,14 @@
 #include "cluster/launcher.h"
 #include "run/arguments.h"
 
-void mgk_cluster_started(int *rank, int *size)
+mgk_result mgk_cluster_started(int *rank, int *size)
 {
-    mgk_launched(rank, size);
+    mgk_status status = mgk_check_place("place for the rank", rank);
+    if (status == STATUS_OK)
+        status = mgk_check_place("place for the size", size);
+    if (status == STATUS_OK)
+        mgk_launched(rank, size);
+    return mgk_api_result(status);
 }
 
 mgk_result mgk_cluster_open(mgk_cluster **out)

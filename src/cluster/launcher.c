@@ -72,6 +72,6 @@ mgk_status mgk_launched_join(mgk_transport **out)
     return mgk_fail(
         STATUS_DEVICE,
         "started as %d processes, of which MPI has joined %d: start them by the mpirun of "
-        "the same MPI, or by srun --mpi=pmix",
+        "the same MPI, or by srun with its pmix",
         size, joined);
 }

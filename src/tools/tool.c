@@ -108,8 +108,7 @@ static void find_own_fonts(void)
  */
 static void find_rank(mgk_tool *tool)
 {
-    mgk_cluster_started(&tool->rank, &tool->processes);
-    if (tool->rank == 0)
+    if (mgk_cluster_started(&tool->rank, &tool->processes) != MGK_OK || tool->rank == 0)
         return;
     tool->errors = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
     if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))

@@ -81,6 +81,27 @@ static mgk_result null_check_job(pointers none)
     return mgk_check_job(unless(none, 0, &job));
 }
 
+static mgk_result null_cluster_started(pointers none)
+{
+    int rank, size;
+    return mgk_cluster_started(unless(none, 0, &rank), unless(none, 1, &size));
+}
+
+static mgk_result null_cluster_open(pointers none)
+{
+    mgk_cluster *cluster = NULL;
+    mgk_result result = mgk_cluster_open(unless(none, 0, &cluster));
+    mgk_cluster_close(cluster);
+    return result;
+}
+
+static mgk_result null_cluster_close(pointers none)
+{
+    (void)none;
+    mgk_cluster_close(NULL);
+    return MGK_OK;
+}
+
 static mgk_result null_write_output(pointers none)
 {
     mgk_job job = job_of();
@@ -627,6 +648,9 @@ static const struct {
     {"mgk_version", null_version, 0, 0},
     {"mgk_release", null_release, 1, 0},
     {"mgk_remove_unfinished", null_remove_unfinished, 0, 0},
+    {"mgk_cluster_started", null_cluster_started, 2, 0},
+    {"mgk_cluster_open", null_cluster_open, 1, 0},
+    {"mgk_cluster_close", null_cluster_close, 1, 0},
     {"mgk_check_job", null_check_job, 1, 1},
     {"mgk_write_output", null_write_output, 3, 1},
     {"mgk_train_options_init", null_train_options_init, 1, 0},
