@@ -84,13 +84,13 @@ static mgk_result null_check_job(pointers none)
 static mgk_result null_cluster_started(pointers none)
 {
     int rank, size;
-    return mgk_cluster_started(unless(none, 0, &rank), unless(none, 1, &size));
+    return mgk_cluster_started(none & 1 ? NULL : &rank, none & 2 ? NULL : &size);
 }
 
 static mgk_result null_cluster_open(pointers none)
 {
     mgk_cluster *cluster = NULL;
-    mgk_result result = mgk_cluster_open(unless(none, 0, &cluster));
+    mgk_result result = mgk_cluster_open(none ? NULL : &cluster);
     mgk_cluster_close(cluster);
     return result;
 }
