@@ -59,33 +59,47 @@ void mgk_mbarrier_init(uint64_t *barrier, unsigned arrivals);
 void mgk_mbarrier_arrive_expect(uint64_t *barrier, unsigned bytes);
 bool mgk_mbarrier_try_wait(uint64_t *barrier, unsigned parity);
 void mgk_store_async(double2 *place, double2 value, uint64_t *barrier, int rank);
-/* Exchanges values between all lanes of a warp: the result holds lane l's value at [l] and is valid
- * until the lane's next exchange but one. */
-struct emulator_value {
-    alignas(8) char bytes[24];
-};
-const emulator_value *emulator_exchange(const void *value, size_t size);
+/* Operations of a warp: when all its lanes have called this, `all` gets what they gave, and changes
+ * it. Faster than if each lane collected what the others have. */
+void emulator_operate(void *own, void (*all)(void *const *lanes));
 
-template <typename T> T __shfl_xor_sync(unsigned, T x, int mask)
+template <typename T> struct emulator_shuffle {
+    T own, found;
+    int from; /* lane */
+};
+
+template <typename T> void emulator_shuffle_lanes(void *const *lanes)
 {
-    const emulator_value *values = emulator_exchange(&x, sizeof(x));
-    memcpy(&x, values[(threadIdx.x % 32) ^ (unsigned)mask].bytes, sizeof(x));
-    return x;
+    emulator_shuffle<T> *const *of = (emulator_shuffle<T> *const *)lanes;
+    for (int lane = 0; lane < 32; lane++)
+        of[lane]->found = of[of[lane]->from]->own;
 }
 
 template <typename T> T __shfl_sync(unsigned, T x, int lane)
 {
-    const emulator_value *values = emulator_exchange(&x, sizeof(x));
-    memcpy(&x, values[lane].bytes, sizeof(x));
-    return x;
+    emulator_shuffle<T> own = {x, x, lane};
+    emulator_operate(&own, emulator_shuffle_lanes<T>);
+    return own.found;
+}
+
+template <typename T> T __shfl_xor_sync(unsigned lanes, T x, int mask)
+{
+    return __shfl_sync(lanes, x, (int)(threadIdx.x % 32) ^ mask);
+}
+
+static inline void emulator_ballot_lanes(void *const *lanes)
+{
+    unsigned votes = 0;
+    for (unsigned lane = 0; lane < 32; lane++)
+        votes |= (unsigned)(*(unsigned *)lanes[lane] != 0) << lane;
+    for (unsigned lane = 0; lane < 32; lane++)
+        *(unsigned *)lanes[lane] = votes;
 }
 
 static inline unsigned __ballot_sync(unsigned, bool vote)
 {
-    const emulator_value *values = emulator_exchange(&vote, sizeof(vote));
-    unsigned votes = 0;
-    for (unsigned lane = 0; lane < 32; lane++)
-        votes |= (unsigned)(values[lane].bytes[0] != 0) << lane;
+    unsigned votes = vote;
+    emulator_operate(&votes, emulator_ballot_lanes);
     return votes;
 }
 

@@ -62,22 +62,36 @@ struct fiber {
     std::unique_ptr<ucontext_t> start;
     std::unique_ptr<char[]> stack;
     place left;
-    waiting waits;
     bool started;
-    unsigned exchanges;
     std::vector<copy_to_shared> copies; /* begun and not made */
-    const transaction_barrier *barrier; /* if it waits for transactions: for the end of a phase */
-    uint8_t phase;
-    void *fake_stack; /* AddressSanitizer's */
+    void *fake_stack;                   /* AddressSanitizer's */
 };
 
-std::vector<fiber> fibers(most_threads);  /* of the running cluster, block after block */
-std::vector<emulator_value> exchanged[2]; /* by fiber, alternating */
+/* All threads of a warp wait for the same thing. */
+struct warp_state {
+    waiting waits;
+    const transaction_barrier *barrier; /* if they wait for transactions: for the end of a phase */
+    uint8_t phase;
+};
+
+/* The running warp: its fibers from `first` to `last`, one after the other. */
+struct warp_turn {
+    size_t first, last;
+    bool backwards;
+    warp_state *state;
+};
+
+std::vector<fiber> fibers;     /* of the running cluster, block after block */
+std::vector<warp_state> warps; /* theirs */
+warp_turn turn;
 place scheduler;
 void *scheduler_fake_stack;
 const void *scheduler_stack;
 size_t scheduler_stack_bytes;
-size_t current;
+size_t current;                        /* the running fiber */
+void (*operation)(void *const *lanes); /* of the running warp, once all its lanes are there */
+void *operands[warp];
+unsigned operands_given;
 const std::function<void()> *body;
 alignas(16) char shared[most_blocks][emulator_most_shared];
 unsigned cluster_blocks, first_block;
@@ -117,20 +131,51 @@ void arrived(void *fake_stack, const void **stack, size_t *bytes)
     __builtin_longjmp(to, 1);
 }
 
-/* Suspends a fiber until the event it waits for. */
+/* To a fiber of the running warp. */
+[[noreturn]] CHANGES_STACKS void enter(size_t index)
+{
+    fiber &f = fibers[index];
+    current = index;
+    threadIdx.x = (unsigned)index - (blockIdx.x - first_block) * blockDim.x;
+    if (f.started)
+        jump(f.left);
+    f.started = true;
+    setcontext(f.start.get());
+    abort();
+}
+
+/* The first fiber of a warp comes from the scheduler, the others from the one before. */
+CHANGES_STACKS void continue_fiber(void *fake_stack)
+{
+    const bool first = current == turn.first;
+    arrived(fake_stack, first ? &scheduler_stack : nullptr,
+            first ? &scheduler_stack_bytes : nullptr);
+}
+
+/* Suspends a fiber until the event it waits for. The next one of its warp runs at once; the last
+ * one goes back to the scheduler. */
 CHANGES_STACKS void wait(waiting what)
 {
-    fibers[current].waits = what;
-    leaving(&fibers[current].fake_stack, scheduler_stack, scheduler_stack_bytes);
-    if (!__builtin_setjmp(fibers[current].left))
-        jump(scheduler);
-    arrived(fibers[current].fake_stack, &scheduler_stack, &scheduler_stack_bytes);
+    const size_t next = turn.backwards ? current - 1 : current + 1;
+    const bool last = current == turn.last;
+    if (current == turn.first)
+        turn.state->waits = what;
+    else if (turn.state->waits != what)
+        stop("threads of a warp part at a barrier");
+    leaving(&fibers[current].fake_stack, last ? scheduler_stack : fibers[next].stack.get(),
+            last ? scheduler_stack_bytes : stack_bytes);
+    if (!__builtin_setjmp(fibers[current].left)) {
+        if (last)
+            jump(scheduler);
+        enter(next);
+    }
+    continue_fiber(fibers[current].fake_stack);
 }
 
 /* A fiber runs a thread of every launch in turn, because starting a fiber takes system calls. */
 CHANGES_STACKS void run_fiber(void)
 {
-    arrived(nullptr, &scheduler_stack, &scheduler_stack_bytes);
+    continue_fiber(nullptr);
     for (;;) {
         (*body)();
         if (!fibers[current].copies.empty())
@@ -139,55 +184,61 @@ CHANGES_STACKS void run_fiber(void)
     }
 }
 
-CHANGES_STACKS void resume(size_t index)
+/* Runs each fiber of the warp to its next wait. */
+CHANGES_STACKS void resume(void)
 {
-    current = index;
-    threadIdx = dim3((unsigned)index % blockDim.x);
-    fibers[index].waits = NOTHING;
-    leaving(&scheduler_fake_stack, fibers[index].stack.get(), stack_bytes);
-    if (!__builtin_setjmp(scheduler)) {
-        if (fibers[index].started)
-            jump(fibers[index].left);
-        fibers[index].started = true;
-        setcontext(fibers[index].start.get());
-    }
+    leaving(&scheduler_fake_stack, fibers[turn.first].stack.get(), stack_bytes);
+    if (!__builtin_setjmp(scheduler))
+        enter(turn.first);
     arrived(scheduler_fake_stack, nullptr, nullptr);
+}
+
+/* The operation of a warp for which its lanes have waited, if they have for one. */
+void operate(void)
+{
+    if (operands_given == 0)
+        return;
+    if (operands_given != warp)
+        stop("threads of a warp part at an operation");
+    operation(operands);
+    operands_given = 0;
+}
+
+/* Runs the threads first to last of a block until all wait for others or are finished. */
+void run_warp(warp_state *state, size_t first, size_t last, bool backwards)
+{
+    turn = {backwards ? last : first, backwards ? first : last, backwards, state};
+    do {
+        resume();
+        operate();
+    } while (state->waits == WARP);
+}
+
+size_t warps_of_block(void)
+{
+    return (blockDim.x + warp - 1) / warp;
 }
 
 bool all_wait(size_t first, size_t last, waiting what)
 {
-    for (size_t i = first; i < last; i++)
-        if (fibers[i].waits != what)
+    for (size_t w = first; w < last; w++)
+        if (warps[w].waits != what)
             return false;
     return true;
 }
 
-/* Runs a warp until all its threads wait for others or are finished. */
-void run_warp(size_t first, size_t last, bool backwards)
+bool can_run(const warp_state &w)
 {
-    for (;;) {
-        for (size_t i = first; i < last; i++)
-            resume(backwards ? last - 1 - (i - first) : i);
-        if (!all_wait(first, last, fibers[first].waits))
-            stop("threads of a warp part at a barrier");
-        if (fibers[first].waits != WARP)
-            return;
-    }
+    return w.waits == NOTHING || (w.waits == TRANSACTIONS && w.barrier->phase != w.phase);
 }
 
-/* All threads of a warp wait for the same thing: the first one tells. */
-bool can_run(const fiber &f)
-{
-    return f.waits == NOTHING || (f.waits == TRANSACTIONS && f.barrier->phase != f.phase);
-}
-
-/* If all threads of a group wait for this, none does any more. */
+/* If all warps of a group wait for this, none does any more. */
 bool release(size_t first, size_t last, waiting what)
 {
     if (!all_wait(first, last, what))
         return false;
-    for (size_t i = first; i < last; i++)
-        fibers[i].waits = NOTHING;
+    for (size_t w = first; w < last; w++)
+        warps[w].waits = NOTHING;
     return true;
 }
 
@@ -195,12 +246,9 @@ void make_fibers(size_t count)
 {
     if (fibers.size() < count)
         fibers.resize(count);
-    for (std::vector<emulator_value> &turn : exchanged)
-        turn.resize(fibers.size());
+    warps.assign(cluster_blocks * warps_of_block(), {NOTHING, nullptr, 0});
     for (size_t i = 0; i < count; i++) {
         fiber &f = fibers[i];
-        f.exchanges = 0;
-        f.waits = NOTHING;
         if (f.stack)
             continue;
         f.stack.reset(new char[stack_bytes]);
@@ -218,22 +266,23 @@ void make_fibers(size_t count)
 /* Runs a block of the cluster until none of its warps can run; false: none could. */
 bool run_block(unsigned rank)
 {
-    const size_t threads = blockDim.x, begin = rank * threads, end = begin + threads;
-    const size_t warps = (threads + warp - 1) / warp;
+    const size_t threads = blockDim.x, begin = rank * threads;
+    const size_t own = warps_of_block(), first_warp = rank * own;
     const bool backwards = (first_block / cluster_blocks + rank) % 2;
     bool any = false, again = true;
     blockIdx = dim3(first_block + rank);
     while (again) {
         again = false;
-        for (size_t w = 0; w < warps; w++) {
-            const size_t first = begin + (backwards ? warps - 1 - w : w) * warp;
-            if (!can_run(fibers[first]))
+        for (size_t i = 0; i < own; i++) {
+            const size_t w = backwards ? own - 1 - i : i, last = std::min((w + 1) * warp, threads);
+            warp_state *state = &warps[first_warp + w];
+            if (!can_run(*state))
                 continue;
-            run_warp(first, std::min<size_t>(first + warp, end), backwards);
+            run_warp(state, begin + w * warp, begin + last - 1, backwards);
             again = true;
         }
         any |= again;
-        again |= release(begin, end, BLOCK);
+        again |= release(first_warp, first_warp + own, BLOCK);
     }
     return any;
 }
@@ -258,8 +307,8 @@ bool deliver(void)
         const message m = next;
         next = messages.back();
         messages.pop_back();
-        const size_t begin = m.rank * blockDim.x;
-        if (all_wait(begin, begin + blockDim.x, FINISHED))
+        const size_t begin = m.rank * warps_of_block();
+        if (all_wait(begin, begin + warps_of_block(), FINISHED))
             stop("a message to a block that has ended");
         *m.place = m.value;
         m.barrier->bytes -= (int32_t)sizeof(m.value);
@@ -269,13 +318,13 @@ bool deliver(void)
     return false;
 }
 
-[[noreturn]] void stop_waiting(size_t count)
+[[noreturn]] void stop_waiting(void)
 {
-    for (size_t i = 0; i < count; i++)
-        if (fibers[i].waits == TRANSACTIONS)
+    for (const warp_state &w : warps)
+        if (w.waits == TRANSACTIONS)
             stop("a phase of a transaction barrier does not end");
-    for (unsigned b = 0; b < cluster_blocks; b++)
-        if (fibers[b * blockDim.x].waits == BLOCK)
+    for (const warp_state &w : warps)
+        if (w.waits == BLOCK)
             stop("threads of a block part at a barrier");
     stop("blocks of a cluster part at a barrier");
 }
@@ -283,18 +332,17 @@ bool deliver(void)
 /* Messages travel as long as a block can run. */
 void run_cluster(void)
 {
-    const size_t count = cluster_blocks * blockDim.x;
     const bool backwards = first_block / cluster_blocks % 2;
     bool any = true;
-    make_fibers(count);
+    make_fibers(cluster_blocks * blockDim.x);
     while (any) {
         any = false;
         for (unsigned i = 0; i < cluster_blocks; i++)
             any |= run_block(backwards ? cluster_blocks - 1 - i : i);
-        any = any || release(0, count, CLUSTER) || deliver();
+        any = any || release(0, warps.size(), CLUSTER) || deliver();
     }
-    if (!all_wait(0, count, FINISHED))
-        stop_waiting(count);
+    if (!all_wait(0, warps.size(), FINISHED))
+        stop_waiting();
 }
 
 transaction_barrier *barrier_at(uint64_t *barrier)
@@ -345,14 +393,14 @@ void *emulator_cluster_at(void *own, unsigned rank)
     return shared[rank] + offset;
 }
 
-const emulator_value *emulator_exchange(const void *value, size_t size)
+void emulator_operate(void *own, void (*all)(void *const *lanes))
 {
-    emulator_value *turn = exchanged[fibers[current].exchanges++ % 2].data();
-    if (size > sizeof(*turn) || blockDim.x % warp != 0)
-        stop("a shuffle that the emulator does not know");
-    memcpy(turn[current].bytes, value, size);
+    if (blockDim.x % warp != 0 || (operands_given > 0 && all != operation))
+        stop("an operation of a warp that the emulator does not know");
+    operation = all;
+    operands[threadIdx.x % warp] = own;
+    operands_given++;
     wait(WARP);
-    return turn + current / warp * warp;
 }
 
 void __pipeline_memcpy_async(void *to, const void *from, size_t bytes)
@@ -392,8 +440,8 @@ void mgk_mbarrier_arrive_expect(uint64_t *barrier, unsigned bytes)
 
 bool mgk_mbarrier_try_wait(uint64_t *barrier, unsigned parity)
 {
-    fibers[current].barrier = barrier_at(barrier);
-    fibers[current].phase = (uint8_t)parity;
+    turn.state->barrier = barrier_at(barrier);
+    turn.state->phase = (uint8_t)parity;
     wait(TRANSACTIONS);
     return true;
 }
