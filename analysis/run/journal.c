@@ -35,6 +35,7 @@ struct mgk_journal {
     size_t number;    /* of the current line, from 1 */
     size_t resumed, appended;
     bool broken; /* a line was written incompletely: nothing may follow it */
+    bool named;  /* the file has this path, and may remain */
 };
 
 static mgk_status fail_file(const mgk_journal *j)
@@ -261,6 +262,7 @@ mgk_status mgk_journal_open(const char *path, mgk_journal_start start, const cha
     j->line_size = room > longest ? room : longest;
     if (j->line_size < OTHER_SETTINGS)
         j->line_size = OTHER_SETTINGS;
+    j->named = true;
     CHECK(mgk_copy_string(path, &j->path));
     CHECK(open_file(j));
     CHECK(lock_file(j, start));
@@ -379,8 +381,8 @@ bool mgk_journal_close(mgk_journal *journal, bool keep)
 {
     if (!journal)
         return false;
-    keep = keep && mgk_journal_lines(journal) > 0;
-    if (!keep && journal->descriptor >= 0 && is_in_place(journal))
+    keep = keep && journal->named && mgk_journal_lines(journal) > 0;
+    if (!keep && journal->named && is_in_place(journal))
         unlink(journal->path);
     release(journal);
     return keep;
