@@ -479,7 +479,7 @@ static mgk_status measure_together(measuring *m, size_t i)
                                        .state = m};
     TRY(mgk_share_begin(cluster, &options, &m->share));
     mgk_shared_samples samples = {.share = m->share, .step = step};
-    const mgk_run_part part = mgk_shared_samples_part(&samples, matrices, m->device->threads);
+    const mgk_run_part part = mgk_shared_samples_part(&samples, matrices, m->device);
     mgk_status status = mgk_share_end(m->share, measure_samples(m, i, &part));
     m->share = NULL;
     if (status == STATUS_OK) {

@@ -366,7 +366,7 @@ static mgk_status rank_part(ranking *r, const mgk_source_input *input, size_t st
 {
     const size_t matrices = input->source.count * step / input->sample_count + 1;
     mgk_shared_samples samples = {.share = r->share, .step = step};
-    const mgk_run_part part = mgk_shared_samples_part(&samples, matrices, r->device->threads);
+    const mgk_run_part part = mgk_shared_samples_part(&samples, matrices, r->device);
     mgk_rank_run_options options;
     mgk_rank_table rows;
     mgk_journal *sender;

@@ -3,8 +3,9 @@
 
 #include <stdint.h>
 
-/* Matrices for each thread: threads wait for each other after those that are named together. */
-enum { AHEAD = 16 };
+/* Matrices for each thread: threads wait for each other after those that are named together; and
+ * those of a batch of a GPU. */
+enum { AHEAD = 16, AHEAD_THERE = 1024 };
 
 /* Units for each process, at least, where there are that many samples. */
 enum { LEAST_UNITS = 4 };
@@ -34,9 +35,10 @@ static mgk_status takes(void *state, size_t sample, bool *taken, bool *over)
     return STATUS_OK;
 }
 
-mgk_run_part mgk_shared_samples_part(mgk_shared_samples *shared, size_t matrices, int threads)
+mgk_run_part mgk_shared_samples_part(mgk_shared_samples *shared, size_t matrices,
+                                     const mgk_device *device)
 {
-    const size_t least = (size_t)threads * AHEAD;
+    const size_t least = device->accelerator ? AHEAD_THERE : (size_t)device->threads * AHEAD;
     return (mgk_run_part){
         .takes = takes, .state = shared, .ahead = matrices > least ? matrices : least};
 }

@@ -26,7 +26,9 @@ static inline size_t mgk_shared_samples_units(size_t samples, size_t step)
 }
 
 /* The part of a run that takes samples from a share while it goes on; `shared` must outlive it. The
- * run names the `matrices` of a unit ahead, or a few for each thread if these are more. */
-mgk_run_part mgk_shared_samples_part(mgk_shared_samples *shared, size_t matrices, int threads);
+ * run names the `matrices` of a unit ahead, or those that keep the device busy if these are more.
+ */
+mgk_run_part mgk_shared_samples_part(mgk_shared_samples *shared, size_t matrices,
+                                     const mgk_device *device);
 
 #endif
