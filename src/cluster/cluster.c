@@ -15,6 +15,13 @@ typedef struct mgk_verdict {
     char host[64], message[1024];
 } mgk_verdict;
 
+static void release(mgk_cluster *cluster)
+{
+    mgk_free(cluster->verdicts);
+    mgk_free(cluster->flags);
+    mgk_free(cluster);
+}
+
 mgk_status mgk_cluster_join(mgk_cluster **out)
 {
     int rank, size;
@@ -25,6 +32,7 @@ mgk_status mgk_cluster_join(mgk_cluster **out)
         return STATUS_OK;
     TRY(mgk_alloc(1, sizeof(*cluster), &cluster));
     CHECK(mgk_alloc((size_t)size, sizeof(*cluster->verdicts), &cluster->verdicts));
+    CHECK(mgk_alloc((size_t)size, sizeof(*cluster->flags), &cluster->flags));
     CHECK(mgk_launched_join(&cluster->transport));
     status = mgk_cluster_agree(cluster, mgk_processors_share(cluster->transport));
     if (status == STATUS_OK) {
@@ -33,8 +41,7 @@ mgk_status mgk_cluster_join(mgk_cluster **out)
     }
     cluster->transport->close(cluster->transport);
 out:
-    mgk_free(cluster->verdicts);
-    mgk_free(cluster);
+    release(cluster);
     return status;
 }
 
@@ -43,8 +50,7 @@ void mgk_cluster_leave(mgk_cluster *cluster)
     if (!cluster)
         return;
     cluster->transport->close(cluster->transport);
-    mgk_free(cluster->verdicts);
-    mgk_free(cluster);
+    release(cluster);
 }
 
 static bool is_same(const mgk_verdict *a, const mgk_verdict *b)
@@ -92,6 +98,25 @@ mgk_status mgk_cluster_agree(const mgk_cluster *cluster, mgk_status own)
     TRY(transport->gather(transport->state, &mine, sizeof(mine), cluster->verdicts));
     const int failed = find_failure(cluster->verdicts, size);
     return failed < 0 ? STATUS_OK : report(cluster->verdicts, size, failed);
+}
+
+mgk_status mgk_cluster_or(const mgk_cluster *cluster, unsigned own, unsigned *any)
+{
+    *any = own;
+    if (!cluster)
+        return STATUS_OK;
+    TRY(mgk_cluster_gather(cluster, &own, sizeof(own), cluster->flags));
+    for (int rank = 0; rank < cluster->transport->size; rank++)
+        *any |= cluster->flags[rank];
+    return STATUS_OK;
+}
+
+mgk_status mgk_cluster_gather(const mgk_cluster *cluster, const void *own, size_t size, void *all)
+{
+    if (cluster)
+        return cluster->transport->gather(cluster->transport->state, own, size, all);
+    memcpy(all, own, size);
+    return STATUS_OK;
 }
 
 mgk_status mgk_cluster_broadcast(const mgk_cluster *cluster, void *bytes, size_t size)

@@ -16,6 +16,7 @@
 typedef struct mgk_cluster {
     mgk_transport *transport;
     struct mgk_verdict *verdicts; /* [size], of mgk_cluster_agree */
+    unsigned *flags;              /* [size], of mgk_cluster_or */
 } mgk_cluster;
 
 /* Joins the processes that were started with this one; *out is NULL if it is alone. STATUS_DEVICE:
@@ -50,6 +51,12 @@ static inline bool mgk_cluster_leads(const mgk_cluster *cluster)
 /* Collective: STATUS_OK if all processes pass it; otherwise one of their failures in all of them,
  * with its rank and machine, unless all say the same. */
 mgk_status mgk_cluster_agree(const mgk_cluster *cluster, mgk_status own);
+
+/* Collective: *any is the union of the flags of all processes. */
+mgk_status mgk_cluster_or(const mgk_cluster *cluster, unsigned own, unsigned *any);
+
+/* Collective: all [processes, size] receives `own` [size] of each. */
+mgk_status mgk_cluster_gather(const mgk_cluster *cluster, const void *own, size_t size, void *all);
 
 /* Collective: bytes [size] of rank 0 replace those of the others. */
 mgk_status mgk_cluster_broadcast(const mgk_cluster *cluster, void *bytes, size_t size);
