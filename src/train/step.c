@@ -34,7 +34,7 @@ static mgk_status add_gradient(void *context)
     return mgk_pass_backward(step->pass, step->run->gradient, NULL);
 }
 
-/* One AdamW step for every parameter, with decay only for matrices. */
+/* New soft-E priors, and one AdamW step for every parameter, with decay only for matrices. */
 static mgk_status update(void *context)
 {
     mgk_step *step = context;
@@ -45,6 +45,7 @@ static mgk_status update(void *context)
     mgk_adamw_step *numbers = &step->numbers->adamw;
     mgk_adamw adamw = {
         .beta1 = step->beta1, .beta2 = s->beta2, .epsilon = s->epsilon, .clip = s->clip};
+    TRY(mgk_pass_update_priors(step->pass));
     TRY(device->op->sum_squares(device, parameters->total, run->gradient, &numbers->squares));
     for (size_t i = 0; i < parameters->count; i++) {
         const mgk_parameter *p = &parameters->list[i];
