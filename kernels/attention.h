@@ -160,9 +160,10 @@ typedef struct mgk_attention_methods {
     mgk_status (*matrix_output)(mgk_device *, const mgk_attention_view *,
                                 const mgk_attention_layer *, int sample, const int32_t *heads,
                                 int count, void *matrix, void *output, size_t output_stride);
-    /* Soft-E: computes new priors of the layer; NULL for kinds without priors. */
-    mgk_status (*update_prior)(mgk_device *, const mgk_attention_view *,
-                               const mgk_attention_layer *, void *prior);
+    /* Soft-E: adds responsibilities (backend.h) to sums [2, prior.count], on the device; NULL for
+     * kinds without priors. */
+    mgk_status (*add_responsibilities)(mgk_device *, const mgk_attention_view *,
+                                       const mgk_attention_layer *, double *sums);
 } mgk_attention_methods;
 
 struct mgk_attention_kind {

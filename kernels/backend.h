@@ -232,9 +232,13 @@ typedef struct mgk_score_terms {
     size_t place_globals;       /* 0: there are no such pairs */
 } mgk_score_terms;
 
-/* Seed and stream of an operation's random numbers (base/random.h); in device memory. */
+/*
+ * Seed and stream of an operation's random numbers (base/random.h), and how many rows and samples
+ * have the numbers before: those of a batch's share are the same as in the whole batch. In device
+ * memory.
+ */
 typedef struct mgk_draw {
-    uint64_t seed, stream;
+    uint64_t seed, stream, rows, samples;
 } mgk_draw;
 
 /*
@@ -512,11 +516,12 @@ typedef mgk_status mgk_column_sums_fn(mgk_device *, size_t rows, size_t cols, co
                                       void *sums);
 
 /*
- * y = residual + x·mask/(1 − rate); residual NULL: 0. The mask is drawn from (seed, stream + site)
- * of *draw, in device memory; rate 0 keeps all elements.
+ * y [rows, cols] = residual + x·mask/(1 − rate); residual NULL: 0. The mask is drawn from (seed,
+ * stream + site) of *draw, in device memory, a word for each element; rate 0 keeps all elements.
  */
-typedef mgk_status mgk_dropout_add_fn(mgk_device *, size_t count, double rate, const mgk_draw *draw,
-                                      uint64_t site, const void *x, const void *residual, void *y);
+typedef mgk_status mgk_dropout_add_fn(mgk_device *, size_t rows, size_t cols, double rate,
+                                      const mgk_draw *draw, uint64_t site, const void *x,
+                                      const void *residual, void *y);
 
 /*
  * y = gamma (x − mean)/√(variance + epsilon) + beta of each row; mean, deviation [rows] receive the
@@ -709,16 +714,19 @@ typedef mgk_status mgk_delta_attention_backward_fn(mgk_device *, const mgk_atten
 typedef mgk_status mgk_delta_matrix_fn(mgk_device *, const mgk_attention_view *, const mgk_delta *,
                                        int sample, const int32_t *heads, int count, void *matrix);
 /*
- * Soft-E priors (paper, Eqn. 11): prior_jr = mean of γ_ijr = s_ijr / Σ_r s_ijr over the queries i
- * that see key j, over the batch, and over the dimensions that the prior does not have. Keys that
- * no query sees keep their prior. `prior` is laid out like mixture->prior and may be the same
- * array.
+ * Soft-E priors (paper, Eqn. 11): sums [2, P] += Σ of γ_ijr = s_ijr / Σ_r s_ijr over the queries i
+ * that see key j, over the batch, and over the dimensions that the prior does not have; and the
+ * number of these queries. P = mixture->prior.count, laid out alike.
  */
 typedef mgk_status mgk_responsibilities_fn(mgk_device *, const mgk_attention_view *,
-                                           const mgk_mixture *, void *prior);
+                                           const mgk_mixture *, double *sums);
 /* The same for linear mixtures, s_ijr = π_jr φ(q_i)·φ(k_jr). */
 typedef mgk_status mgk_linear_responsibilities_fn(mgk_device *, const mgk_attention_view *,
-                                                  const mgk_linear *, void *prior);
+                                                  const mgk_linear *, double *sums);
+/* prior [count] = the mean of such sums [2, count]; a key that no query has seen keeps its prior.
+ */
+typedef mgk_status mgk_mean_responsibilities_fn(mgk_device *, size_t count, const double *sums,
+                                                void *prior);
 
 /* block [n, n] = the first n rows and columns of matrix [stride, stride], in float64. */
 typedef mgk_status mgk_take_block_fn(mgk_device *, size_t n, size_t stride, const void *matrix,
@@ -894,6 +902,7 @@ struct mgk_operations {
     mgk_delta_matrix_fn *delta_matrix;
     mgk_responsibilities_fn *responsibilities;
     mgk_linear_responsibilities_fn *linear_responsibilities;
+    mgk_mean_responsibilities_fn *mean_responsibilities;
     mgk_take_block_fn *take_block;
     mgk_measure_entries_fn *measure_entries;
     mgk_singular_values_fn *singular_values;

@@ -293,7 +293,7 @@ typedef struct mgk_train_options {
     int64_t steps;
     int64_t warmup;   /* steps; -1: min(100, steps / 10) */
     int batch;        /* samples (pairs, for retrieval) of a micro-batch */
-    int accumulation; /* micro-batches per step; 1 with prior "em" */
+    int accumulation; /* micro-batches per step */
     double rate;      /* peak learning rate */
     /* "linear" (default), "constant", "cosine"; "cosine-from-0", of the paper's language models;
      * "one-cycle" and "one-cycle-cosine", OneCycleLR of PyTorch, which changes beta1, too. */
@@ -390,6 +390,11 @@ static inline mgk_train_options mgk_train_options_default(void)
  * its own files. With `keep_every`, "run.safetensors" as output comes with
  * "run.step-000500.safetensors", the model after step 500; the metadata `training_step` of a model
  * is its step.
+ *
+ * The processes of job.cluster divide the samples of each step, batch * accumulation of them, and
+ * add their gradients; so weights and losses are those of one process but for the rounding of sums,
+ * and `resume` continues a state on any number of processes. Each of them is asked to stop; if one
+ * is, all stop after the same step.
  */
 MGK_API mgk_result mgk_train_model(const mgk_train_options *options);
 

@@ -83,8 +83,8 @@ static mgk_status factors(mgk_device *device, const mgk_attention_view *view,
     return device->op->linear_factors(device, view, &linear, sample, heads, count, left, right);
 }
 
-static mgk_status update_prior(mgk_device *device, const mgk_attention_view *view,
-                               const mgk_attention_layer *layer, void *prior)
+static mgk_status add_responsibilities(mgk_device *device, const mgk_attention_view *view,
+                                       const mgk_attention_layer *layer, double *sums)
 {
     const mgk_linear linear = layer->kind->features(view, layer);
     TRY(check_trainable(device, layer, &linear));
@@ -93,7 +93,7 @@ static mgk_status update_prior(mgk_device *device, const mgk_attention_view *vie
                         "`prior` em: attention \"%s\" that mixes keys before their features, as "
                         "`recipe` lra sets it, has no soft-E priors; expected learned",
                         layer->kind->name);
-    return device->op->linear_responsibilities(device, view, &linear, prior);
+    return device->op->linear_responsibilities(device, view, &linear, sums);
 }
 
 /* Per token: the update of Σ f vᵀ and Σ f, and the query's product with both. */
@@ -108,4 +108,5 @@ double mgk_feature_flops(const mgk_attention_size *size, double features, double
     .factor_columns = factor_columns, .factors = factors
 
 const mgk_attention_methods mgk_feature_methods = {FEATURES};
-const mgk_attention_methods mgk_feature_mixture_methods = {FEATURES, .update_prior = update_prior};
+const mgk_attention_methods mgk_feature_mixture_methods = {FEATURES, .add_responsibilities =
+                                                                         add_responsibilities};

@@ -163,8 +163,8 @@ mgk_status mgk_tile_matrix_output(mgk_device *device, const mgk_attention_view *
 /* Of the paper's code. */
 static const double published_epsilon = 1e-6;
 
-static mgk_status update_prior(mgk_device *device, const mgk_attention_view *view,
-                               const mgk_attention_layer *layer, void *prior)
+static mgk_status add_responsibilities(mgk_device *device, const mgk_attention_view *view,
+                                       const mgk_attention_layer *layer, double *sums)
 {
     mgk_mixture mixture = scores(view, layer);
     mgk_attention_view all = *view;
@@ -175,13 +175,14 @@ static mgk_status update_prior(mgk_device *device, const mgk_attention_view *vie
         all.causal = false;
         mixture.share_epsilon = published_epsilon;
     }
-    return device->op->responsibilities(device, &all, &mixture, prior);
+    return device->op->responsibilities(device, &all, &mixture, sums);
 }
 
 #define TILE_OF(of_memory) \
     MGK_TILE, .matrices = matrices, .backward = mgk_tile_backward, .memory = of_memory
 const mgk_attention_methods mgk_tile_methods = {TILE_OF(memory)};
-const mgk_attention_methods mgk_mixture_methods = {TILE_OF(memory), .update_prior = update_prior};
+const mgk_attention_methods mgk_mixture_methods = {TILE_OF(memory),
+                                                   .add_responsibilities = add_responsibilities};
 const mgk_attention_methods mgk_distance_methods = {TILE_OF(distance_memory),
                                                     .prepare = fill_distances};
 

@@ -45,6 +45,7 @@ mgk_delta_attention_backward_fn MGK_CPU(delta_attention_backward);
 mgk_delta_matrix_fn MGK_CPU(delta_matrix);
 mgk_responsibilities_fn MGK_CPU(responsibilities);
 mgk_linear_responsibilities_fn MGK_CPU(linear_responsibilities);
+mgk_mean_responsibilities_fn MGK_CPU(mean_responsibilities);
 mgk_take_block_fn MGK_CPU(take_block);
 mgk_sum_squares_fn MGK_CPU(sum_squares);
 mgk_adamw_fn MGK_CPU(adamw);

@@ -64,6 +64,7 @@ const mgk_operations MGK_CPU(table) = {
     .delta_matrix = MGK_CPU(delta_matrix),
     .responsibilities = MGK_CPU(responsibilities),
     .linear_responsibilities = MGK_CPU(linear_responsibilities),
+    .mean_responsibilities = MGK_CPU(mean_responsibilities),
     .take_block = MGK_CPU(take_block),
     .singular_values = mgk_cpu_singular_values,
     .sum_squares = MGK_CPU(sum_squares),

@@ -56,6 +56,7 @@ template <typename real> mgk_linear_matrix_fn mgk_cuda_linear_matrix;
 template <typename real> mgk_linear_factors_fn mgk_cuda_linear_factors;
 template <typename real> mgk_responsibilities_fn mgk_cuda_responsibilities;
 template <typename real> mgk_linear_responsibilities_fn mgk_cuda_linear_responsibilities;
+template <typename real> mgk_mean_responsibilities_fn mgk_cuda_mean_responsibilities;
 template <typename real> mgk_take_block_fn mgk_cuda_take_block;
 mgk_measure_entries_fn mgk_cuda_measure_entries;
 mgk_singular_values_fn mgk_cuda_singular_values;

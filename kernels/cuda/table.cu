@@ -49,6 +49,7 @@ template <typename real> static mgk_operations table(void)
     op.linear_factors = mgk_cuda_linear_factors<real>;
     op.responsibilities = mgk_cuda_responsibilities<real>;
     op.linear_responsibilities = mgk_cuda_linear_responsibilities<real>;
+    op.mean_responsibilities = mgk_cuda_mean_responsibilities<real>;
     op.take_block = mgk_cuda_take_block<real>;
     op.measure_entries = mgk_cuda_measure_entries;
     op.singular_values = mgk_cuda_singular_values;

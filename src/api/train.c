@@ -393,10 +393,12 @@ static mgk_status claim_kept(const mgk_train_settings *s, mgk_claims *claims)
 static mgk_status claim_files(const mgk_train_options *o, mgk_task task,
                               const mgk_train_settings *s, mgk_claims *claims)
 {
-    TRY(check_resume(o, s->checkpoint));
     TRY(mgk_train_claim_tokenizer(o, task, claims));
     TRY(mgk_files_texts(claims, o->data, o->data_count));
     TRY(mgk_files_texts(claims, o->held_out, o->held_out_count));
+    if (!mgk_cluster_leads(o->job.cluster)) /* others do not write, nor read the state */
+        return STATUS_OK;
+    TRY(check_resume(o, s->checkpoint));
     if (o->resume && !mgk_is_same_file(o->resume, s->checkpoint))
         TRY(mgk_claims_add_input(claims, o->resume));
     if (o->from && !o->resume)
@@ -467,6 +469,7 @@ static mgk_train_settings settings_of(const mgk_train_options *o, const char *ch
     s.checkpoint = checkpoint;
     s.resume = o->resume;
     s.command = o->job.command;
+    s.cluster = o->job.cluster;
     return s;
 }
 
@@ -484,59 +487,79 @@ static mgk_status begin_weights(const mgk_train_options *o, mgk_initial_values v
     return STATUS_OK;
 }
 
+/* A call of mgk_train_model. */
+typedef struct training {
+    mgk_config config;
+    char *checkpoint; /* path */
+    mgk_train_settings settings;
+    mgk_initial_values initial;
+    mgk_claims claims;
+    inputs in;
+    mgk_device *device;
+    mgk_model *model;
+} training;
+
+static mgk_status read_settings(const mgk_train_options *o, training *t)
+{
+    const size_t length = strlen(o->output) + sizeof(".checkpoint");
+    TRY(mgk_alloc(length, 1, &t->checkpoint));
+    snprintf(t->checkpoint, length, "%s.checkpoint", o->output);
+    t->settings = settings_of(o, t->checkpoint);
+    if (o->schedule)
+        TRY(mgk_decay_from_name(o->schedule, &t->settings.decay));
+    if (o->initial)
+        TRY(mgk_initial_from_name(o->initial, &t->initial));
+    TRY(mgk_optimiser_set(o->adam_betas, o->adam_epsilon, &t->settings));
+    return mgk_regularisation_parse(o->regularise, &t->settings.regularise);
+}
+
+static mgk_status open_model(const mgk_train_options *o, training *t)
+{
+    TRY(mgk_job_open_device(&o->job, o->double_precision, &t->device));
+    mgk_job_report_device(&o->job, t->device);
+    TRY(mgk_model_create(&t->config, o->job.seed, t->device, &t->model));
+    if (t->in.text)
+        TRY(mgk_copy_string(t->in.text, &t->model->tokenizer));
+    return begin_weights(o, t->initial, t->model);
+}
+
+/* What each process does by itself before it trains. */
+static mgk_status begin(const mgk_train_options *o, training *t)
+{
+    mgk_task task;
+    if (!o->task || !o->output)
+        return mgk_fail(STATUS_USAGE, "a task and an output file are needed");
+    TRY(mgk_check_names("data", o->data, o->data_count));
+    TRY(mgk_check_names("held-out data", o->held_out, o->held_out_count));
+    TRY(mgk_check_array("variances", o->architecture.variances, o->architecture.variance_count));
+    TRY(mgk_task_from_name(o->task, &task));
+    if (task == MGK_TASK_TOKENS)
+        return mgk_fail(STATUS_USAGE, "task \"tokens\" is for running models, not for training");
+    TRY(read_settings(o, t));
+    TRY(claim_files(o, task, &t->settings, &t->claims));
+    tell_resumed(o, t->checkpoint);
+    TRY(open_inputs(o, task, &t->in));
+    const mgk_dataset_shape shape = mgk_dataset_shape_of(t->in.data);
+    TRY(build_config(o, task, &shape, &t->config));
+    tell_choice(o, &t->config);
+    return open_model(o, t);
+}
+
 static mgk_status train(const mgk_train_options *o)
 {
     mgk_status status;
-    mgk_task task;
-    mgk_config config;
-    mgk_device *device = NULL;
-    inputs in = {0};
-    mgk_model *model = NULL;
-    char *checkpoint = NULL;
-    mgk_initial_values initial = MGK_INITIAL_OURS;
-    mgk_claims claims = {0};
-    if (!o->task || !o->output)
-        return mgk_fail(STATUS_USAGE, "a task and an output file are needed");
-    CHECK(mgk_check_names("data", o->data, o->data_count));
-    CHECK(mgk_check_names("held-out data", o->held_out, o->held_out_count));
-    CHECK(mgk_check_array("variances", o->architecture.variances, o->architecture.variance_count));
-    CHECK(mgk_task_from_name(o->task, &task));
-    if (task == MGK_TASK_TOKENS) {
-        status = mgk_fail(STATUS_USAGE, "task \"tokens\" is for running models, not for training");
-        goto out;
-    }
-    size_t length = strlen(o->output) + sizeof(".checkpoint");
-    CHECK(mgk_alloc(length, 1, &checkpoint));
-    snprintf(checkpoint, length, "%s.checkpoint", o->output);
-    mgk_train_settings s = settings_of(o, checkpoint);
-    if (o->schedule)
-        CHECK(mgk_decay_from_name(o->schedule, &s.decay));
-    if (o->initial)
-        CHECK(mgk_initial_from_name(o->initial, &initial));
-    CHECK(mgk_optimiser_set(o->adam_betas, o->adam_epsilon, &s));
-    CHECK(mgk_regularisation_parse(o->regularise, &s.regularise));
-    CHECK(claim_files(o, task, &s, &claims));
-    tell_resumed(o, checkpoint);
-    CHECK(open_inputs(o, task, &in));
-    mgk_dataset_shape shape = mgk_dataset_shape_of(in.data);
-    CHECK(build_config(o, task, &shape, &config));
-    tell_choice(o, &config);
-    CHECK(mgk_job_open_device(&o->job, o->double_precision, &device));
-    mgk_job_report_device(&o->job, device);
-    CHECK(mgk_model_create(&config, o->job.seed, device, &model));
-    if (in.text)
-        CHECK(mgk_copy_string(in.text, &model->tokenizer));
-    CHECK(begin_weights(o, initial, model));
-    display d = {.job = &o->job, .language_model = config.family == MGK_FAMILY_LM};
-    mgk_train_watcher watcher = {report, stop, &d};
-    CHECK(mgk_train(model, in.data, in.held_out, &s, &watcher));
+    training t = {.initial = MGK_INITIAL_OURS};
+    CHECK(mgk_cluster_agree(o->job.cluster, begin(o, &t)));
+    display d = {.job = &o->job, .language_model = t.config.family == MGK_FAMILY_LM};
+    const mgk_train_watcher watcher = {report, stop, &d};
+    CHECK(mgk_train(t.model, t.in.data, t.in.held_out, &t.settings, &watcher));
     tell_written(&d, o->output);
 out:
-    mgk_free(checkpoint);
-    mgk_model_free(model);
-    mgk_device_close(device);
-    close_inputs(&in);
-    mgk_claims_release(&claims);
+    mgk_free(t.checkpoint);
+    mgk_model_free(t.model);
+    mgk_device_close(t.device);
+    close_inputs(&t.in);
+    mgk_claims_release(&t.claims);
     return status;
 }
 

@@ -17,7 +17,14 @@ typedef struct mgk_verdict {
 
 mgk_status mgk_cluster_prepare(mgk_cluster *cluster, int size)
 {
-    return mgk_alloc((size_t)size, sizeof(*cluster->verdicts), &cluster->verdicts);
+    TRY(mgk_alloc((size_t)size, sizeof(*cluster->verdicts), &cluster->verdicts));
+    return mgk_alloc((size_t)size, sizeof(*cluster->flags), &cluster->flags);
+}
+
+void mgk_cluster_release(mgk_cluster *cluster)
+{
+    mgk_free(cluster->verdicts);
+    mgk_free(cluster->flags);
 }
 
 mgk_status mgk_cluster_join(mgk_cluster **out)
@@ -37,7 +44,7 @@ mgk_status mgk_cluster_join(mgk_cluster **out)
 out:
     if (cluster->transport)
         cluster->transport->close(cluster->transport);
-    mgk_free(cluster->verdicts);
+    mgk_cluster_release(cluster);
     mgk_free(cluster);
     return status;
 }
@@ -47,7 +54,7 @@ void mgk_cluster_leave(mgk_cluster *cluster)
     if (!cluster)
         return;
     cluster->transport->close(cluster->transport);
-    mgk_free(cluster->verdicts);
+    mgk_cluster_release(cluster);
     mgk_free(cluster);
 }
 
@@ -98,24 +105,27 @@ mgk_status mgk_cluster_agree(const mgk_cluster *cluster, mgk_status own)
     return failed < 0 ? STATUS_OK : report(cluster->verdicts, size, failed);
 }
 
-mgk_status mgk_cluster_broadcast(const mgk_cluster *cluster, void *bytes, size_t size)
+mgk_status mgk_cluster_or(const mgk_cluster *cluster, unsigned own, unsigned *any)
 {
-    return cluster ? cluster->transport->broadcast(cluster->transport->state, bytes, size)
-                   : STATUS_OK;
+    *any = own;
+    if (!cluster)
+        return STATUS_OK;
+    TRY(mgk_cluster_gather(cluster, &own, sizeof(own), cluster->flags));
+    for (int rank = 0; rank < cluster->transport->size; rank++)
+        *any |= cluster->flags[rank];
+    return STATUS_OK;
 }
 
 mgk_status mgk_cluster_gather(const mgk_cluster *cluster, const void *own, size_t size, void *all)
 {
-    const mgk_transport *transport = cluster->transport;
-    void *bytes;
-    mgk_status status =
-        mgk_cluster_agree(cluster, mgk_alloc((size_t)transport->size, size, &bytes));
-    if (status == STATUS_OK)
-        status = transport->gather(transport->state, own, size, bytes);
-    if (status != STATUS_OK) {
-        mgk_free(bytes);
-        bytes = NULL;
-    }
-    memcpy(all, &bytes, sizeof(bytes));
-    return status;
+    if (cluster)
+        return cluster->transport->gather(cluster->transport->state, own, size, all);
+    memcpy(all, own, size);
+    return STATUS_OK;
+}
+
+mgk_status mgk_cluster_broadcast(const mgk_cluster *cluster, void *bytes, size_t size)
+{
+    return cluster ? cluster->transport->broadcast(cluster->transport->state, bytes, size)
+                   : STATUS_OK;
 }

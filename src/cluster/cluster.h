@@ -16,14 +16,17 @@
 typedef struct mgk_cluster {
     mgk_transport *transport;
     struct mgk_verdict *verdicts; /* [size], of mgk_cluster_agree */
+    unsigned *flags;              /* [size], of mgk_cluster_or */
 } mgk_cluster;
 
 /* Joins the processes that were started with this one; *out is NULL if it is alone. STATUS_DEVICE:
  * see mgk_launched_join. Leave with mgk_cluster_leave. */
 mgk_status mgk_cluster_join(mgk_cluster **out);
 
-/* Makes the verdicts of a cluster of so many processes; release with mgk_free. STATUS_MEMORY. */
+/* Makes the arrays of a cluster of so many processes, in any case released with
+ * mgk_cluster_release. STATUS_MEMORY. */
 mgk_status mgk_cluster_prepare(mgk_cluster *cluster, int size);
+void mgk_cluster_release(mgk_cluster *cluster);
 
 /* Collective. NULL is accepted. */
 void mgk_cluster_leave(mgk_cluster *cluster);
@@ -60,11 +63,13 @@ static inline bool mgk_cluster_leads(const mgk_cluster *cluster)
  * with its rank and machine, unless all say the same. */
 mgk_status mgk_cluster_agree(const mgk_cluster *cluster, mgk_status own);
 
+/* Collective: *any is the union of the flags of all processes. */
+mgk_status mgk_cluster_or(const mgk_cluster *cluster, unsigned own, unsigned *any);
+
+/* Collective: all [processes, size] receives `own` [size] of each. */
+mgk_status mgk_cluster_gather(const mgk_cluster *cluster, const void *own, size_t size, void *all);
+
 /* Collective: bytes [size] of rank 0 replace those of the others. */
 mgk_status mgk_cluster_broadcast(const mgk_cluster *cluster, void *bytes, size_t size);
-
-/* Collective: (*all) [ranks, size], released with mgk_free, receives `own` [size] of each process.
- * STATUS_MEMORY, in all processes. */
-mgk_status mgk_cluster_gather(const mgk_cluster *cluster, const void *own, size_t size, void *all);
 
 #endif

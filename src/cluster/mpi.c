@@ -103,6 +103,20 @@ static mgk_status gather(void *state, const void *own, size_t size, void *all)
     return STATUS_OK;
 }
 
+static mgk_status exchange(void *state, const void *parts, size_t size, void *all)
+{
+    mpi_state *s = state;
+    MPI_Request request;
+    if (size > PIECE)
+        return s->fail(STATUS_UNSUPPORTED, "%zu bytes for each rank: at most %d can be exchanged",
+                       size, PIECE);
+    pthread_mutex_lock(&s->lock);
+    MPI_Ialltoall(parts, (int)size, MPI_BYTE, all, (int)size, MPI_BYTE, s->collective, &request);
+    pthread_mutex_unlock(&s->lock);
+    finish(s, &request);
+    return STATUS_OK;
+}
+
 static mgk_status broadcast(void *state, void *bytes, size_t size)
 {
     mpi_state *s = state;
@@ -171,6 +185,7 @@ __attribute__((visibility("default"))) mgk_status mgk_mpi_library_open(mgk_clust
                               .send = send_message,
                               .receive = receive_message,
                               .gather = gather,
+                              .exchange = exchange,
                               .broadcast = broadcast,
                               .close = close_mpi};
     MPI_Comm_rank(MPI_COMM_WORLD, &s->face.rank);

@@ -33,6 +33,10 @@ typedef struct mgk_transport {
     /* Collective: all [ranks, size] receives `own` [size] of each process. */
     mgk_status (*gather)(void *state, const void *own, size_t size, void *all);
 
+    /* Collective: all [ranks, size] receives the part of each process for this one, parts [ranks,
+     * size] of which are for all. */
+    mgk_status (*exchange)(void *state, const void *parts, size_t size, void *all);
+
     /* Collective: bytes [size] of rank 0 replace those of the others. */
     mgk_status (*broadcast)(void *state, void *bytes, size_t size);
 

@@ -46,17 +46,15 @@ mgk_status mgk_zero_keys_sum(const mgk_cluster *cluster, const mgk_zero_keys *ow
 {
     const int size = mgk_cluster_size_of(cluster);
     mgk_zero_keys *all;
-    *out = *own;
-    if (!cluster)
-        return STATUS_OK;
-    TRY(mgk_cluster_gather(cluster, own, sizeof(*own), &all));
-    out->matrices = 0;
-    for (int rank = 0; rank < size; rank++) {
+    TRY(mgk_cluster_agree(cluster, mgk_alloc((size_t)size, sizeof(*all), &all)));
+    mgk_status status = mgk_cluster_gather(cluster, own, sizeof(*own), all);
+    *out = (mgk_zero_keys){.cross = own->cross};
+    for (int rank = 0; rank < size && status == STATUS_OK; rank++) {
         out->matrices += all[rank].matrices;
         out->most = all[rank].most > out->most ? all[rank].most : out->most;
     }
     mgk_free(all);
-    return STATUS_OK;
+    return status;
 }
 
 void mgk_zero_keys_explain(const char *name, const mgk_zero_keys *zero_keys, size_t n, char *note,

@@ -53,7 +53,7 @@ static const mgk_arg_note notes[] = {
      "position, `smgk` one projection and M shifts, `linear`, `mlk` and `smlk` are linear "
      "attention with one key or with several."},
     {"prior",
-     "`learned` priors are parameters; `em` sets them to the mean responsibilities of each batch "
+     "`learned` priors are parameters; `em` sets them to the mean responsibilities of each step "
      "in training (soft E step); `hard` takes the nearest key alone (hard E step).\n"
      "`em-all` is `em` as in the paper's code: over all queries, also those that do not see the "
      "key, and with 1e-6 in the denominator."},
@@ -86,14 +86,16 @@ static const mgk_arg_note notes[] = {
      "before the first cutoff, of which the output has its own."},
     {"batch",
      "A batch that does not fit into the memory of the device is refused; the message names a "
-     "number that fits."},
+     "number that fits.\n"
+     "Several processes, `mpirun -n R mgk-train ...`, divide the samples of each step and add "
+     "their "
+     "gradients: the batch, the log and the model are those of one process but for rounding."},
     {"schedule",
      "`cosine-from-0` counts its half cosine from step 0, warm-up included, and has the full rate "
      "in step 1, as the code of the paper's language models does.\n"
      "`one-cycle` and `one-cycle-cosine` are OneCycleLR of PyTorch: from 1/25 of the rate to all "
      "of it at the end of the warm-up, then to 1/250,000 of it, while beta1 goes from 0.95 to 0.85 "
      "and back, whatever `--adam-betas` says of it."},
-    {"accumulate", "With `--prior em` only 1 is allowed."},
     {"log",
      "A row holds the columns step, tokens, learning_rate, train_loss, gradient_norm, eval_loss, "
      "eval_accuracy, bits_per_byte and perplexity.\n"
@@ -134,6 +136,8 @@ static const mgk_arg_note notes[] = {
      "--force.\n"
      "If `-o` is not that of the interrupted run, the new run writes to the new name, says so, and "
      "leaves {STATE} as it is.\n"
+     "Several processes continue the state of any number of them. A signal to one of them stops "
+     "all; `mpirun` itself, if it is stopped, gives them one second to save the state.\n"
      "A finished run removes {MODEL}`.checkpoint`."},
     {"force", "The state of an earlier run, {MODEL}`.checkpoint`, is one of them."},
     {NULL, NULL},
@@ -153,7 +157,7 @@ static mgk_status set_recipe(const mgk_program *program, mgk_train_options *opti
 
 int main(int argc, char **argv)
 {
-    mgk_tool tool = {0};
+    mgk_tool tool = {.shares = true};
     mgk_train_options o = mgk_train_options_default();
     mgk_architecture *a = &o.architecture;
     mgk_arg_list data = {0}, held_out = {0};

@@ -94,6 +94,19 @@ mgk_status mgk_feed_training(mgk_feed *feed, uint64_t seed, uint64_t first, size
     return STATUS_OK;
 }
 
+void mgk_feed_share(const mgk_feed *feed, const mgk_batch *whole, size_t begin, size_t end,
+                    mgk_feed_part *out)
+{
+    const size_t before = begin * feed->shape.sequences;
+    *out = (mgk_feed_part){.batch = batch_of(feed, end - begin),
+                           .place = {.whole = whole->sequences, .before = (int)before},
+                           .targets = feed->targets + begin * targets_per_sample(feed)};
+    out->batch.ids += before * feed->shape.length;
+    out->batch.lengths += before;
+    for (size_t i = 0; i < before; i++)
+        out->place.valid_before += (size_t)whole->lengths[i];
+}
+
 mgk_status mgk_feed_samples(mgk_feed *feed, uint64_t first, size_t count, mgk_batch *batch)
 {
     for (size_t i = 0; i < count; i++)

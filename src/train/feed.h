@@ -31,6 +31,17 @@ void mgk_feed_free(mgk_feed *feed);
 mgk_status mgk_feed_training(mgk_feed *feed, uint64_t seed, uint64_t first, size_t count,
                              mgk_batch *batch);
 
+/* A share of a batch. */
+typedef struct mgk_feed_part {
+    mgk_batch batch;
+    mgk_batch_place place;
+    const int32_t *targets;
+} mgk_feed_part;
+
+/* Samples begin … end − 1 of the batch that was read last; valid as long as it. */
+void mgk_feed_share(const mgk_feed *feed, const mgk_batch *whole, size_t begin, size_t end,
+                    mgk_feed_part *out);
+
 /* Reads samples first … first + count − 1 in the dataset's own order. */
 mgk_status mgk_feed_samples(mgk_feed *feed, uint64_t first, size_t count, mgk_batch *batch);
 

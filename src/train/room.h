@@ -3,19 +3,19 @@
 #ifndef MGK_TRAIN_ROOM_H
 #define MGK_TRAIN_ROOM_H
 
-#include "model/core/regularise.h"
 #include "train/feed.h"
+#include "train/train.h"
 
 /* The quantities that determine the memory of a batch. */
 typedef struct mgk_room {
     mgk_model *model;
     mgk_dataset_shape shape;
-    int batch;      /* samples */
+    const mgk_train_settings *settings;
     bool evaluated; /* evaluations need a second pass besides the training pass */
-    const mgk_regularisation *regularise;
 } mgk_room;
 
-/* STATUS_MEMORY: the batch needs more than the free memory. Call before allocating the batch. */
+/* STATUS_MEMORY: this process's portion of the batch needs more than the free memory. Call before
+ * allocating the batch. */
 mgk_status mgk_room_check(const mgk_room *room);
 
 /*

@@ -81,12 +81,19 @@ static void describe_terms(const mgk_regularisation *what, char *text, size_t si
                                      what->weight[term]);
 }
 
+/* On which the rounding of sums depends; 0: of several processes, where it depends on their number,
+ * too. */
+static int own_threads(const mgk_train_run *run, const mgk_train_settings *s)
+{
+    return s->cluster ? 0 : run->model->device->threads;
+}
+
 /*
  * The names and values of all settings that must be equal for a resumed run to equal an
  * uninterrupted one.
  */
-static void describe_settings(const mgk_train_run *run, const mgk_train_settings *s, char *text,
-                              size_t size)
+static void describe_settings(const mgk_train_run *run, const mgk_train_settings *s, int threads,
+                              char *text, size_t size)
 {
     const mgk_device *device = run->model->device;
     char later[160], terms[160] = "";
@@ -97,9 +104,9 @@ static void describe_settings(const mgk_train_run *run, const mgk_train_settings
              "decay %d weight_decay %.17g clip %.17g beta1 %.17g beta2 %.17g epsilon %.17g "
              "seed %llu log_every %lld evaluate_every %lld evaluate_samples %llu%s%s data %016llx "
              "held_out %016llx",
-             precision_of(device), device->threads, (long long)s->steps, s->batch, s->accumulation,
-             s->rate, (long long)s->warmup, (int)s->decay, s->weight_decay, s->clip, s->beta1,
-             s->beta2, s->epsilon, (unsigned long long)s->seed, (long long)s->log_every,
+             precision_of(device), threads, (long long)s->steps, s->batch, s->accumulation, s->rate,
+             (long long)s->warmup, (int)s->decay, s->weight_decay, s->clip, s->beta1, s->beta2,
+             s->epsilon, (unsigned long long)s->seed, (long long)s->log_every,
              (long long)s->evaluate_every, (unsigned long long)s->evaluate_samples, later, terms,
              (unsigned long long)run->data_hash, (unsigned long long)run->held_out_hash);
 }
@@ -185,7 +192,8 @@ static mgk_status save(const mgk_train_run *run, const mgk_train_settings *setti
     mgk_status status;
     arrays all = {.count = 0};
     char settings_text[TEXT_SIZE], progress_text[TEXT_SIZE];
-    describe_settings(run, settings, settings_text, sizeof(settings_text));
+    describe_settings(run, settings, own_threads(run, settings), settings_text,
+                      sizeof(settings_text));
     describe_progress(run, progress_text, sizeof(progress_text));
     const mgk_model_note notes[] = {{checksum, NULL},
                                     {"training_settings", settings_text},
@@ -286,6 +294,16 @@ static mgk_status check_whole(const char *path)
                     path);
 }
 
+/* Those that the state must be of: any, if several processes have saved it, or continue it. */
+static int expected_threads(const mgk_train_run *run, const mgk_train_settings *s,
+                            const char *found)
+{
+    int threads;
+    const int own = own_threads(run, s);
+    const bool known = sscanf(found, "precision %*s threads %d ", &threads) == 1;
+    return known && (threads == 0 || own == 0) ? threads : own;
+}
+
 static mgk_status check_same_run(const mgk_checkpoint *file, const mgk_train_run *run,
                                  const mgk_train_settings *settings)
 {
@@ -294,7 +312,8 @@ static mgk_status check_same_run(const mgk_checkpoint *file, const mgk_train_run
     const char *found = mgk_tensors_text(file->tensors, "training_settings");
     if (!found || !mgk_tensors_text(file->tensors, "training_progress"))
         return mgk_fail(STATUS_FORMAT, "%s: holds no training state to resume", settings->resume);
-    describe_settings(run, settings, expected, sizeof(expected));
+    describe_settings(run, settings, expected_threads(run, settings, found), expected,
+                      sizeof(expected));
     TRY(check_settings(found, expected, settings->resume));
     TRY(compare_config(file, run, &same));
     if (!same)
@@ -355,6 +374,56 @@ mgk_status mgk_train_run_load(mgk_train_run *run, const mgk_train_settings *sett
     TRY(mgk_plain_locale_begin(&scope));
     mgk_status status = load(run, settings);
     mgk_plain_locale_end(&scope);
+    return status;
+}
+
+/* What all processes know of a run's progress. */
+typedef struct progress {
+    int64_t step, best_step;
+    mgk_evaluation best;
+    bool has_best;
+} progress;
+
+static mgk_status spread_progress(mgk_train_run *run, mgk_cluster *cluster)
+{
+    progress p = {run->step, run->best_step, run->best, run->has_best};
+    TRY(mgk_cluster_broadcast(cluster, &p, sizeof(p)));
+    run->step = run->model->step = p.step;
+    run->best_step = p.best_step;
+    run->best = p.best;
+    run->has_best = p.has_best;
+    return STATUS_OK;
+}
+
+/* The array of rank 0 replaces those of the others; `host` has room for it. */
+static mgk_status spread_array(const mgk_train_run *run, mgk_cluster *cluster, void *array,
+                               void *host)
+{
+    mgk_device *device = run->model->device;
+    const size_t bytes = run->model->parameters.total * device->real_size;
+    TRY(mgk_cluster_agree(cluster, device->op->download(device, host, array, bytes)));
+    TRY(mgk_cluster_broadcast(cluster, host, bytes));
+    return mgk_cluster_agree(cluster, device->op->upload(device, array, host, bytes));
+}
+
+mgk_status mgk_train_run_spread(mgk_train_run *run, const mgk_train_settings *settings)
+{
+    const mgk_model *model = run->model;
+    mgk_cluster *cluster = settings->cluster;
+    mgk_status status;
+    void *host = NULL;
+    if (!cluster)
+        return STATUS_OK;
+    CHECK(mgk_cluster_agree(cluster,
+                            mgk_alloc(model->parameters.total, model->device->real_size, &host)));
+    CHECK(spread_progress(run, cluster));
+    CHECK(spread_array(run, cluster, model->weights, host));
+    CHECK(spread_array(run, cluster, run->m, host));
+    CHECK(spread_array(run, cluster, run->v, host));
+    for (int i = 0; i < mgk_average_kept(settings, run->step); i++)
+        CHECK(spread_array(run, cluster, recent_at(run, i), host));
+out:
+    mgk_free(host);
     return status;
 }
 

@@ -6,7 +6,8 @@
  * "training_settings", all settings that affect the resulting bits; "training_progress", the
  * counters; "command", which started the run; and "training_sha256", the checksum of the rest of
  * the file, without which a state is not resumed. A resumed run continues bit for bit, with the
- * same number of threads on the same kind of processor.
+ * same number of threads on the same kind of processor; one of several processes, or of another
+ * number of them, to the rounding of sums.
  */
 #ifndef MGK_TRAIN_STATE_H
 #define MGK_TRAIN_STATE_H
@@ -45,6 +46,10 @@ mgk_status mgk_train_run_save(const mgk_train_run *run, const mgk_train_settings
  * of threads; the message says which.
  */
 mgk_status mgk_train_run_load(mgk_train_run *run, const mgk_train_settings *settings);
+
+/* Collective: all processes of a cluster have the weights, the moments and the progress of rank 0,
+ * except what it alone writes. */
+mgk_status mgk_train_run_spread(mgk_train_run *run, const mgk_train_settings *settings);
 
 /*
  * Whether the file is a model that this run has saved, with its configuration and its command. *out

@@ -2,7 +2,8 @@
 /*
  * One step of training: the gradient of the mean loss over its micro-batches, clipping, AdamW. The
  * device does all of it, recorded once and replayed at every step; the host provides the batches
- * and reads the results at the end.
+ * and reads the results at the end. Several processes add the gradients of their portions in
+ * between; then all make the same step.
  */
 #ifndef MGK_TRAIN_STEP_H
 #define MGK_TRAIN_STEP_H
@@ -27,8 +28,9 @@ mgk_status mgk_step_create(mgk_train_run *run, const mgk_dataset *data,
 void mgk_step_free(mgk_step *step); /* NULL is accepted */
 
 /*
- * Does the run's next step and increments run->step. STATUS_NUMERIC: loss or gradient are not
- * finite; then the run has ended, with undefined weights.
+ * Collective: does the run's next step and increments run->step. STATUS_NUMERIC: loss or gradient
+ * are not finite; then the run has ended, with undefined weights. What fails in this process alone
+ * after the gradients are added is not known to the others.
  */
 mgk_status mgk_step_take(mgk_step *step, mgk_step_result *result);
 

@@ -11,6 +11,7 @@
 #include "train/kept.h"
 #include "train/log.h"
 #include "train/outputs.h"
+#include "train/portion.h"
 #include "train/room.h"
 #include "train/state.h"
 #include "train/step.h"
@@ -39,6 +40,7 @@ typedef struct loop {
     const mgk_dataset *held_out;
     mgk_train_run run;
     mgk_train_log log;
+    mgk_room room; /* of which the model is NULL at first */
     mgk_step *step;
     mgk_step_result result; /* of the last step */
     int64_t tokens;         /* per step, including padding */
@@ -61,15 +63,6 @@ static int64_t tokens_of_step(const mgk_train_settings *settings, const mgk_data
     mgk_dataset_shape shape = mgk_dataset_shape_of(data);
     return (int64_t)settings->accumulation * settings->batch *
            (int64_t)(shape.sequences * shape.length);
-}
-
-/* Soft-E replaces priors after each batch: those of a step would depend only on the last batch. */
-static bool replaces_priors(const mgk_model *model)
-{
-    bool priors = false;
-    for (int l = 0; l < model->config.layers; l++)
-        priors |= model->parameters.layers[l].prior != MGK_ABSENT;
-    return priors && model->config.prior == MGK_PRIOR_EM;
 }
 
 /* Checks the integers; the message names the invalid one. */
@@ -143,11 +136,6 @@ static mgk_status check_settings(const mgk_train_settings *s, const mgk_model *m
     if (s->patience > 0 && (!held_out || s->evaluate_every == 0))
         return mgk_fail(STATUS_USAGE, "`patience` needs `held_out` data, and steps between "
                                       "evaluations (`evaluate_every`)");
-    if (s->accumulation > 1 && replaces_priors(model))
-        return mgk_fail(STATUS_USAGE,
-                        "soft-E priors (em) cannot be accumulated over %d batches of a step; "
-                        "expected one",
-                        s->accumulation);
     if (s->redraw_every > 0 && !has_drawn(model))
         return mgk_fail(STATUS_USAGE,
                         "`redraw` is %lld, expected 0: the model has no random "
@@ -163,8 +151,21 @@ bool mgk_evaluation_is_better(bool language_model, const mgk_evaluation *a, cons
     return a->accuracy > b->accuracy;
 }
 
+static bool leads(const loop *t)
+{
+    return mgk_cluster_leads(t->settings->cluster);
+}
+
+static mgk_status agree(const loop *t, mgk_status own)
+{
+    return mgk_cluster_agree(t->settings->cluster, own);
+}
+
+/* Of several processes one writes. */
 static mgk_status save_model(const loop *t, const char *path)
 {
+    if (!leads(t))
+        return STATUS_OK;
     mgk_model_note note = {"command", t->run.command};
     return mgk_model_save(t->run.model, path, true, &note, t->run.command ? 1 : 0, NULL, 0);
 }
@@ -207,17 +208,18 @@ static mgk_status evaluate_weights(const loop *t, void *weights, mgk_evaluation 
     mgk_model *model = t->run.model;
     void *current = model->weights;
     model->weights = weights;
-    mgk_status status = mgk_evaluate(model, t->held_out, s->batch, s->evaluate_samples, evaluation);
+    mgk_status status = mgk_evaluate_together(s->cluster, model, t->held_out, mgk_portion_most(s),
+                                              s->evaluate_samples, evaluation);
     model->weights = current;
     return status;
 }
 
-static mgk_status evaluate(loop *t, mgk_evaluation *evaluation)
+/* Keeps weights that are better than those before. */
+static mgk_status keep_best(loop *t, const mgk_evaluation *evaluation)
 {
     mgk_device *device = t->run.model->device;
     void *weights = best_guess(t);
     size_t bytes = t->run.model->parameters.total * device->real_size;
-    TRY(evaluate_weights(t, weights, evaluation));
     if (t->run.has_best &&
         !mgk_evaluation_is_better(is_language_model(t), evaluation, &t->run.best))
         return STATUS_OK;
@@ -226,6 +228,14 @@ static mgk_status evaluate(loop *t, mgk_evaluation *evaluation)
     t->run.has_best = true;
     TRY(device->op->copy(device, t->run.best_weights, weights, bytes));
     return save_weights(t, weights, t->run.step);
+}
+
+/* Collective: all evaluate, unless one of them has failed already, with the status `own`. */
+static mgk_status evaluate(loop *t, mgk_status own, mgk_evaluation *evaluation)
+{
+    TRY(agree(t, own));
+    TRY(evaluate_weights(t, best_guess(t), evaluation));
+    return keep_best(t, evaluation);
 }
 
 /* Whether the run has no patience left; it follows from the step and that of the best model. */
@@ -251,75 +261,121 @@ static mgk_status log_step(loop *t, const mgk_evaluation *evaluation)
                        t->result.gradient_norm, token_bytes(t), evaluation, t->result.terms);
 }
 
-/* Draws random features anew before the step that follows every so many; draw 0 is that of the new
- * model. So what is evaluated and saved has the features that the step before has used. */
-static mgk_status redraw(const loop *t)
+static void report_step(const loop *t, const mgk_evaluation *evaluation)
 {
     const mgk_train_settings *s = t->settings;
-    if (s->redraw_every == 0 || t->run.step == 0 || t->run.step % s->redraw_every != 0)
-        return STATUS_OK;
-    return mgk_model_redraw(t->run.model, s->seed, (uint64_t)(t->run.step / s->redraw_every));
+    if (!t->watcher || !t->watcher->report)
+        return;
+    mgk_train_state state = {.step = t->run.step,
+                             .steps = s->steps,
+                             .tokens = t->run.step * t->tokens,
+                             .loss = t->result.loss.sum / (double)t->result.loss.count,
+                             .rate = t->result.rate,
+                             .evaluated = evaluation != NULL,
+                             .best = t->run.best,
+                             .best_step = t->run.best_step,
+                             .gave_up = evaluation && gives_up(t),
+                             .token_bytes = token_bytes(t)};
+    if (evaluation)
+        state.evaluation = *evaluation;
+    t->watcher->report(t->watcher->context, &state);
 }
 
+/* Collective; a failure may be that of this process alone. */
 static mgk_status one_step(loop *t)
 {
     const mgk_train_settings *s = t->settings;
+    const int64_t step = t->run.step + 1;
+    const bool last = step == s->steps;
+    const bool counts = last || (s->evaluate_every && step % s->evaluate_every == 0);
+    const bool due = counts && t->held_out;
     mgk_evaluation evaluation;
-    TRY(redraw(t));
-    TRY(mgk_step_take(t->step, &t->result));
-    bool last = t->run.step == s->steps;
-    bool due = last || (s->evaluate_every && t->run.step % s->evaluate_every == 0);
-    if (due)
-        TRY(mgk_average_take(&t->run, s));
-    due = due && t->held_out;
-    if (due)
-        TRY(evaluate(t, &evaluation));
+    mgk_status status = mgk_step_take(t->step, &t->result);
+    if (status == STATUS_OK && counts)
+        status = mgk_average_take(&t->run, s);
+    TRY(due ? evaluate(t, status, &evaluation) : status);
     TRY(log_step(t, due ? &evaluation : NULL));
-    if (t->watcher && t->watcher->report) {
-        mgk_train_state state = {.step = t->run.step,
-                                 .steps = s->steps,
-                                 .tokens = t->run.step * t->tokens,
-                                 .loss = t->result.loss.sum / (double)t->result.loss.count,
-                                 .rate = t->result.rate,
-                                 .evaluated = due,
-                                 .best = t->run.best,
-                                 .best_step = t->run.best_step,
-                                 .gave_up = due && gives_up(t),
-                                 .token_bytes = token_bytes(t)};
-        if (due)
-            state.evaluation = evaluation;
-        t->watcher->report(t->watcher->context, &state);
-    }
+    report_step(t, due ? &evaluation : NULL);
     return STATUS_OK;
 }
 
 static mgk_status save_state(loop *t)
 {
+    if (!leads(t))
+        return STATUS_OK;
     t->run.log = t->log.mark;
     return mgk_train_run_save(&t->run, t->settings);
+}
+
+static bool has_more(const loop *t)
+{
+    return t->run.step < t->settings->steps && !gives_up(t);
+}
+
+/* Collective, after each step: `own` is that of this process, of which the others may not know;
+ * *stopped: one of them is asked to stop. */
+static mgk_status meet(const loop *t, mgk_status own, bool *stopped)
+{
+    enum { FAILED = 1, STOPPED = 2 };
+    const mgk_train_watcher *watcher = t->watcher;
+    unsigned flags = own == STATUS_OK ? 0 : FAILED;
+    if (own == STATUS_OK && has_more(t) && watcher && watcher->stop &&
+        watcher->stop(watcher->context))
+        flags |= STOPPED;
+    TRY(mgk_cluster_or(t->settings->cluster, flags, &flags));
+    *stopped = flags & STOPPED;
+    return flags & FAILED ? agree(t, own) : STATUS_OK;
 }
 
 static mgk_status run_loop(loop *t)
 {
     const mgk_train_settings *s = t->settings;
+    bool stopped;
     if (t->run.step == 0)
-        TRY(keep_model(t));
-    while (t->run.step < s->steps && !gives_up(t)) {
-        TRY(one_step(t));
-        TRY(keep_model(t)); /* before the state, which says that it is there */
-        bool more = t->run.step < s->steps && !gives_up(t);
-        bool stopped =
-            more && t->watcher && t->watcher->stop && t->watcher->stop(t->watcher->context);
-        if (stopped || (more && s->checkpoint_every && t->run.step % s->checkpoint_every == 0))
-            TRY(save_state(t));
+        TRY(agree(t, keep_model(t)));
+    while (has_more(t)) {
+        mgk_status status = one_step(t);
+        if (status == STATUS_OK)
+            status = keep_model(t); /* before the state, which says that it is there */
+        TRY(meet(t, status, &stopped));
+        bool due = has_more(t) && s->checkpoint_every && t->run.step % s->checkpoint_every == 0;
+        if (stopped || due)
+            TRY(agree(t, save_state(t)));
         if (stopped)
             return mgk_fail(STATUS_INTERRUPTED,
                             "stopped after step %lld of %lld; continue with `resume` %s",
                             (long long)t->run.step, (long long)s->steps, s->checkpoint);
     }
     if (!t->held_out)
-        TRY(save_weights(t, best_guess(t), t->run.step));
-    return mgk_outputs_finish(s);
+        TRY(agree(t, save_weights(t, best_guess(t), t->run.step)));
+    return agree(t, leads(t) ? mgk_outputs_finish(s) : STATUS_OK);
+}
+
+/* What each process does by itself before the first step. */
+static mgk_status begin(loop *t, mgk_model *model, const mgk_dataset *data)
+{
+    const mgk_train_settings *s = t->settings;
+    TRY(check_settings(s, model, t->held_out != NULL));
+    TRY(mgk_feed_check(data, &model->config, s->batch));
+    TRY(mgk_train_run_create(model, data, t->held_out, s->command, &t->run));
+    TRY(mgk_average_open(&t->run, s));
+    t->room = (mgk_room){model, mgk_dataset_shape_of(data), s, t->held_out != NULL};
+    TRY(mgk_room_check(&t->room));
+    t->tokens = tokens_of_step(s, data);
+    return mgk_step_create(&t->run, data, s, &t->step);
+}
+
+/* Of several processes one does this. */
+static mgk_status open_files(loop *t)
+{
+    const mgk_train_settings *s = t->settings;
+    if (!leads(t))
+        return STATUS_OK;
+    if (s->resume)
+        TRY(mgk_train_run_load(&t->run, s));
+    TRY(mgk_outputs_check(&t->run, s));
+    TRY(mgk_log_open(s->log, s->force, s->resume ? &t->run.log : NULL, &s->regularise, &t->log));
+    return t->run.has_best ? save_weights(t, t->run.best_weights, t->run.best_step) : STATUS_OK;
 }
 
 mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_dataset *held_out,
@@ -327,29 +383,15 @@ mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_datase
 {
     mgk_status status;
     loop t = {.settings = settings, .watcher = watcher, .held_out = held_out};
-    mgk_room room = {0};
-    CHECK(check_settings(settings, model, held_out != NULL));
-    CHECK(mgk_feed_check(data, &model->config, settings->batch));
-    CHECK(mgk_train_run_create(model, data, held_out, settings->command, &t.run));
-    CHECK(mgk_average_open(&t.run, settings));
-    room = (mgk_room){model, mgk_dataset_shape_of(data), settings->batch, held_out != NULL,
-                      &settings->regularise};
-    CHECK(mgk_room_check(&room));
-    CHECK(mgk_step_create(&t.run, data, settings, &t.step));
-    t.tokens = tokens_of_step(settings, data);
-    if (settings->resume)
-        CHECK(mgk_train_run_load(&t.run, settings));
-    CHECK(mgk_outputs_check(&t.run, settings));
-    CHECK(mgk_log_open(settings->log, settings->force, settings->resume ? &t.run.log : NULL,
-                       &settings->regularise, &t.log));
-    if (t.run.has_best)
-        CHECK(save_weights(&t, t.run.best_weights, t.run.best_step));
-    CHECK(run_loop(&t));
+    CHECK(agree(&t, begin(&t, model, data)));
+    CHECK(agree(&t, open_files(&t)));
+    CHECK(mgk_train_run_spread(&t.run, settings));
+    status = run_loop(&t);
 out:
     mgk_log_close(&t.log, status != STATUS_OK && status != STATUS_INTERRUPTED);
     mgk_step_free(t.step);
-    if (status == STATUS_MEMORY && room.batch)
-        status = mgk_room_suggest(&room);
+    if (status == STATUS_MEMORY && t.room.model)
+        status = mgk_room_suggest(&t.room);
     mgk_train_run_free(&t.run);
     return status;
 }

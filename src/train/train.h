@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cluster/cluster.h"
 #include "data/datasets/dataset.h"
 #include "model/core/model.h"
 #include "model/core/regularise.h"
@@ -14,7 +15,7 @@
 typedef struct mgk_train_settings {
     int64_t steps;    /* total number of optimizer steps */
     int batch;        /* samples per micro-batch */
-    int accumulation; /* micro-batches per step; 1 with soft-E priors */
+    int accumulation; /* micro-batches per step */
     double rate;      /* peak learning rate */
     int64_t warmup;   /* steps */
     mgk_decay decay;
@@ -39,6 +40,7 @@ typedef struct mgk_train_settings {
     const char *checkpoint;        /* path of the resumable state */
     const char *resume;            /* path of a state to resume; NULL: new run */
     const char *command; /* for the files' metadata; a resumed run keeps its state's; may be NULL */
+    mgk_cluster *cluster; /* the processes that share the run; NULL: this one is alone */
 } mgk_train_settings;
 
 /* AdamW 1e-3 (0.9, 0.98, 1e-9), decay 0.01, clip 1, 100 warm-up steps of 1000, batch 32. */
@@ -55,6 +57,14 @@ typedef struct mgk_evaluation {
  * then its loss. */
 bool mgk_evaluation_is_better(bool language_model, const mgk_evaluation *a,
                               const mgk_evaluation *b);
+
+/* sum += more */
+static inline void mgk_loss_gather(mgk_loss *sum, const mgk_loss *more)
+{
+    sum->sum += more->sum;
+    sum->count += more->count;
+    sum->correct += more->correct;
+}
 
 /* The state of training, for a progress display. */
 typedef struct mgk_train_state {
@@ -83,6 +93,12 @@ typedef struct mgk_train_watcher {
  * returns STATUS_INTERRUPTED. Before the first step: STATUS_EXISTS, STATUS_IO: an output exists or
  * cannot be written. STATUS_NUMERIC: the loss is no longer finite. STATUS_MEMORY: the message gives
  * a batch that would fit.
+ *
+ * Of several processes, which all call this with equal arguments, each computes the gradient of a
+ * portion of every step's samples. All make the same step by the sum of these gradients, which is
+ * that of one process but for its rounding: the state does not depend on their number. Rank 0 reads
+ * the state and writes all files; any of them may stop the run, and the failure of one is that of
+ * all.
  */
 mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_dataset *held_out,
                      const mgk_train_settings *settings, const mgk_train_watcher *watcher);
@@ -93,5 +109,9 @@ mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_datase
  */
 mgk_status mgk_evaluate(mgk_model *model, const mgk_dataset *data, int batch, uint64_t samples,
                         mgk_evaluation *out);
+
+/* Collective: the same by all processes of a cluster, which take the batches in turn. */
+mgk_status mgk_evaluate_together(mgk_cluster *cluster, mgk_model *model, const mgk_dataset *data,
+                                 int batch, uint64_t samples, mgk_evaluation *out);
 
 #endif

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "cluster/launcher.h"
+#include "cluster/sum.h"
 #include "cluster/threads.h"
 #include "test.h"
 
@@ -60,18 +60,19 @@ static void test_agree(void **state)
 
 typedef struct exchange {
     int sent[4], gathered[4][4];
+    unsigned any[4];
 } exchange;
 
 static void pass_numbers(mgk_cluster *cluster, void *context)
 {
     exchange *e = context;
     const int rank = mgk_cluster_rank_of(cluster), own = 100 + rank;
-    int *all = NULL;
     e->sent[rank] = 7 * rank + 5;
-    if (mgk_cluster_broadcast(cluster, &e->sent[rank], sizeof(int)) == STATUS_OK &&
-        mgk_cluster_gather(cluster, &own, sizeof(own), &all) == STATUS_OK)
-        memcpy(e->gathered[rank], all, 4 * sizeof(int));
-    mgk_free(all);
+    unsigned any = 0;
+    mgk_cluster_broadcast(cluster, &e->sent[rank], sizeof(int));
+    mgk_cluster_gather(cluster, &own, sizeof(own), e->gathered[rank]);
+    mgk_cluster_or(cluster, rank == 2 ? 5 : rank == 3 ? 8 : 0, &any);
+    e->any[rank] = any;
 }
 
 static void test_numbers(void **state)
@@ -81,8 +82,60 @@ static void test_numbers(void **state)
     test_run_cluster(4, pass_numbers, &e);
     for (int rank = 0; rank < 4; rank++) {
         assert_int_equal(e.sent[rank], 5);
+        assert_int_equal(e.any[rank], 13);
         for (int other = 0; other < 4; other++)
             assert_int_equal(e.gathered[rank][other], 100 + other);
+    }
+}
+
+/* Numbers whose sum depends on the order, an odd number of them. */
+enum { NUMBERS = 37 };
+typedef struct addition {
+    double doubles[3][NUMBERS];
+    float floats[3][NUMBERS];
+    mgk_status status[3];
+} addition;
+
+static double number_of(int rank, int i)
+{
+    return ldexp(sin(100 * rank + i), 7 * ((rank + i) % 3));
+}
+
+static void add(mgk_cluster *cluster, void *context)
+{
+    addition *a = context;
+    const int rank = mgk_cluster_rank_of(cluster);
+    mgk_summation *summation;
+    for (int i = 0; i < NUMBERS; i++) {
+        a->doubles[rank][i] = number_of(rank, i);
+        a->floats[rank][i] = (float)number_of(rank, i);
+    }
+    mgk_status status = mgk_summation_create(cluster, &summation);
+    if (status == STATUS_OK)
+        status = mgk_summation_run(summation, sizeof(double), NUMBERS, a->doubles[rank]);
+    if (status == STATUS_OK)
+        status = mgk_summation_run(summation, sizeof(float), NUMBERS, a->floats[rank]);
+    mgk_summation_free(summation);
+    a->status[rank] = status;
+}
+
+/* All have the same bits: those of the sum in the order of ranks. */
+static void test_sums(void **state)
+{
+    (void)state;
+    addition a = {0};
+    test_run_cluster(3, add, &a);
+    for (int rank = 0; rank < 3; rank++) {
+        assert_ok(a.status[rank]);
+        assert_memory_equal(a.doubles[rank], a.doubles[0], sizeof(a.doubles[0]));
+        assert_memory_equal(a.floats[rank], a.floats[0], sizeof(a.floats[0]));
+    }
+    for (int i = 0; i < NUMBERS; i++) {
+        const double expected = number_of(0, i) + number_of(1, i) + number_of(2, i);
+        assert_true(a.doubles[0][i] == expected);
+        const double single = (double)(float)number_of(0, i) + (double)(float)number_of(1, i) +
+                              (double)(float)number_of(2, i);
+        assert_true(a.floats[0][i] == (float)single);
     }
 }
 
@@ -145,9 +198,8 @@ static void test_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_agree),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_launchers),
+        cmocka_unit_test(test_agree), cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_sums),  cmocka_unit_test(test_launchers),
         cmocka_unit_test(test_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

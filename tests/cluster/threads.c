@@ -98,6 +98,15 @@ static void copy_all(desk *d, void *to, size_t size)
         memcpy((char *)to + (size_t)rank * size, d->office->offered[rank], size);
 }
 
+/* The part of each for this one. */
+static void copy_parts(desk *d, void *to, size_t size)
+{
+    const size_t own = (size_t)d->face.rank * size;
+    for (int rank = 0; rank < d->office->size; rank++)
+        memcpy((char *)to + (size_t)rank * size, (const char *)d->office->offered[rank] + own,
+               size);
+}
+
 static void copy_first(desk *d, void *to, size_t size)
 {
     if (d->face.rank > 0)
@@ -107,6 +116,12 @@ static void copy_first(desk *d, void *to, size_t size)
 static mgk_status gather(void *state, const void *own, size_t size, void *all)
 {
     meet(state, own, copy_all, all, size);
+    return STATUS_OK;
+}
+
+static mgk_status exchange(void *state, const void *parts, size_t size, void *all)
+{
+    meet(state, parts, copy_parts, all, size);
     return STATUS_OK;
 }
 
@@ -133,6 +148,7 @@ static void open_desk(office *o, int rank, desk *d)
                               .send = post,
                               .receive = fetch,
                               .gather = gather,
+                              .exchange = exchange,
                               .broadcast = broadcast};
     snprintf(d->face.host, sizeof(d->face.host), "host%d", rank);
     d->office = o;
@@ -158,6 +174,6 @@ void test_run_cluster(int size, void (*work)(mgk_cluster *cluster, void *context
     for (int rank = 0; rank < size; rank++) {
         assert_null(o.boxes[rank][MGK_REQUEST]);
         assert_null(o.boxes[rank][MGK_REPLY]);
-        mgk_free(desks[rank].cluster.verdicts);
+        mgk_cluster_release(&desks[rank].cluster);
     }
 }

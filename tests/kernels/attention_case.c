@@ -419,8 +419,11 @@ void attention_case_update_prior(const workspace *space, const attention_case *p
 {
     workspace own = {.device = space->device};
     device_case on = to_device(&own, problem);
+    const size_t count = problem->count[PRIOR];
+    double *sums = upload_bytes(&own, 2 * count * sizeof(*sums), host_array(&own, 2 * count));
     assert_ok(
-        problem->shape.kind->methods->update_prior(own.device, &on.view, &on.layer, on.prior));
+        problem->shape.kind->methods->add_responsibilities(own.device, &on.view, &on.layer, sums));
+    assert_ok(own.device->op->mean_responsibilities(own.device, count, sums, on.prior));
     fetch(&own, problem->count[PRIOR], on.prior, prior);
     workspace_release(&own);
 }

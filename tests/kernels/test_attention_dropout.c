@@ -31,7 +31,7 @@ static void compare(workspace *space, size_t n, bool causal, bool gaussian, doub
 {
     mgk_device *device = space->device;
     const int32_t lengths[SAMPLES] = {(int32_t)n, (int32_t)(n + 1) / 2}, heads[] = {0, 1, 2};
-    const mgk_draw draw = {11, 70};
+    const mgk_draw draw = {.seed = 11, .stream = 70, .samples = 3};
     const size_t size = HEADS * n * n, vectors = SAMPLES * n * HEADS * DIM;
     const mgk_attention_view view = {.samples = SAMPLES,
                                      .heads = HEADS,
@@ -70,7 +70,7 @@ static void compare(workspace *space, size_t n, bool causal, bool gaussian, doub
                 for (size_t j = 0; j < n; j++) {
                     const double a = matrices[b][(h * n + i) * n + j];
                     const double expected =
-                        a * factor(&draw, 3, rate, (b * HEADS + h) * n + i, j, n);
+                        a * factor(&draw, 3, rate, ((3 + b) * HEADS + h) * n + i, j, n);
                     assert_close(found[((b * n + i) * HEADS + h) * n + j], expected,
                                  space->tolerance, 0);
                     seen += a > 0;

@@ -12,37 +12,58 @@ static void drops_out(workspace *space, size_t rows, size_t cols)
     double *expected = host_array(space, count);
     void *x_ = upload(space, count, x), *residual_ = upload(space, count, residual);
     void *y_ = upload(space, count, expected);
-    const mgk_draw *draw = upload_bytes(space, sizeof *draw, &(mgk_draw){5, 2});
+    const mgk_draw *draw = upload_bytes(space, sizeof *draw, &(mgk_draw){.seed = 5, .stream = 2});
     for (size_t i = 0; i < count; i++) {
         bool kept = (double)mgk_random_u32(5, 6, i) >= rate * 0x1p32;
         expected[i] = kept ? x[i] / (1 - rate) : 0;
     }
-    assert_ok(device->op->dropout_add(device, count, rate, draw, 4, x_, NULL, y_));
+    assert_ok(device->op->dropout_add(device, rows, cols, rate, draw, 4, x_, NULL, y_));
     assert_device_close(space, rows, cols, y_, expected);
     for (size_t i = 0; i < count; i++)
         expected[i] += residual[i];
-    assert_ok(device->op->dropout_add(device, count, rate, draw, 4, x_, residual_, y_));
+    assert_ok(device->op->dropout_add(device, rows, cols, rate, draw, 4, x_, residual_, y_));
     assert_device_close(space, rows, cols, y_, expected);
     for (size_t i = 0; i < count; i++)
         expected[i] = residual[i] + x[i];
-    assert_ok(device->op->dropout_add(device, count, 0, draw, 4, x_, residual_, residual_));
+    assert_ok(device->op->dropout_add(device, rows, cols, 0, draw, 4, x_, residual_, residual_));
     assert_device_close(space, rows, cols, residual_, expected);
-    assert_ok(device->op->dropout_add(device, count, 1, draw, 4, x_, NULL, x_));
+    assert_ok(device->op->dropout_add(device, rows, cols, 1, draw, 4, x_, NULL, x_));
     assert_device_close(space, rows, cols, x_, host_array(space, count));
+}
+
+/* Rows of a share have the mask that they have in the whole. */
+static void drops_out_of_shares(workspace *space, size_t rows, size_t cols)
+{
+    mgk_device *device = space->device;
+    double *x = random_values(space, rows * cols), *zeros = host_array(space, rows * cols);
+    const mgk_draw *whole = upload_bytes(space, sizeof *whole, &(mgk_draw){.seed = 8});
+    void *x_ = upload(space, rows * cols, x), *y = upload(space, rows * cols, zeros);
+    assert_ok(device->op->dropout_add(device, rows, cols, 0.4, whole, 1, x_, NULL, y));
+    const double *expected = download(space, rows * cols, y);
+    for (size_t before = 0; before < rows; before += 1 + before / 2) {
+        const size_t count = (rows - before) * cols;
+        const mgk_draw draw = {.seed = 8, .rows = before};
+        void *share = upload(space, count, x + before * cols), *out = upload(space, count, zeros);
+        assert_ok(device->op->dropout_add(device, rows - before, cols, 0.4,
+                                          upload_bytes(space, sizeof draw, &draw), 1, share, NULL,
+                                          out));
+        assert_device_close(space, rows - before, cols, out, expected + before * cols);
+    }
 }
 
 /* The share of kept values is within four standard deviations; all values are 0 or 1/(1 − rate). */
 static void drops_the_right_share(workspace *space, size_t rows, size_t cols)
 {
     mgk_device *device = space->device;
-    const size_t count = 64 * rows * cols;
+    const size_t many = 64 * rows, count = many * cols;
     const double rate = 0.1;
     double *ones = host_array(space, count);
     for (size_t i = 0; i < count; i++)
         ones[i] = 1;
     void *x = upload(space, count, ones), *y = upload(space, count, ones);
-    const mgk_draw *draw = upload_bytes(space, sizeof *draw, &(mgk_draw){rows, cols});
-    assert_ok(device->op->dropout_add(device, count, rate, draw, 0, x, NULL, y));
+    const mgk_draw *draw =
+        upload_bytes(space, sizeof *draw, &(mgk_draw){.seed = rows, .stream = cols});
+    assert_ok(device->op->dropout_add(device, many, cols, rate, draw, 0, x, NULL, y));
     double *values = download(space, count, y);
     double kept = 0;
     for (size_t i = 0; i < count; i++) {
@@ -433,6 +454,7 @@ int main(void)
         {.name = "pairs_features", .run = pairs_features},
         {.name = "shifts_keys", .run = shifts_keys},
         {.name = "takes_blocks", .run = takes_blocks},
+        {.name = "drops_out_of_shares", .run = drops_out_of_shares},
     };
     return run_checks(MGK_SINGLE, MGK_DOUBLE, sizeof checks / sizeof *checks, checks);
 }

@@ -67,9 +67,10 @@ static void refuse(workspace *space, attention_shape shape)
         shape.kind->methods->backward(space->device, &view, &layer, NULL, NULL, 1, NULL),
         STATUS_UNSUPPORTED);
     assert_non_null(strstr(mgk_fail_message(), "cannot be trained"));
-    if (shape.kind->methods->update_prior)
-        assert_int_equal(shape.kind->methods->update_prior(space->device, &view, &layer, NULL),
-                         STATUS_UNSUPPORTED);
+    if (shape.kind->methods->add_responsibilities)
+        assert_int_equal(
+            shape.kind->methods->add_responsibilities(space->device, &view, &layer, NULL),
+            STATUS_UNSUPPORTED);
 }
 
 static void variants_are_not_trained(void **state)

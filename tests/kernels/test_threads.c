@@ -29,8 +29,8 @@ static void compare_thread_counts(workspace *space, size_t rows, size_t cols, re
 static double *dropped(workspace *space, size_t rows, size_t cols)
 {
     void *x = upload(space, rows * cols, random_values(space, rows * cols));
-    const mgk_draw *draw = upload_bytes(space, sizeof *draw, &(mgk_draw){3, 4});
-    assert_ok(space->device->op->dropout_add(space->device, rows * cols, 0.2, draw, 0, x, NULL, x));
+    const mgk_draw *draw = upload_bytes(space, sizeof *draw, &(mgk_draw){.seed = 3, .stream = 4});
+    assert_ok(space->device->op->dropout_add(space->device, rows, cols, 0.2, draw, 0, x, NULL, x));
     return download(space, rows * cols, x);
 }
 

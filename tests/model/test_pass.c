@@ -243,6 +243,8 @@ static void test_soft_expectation_moves_priors(void **state)
         double before = weights[prior->offset];
         case_loss(&c, pass);
         assert_ok(mgk_pass_backward(pass, gradient, NULL));
+        assert_true(weights[prior->offset] == before);
+        assert_ok(mgk_pass_update_priors(pass));
         assert_true(weights[prior->offset] != before);
         for (size_t h = 0; h < 2; h++) {
             const double *pi = weights + prior->offset + 2 * h;

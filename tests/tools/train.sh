@@ -60,7 +60,6 @@ refuse 2 'attention "psychic"' $(without attention $few) --data text.txt --atten
 refuse 2 'schedule "steep"' $few --data text.txt --schedule steep -o new.safetensors
 refuse 2 '--variance' $few --data text.txt --variance 1,x -o new.safetensors
 refuse 2 'learning rate: -1, expected a positive number' $few --data text.txt --lr -1 -o new.safetensors
-refuse 2 '(em)' $few --data text.txt --prior em --accumulate 2 -o new.safetensors
 refuse 2 '--keep needs --checkpoint-every' $few --data text.txt --keep -o new.safetensors
 refuse 2 'expected at most 256 models' $(without steps $few) --data text.txt --steps 256 --checkpoint-every 1 --keep \
     -o new.safetensors

@@ -185,19 +185,19 @@ static void add_responsibilities(const mgk_linear_head *head, size_t cols, const
 }
 
 mgk_status MGK_CPU(linear_responsibilities)(mgk_device *device, const mgk_attention_view *view,
-                                            const mgk_linear *linear, void *prior)
+                                            const mgk_linear *linear, double *sums)
 {
     size_t heads = (size_t)view->heads, mixtures = (size_t)view->mixtures;
     size_t dim = (size_t)view->dim, cols = mgk_cpu_pitch((size_t)view->tokens);
     size_t extra = (mixtures * (dim + MGK_LINEAR_CHUNK) + 1) * cols;
-    double *sums = NULL; /* [H, M + 1, cols], the last row counts queries */
+    double *parts = NULL; /* [H, M + 1, cols], the last row counts queries */
     mgk_status status = STATUS_OK;
-    CHECK(mgk_alloc(heads * (mixtures + 1) * cols, sizeof(double), &sums));
+    CHECK(mgk_alloc(heads * (mixtures + 1) * cols, sizeof(double), &parts));
     CHECK(mgk_cpu_reserve_scratch(device,
                                   MGK_CPU(linear_scratch)(view, linear, extra) * sizeof(real)));
 #pragma omp parallel for schedule(dynamic) num_threads(device->threads)
     for (size_t h = 0; h < heads; h++) {
-        double *own = sums + h * (mixtures + 1) * cols;
+        double *own = parts + h * (mixtures + 1) * cols;
         for (size_t b = 0; b < (size_t)view->samples; b++) {
             mgk_linear_head head;
             MGK_CPU(linear_begin)
@@ -215,8 +215,8 @@ mgk_status MGK_CPU(linear_responsibilities)(mgk_device *device, const mgk_attent
             }
         }
     }
-    CHECK(MGK_CPU(mean_responsibilities)(view, &linear->prior, sums, cols, prior));
+    MGK_CPU(gather_responsibilities)(view, &linear->prior, parts, cols, sums);
 out:
-    mgk_free(sums);
+    mgk_free(parts);
     return status;
 }

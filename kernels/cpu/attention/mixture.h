@@ -213,12 +213,11 @@ static inline size_t mgk_mixture_output_scratch(const mgk_attention_view *view, 
 }
 
 /*
- * prior = responsibility / queries, both summed over the dimensions that the prior does not have.
- * sums [H, M + 1, cols]: Σ γ_ijr over queries and samples, then the number of queries that saw key
- * j; cols = mgk_mixture_sum_pitch.
+ * Adds parts [H, M + 1, cols], Σ γ_ijr over queries and samples and then the number of queries that
+ * saw key j, to sums [2, P] of the prior, which may have fewer dimensions. cols =
+ * mgk_mixture_sum_pitch.
  */
-mgk_status MGK_CPU(mean_responsibilities)(const mgk_attention_view *view,
-                                          const mgk_prior_view *shape, const double *sums,
-                                          size_t cols, void *prior);
+void MGK_CPU(gather_responsibilities)(const mgk_attention_view *view, const mgk_prior_view *shape,
+                                      const double *parts, size_t cols, double *sums);
 
 #endif

@@ -18,9 +18,9 @@ void MGK_CPU(mixture_drop)(const mgk_mixture_head *head, size_t i, real *row, re
     const mgk_attention_view *view = head->view;
     const uint64_t seed = mixture->draw->seed, stream = mixture->draw->stream + mixture->site;
     /* Each row of a matrix has blocks of its own: the mask depends on place alone. */
-    const size_t rows = (head->sample * (size_t)view->heads + head->head) * (size_t)view->tokens;
-    const uint64_t before =
-        (uint64_t)(rows + head->first + i) * (((size_t)mgk_view_keys(view) + 3) / 4);
+    const uint64_t sample = mixture->draw->samples + head->sample;
+    const uint64_t rows = (sample * (size_t)view->heads + head->head) * (size_t)view->tokens;
+    const uint64_t before = (rows + head->first + i) * (((size_t)mgk_view_keys(view) + 3) / 4);
     for (size_t k = 0; k < head->run_count; k++) {
         const mgk_mixture_run *run = &head->runs[k];
         const size_t end = run->begin + run->width;

@@ -217,53 +217,56 @@ static void add_responsibilities(mgk_mixture_head *head, double *sums, double *s
 }
 
 mgk_status MGK_CPU(responsibilities)(mgk_device *device, const mgk_attention_view *view,
-                                     const mgk_mixture *mixture, void *prior)
+                                     const mgk_mixture *mixture, double *sums)
 {
     size_t heads = (size_t)view->heads, mixtures = (size_t)view->mixtures;
     size_t cols = mgk_mixture_sum_pitch(view), per_head = (mixtures + 1) * cols;
     mgk_mixture_room room = MGK_CPU(mixture_room)(view, mixture, mixtures);
     size_t scratch =
         MGK_CPU(mixture_scratch)(view, mixture, MGK_MIXTURE_LOGITS, &room, 2 * room.pitch);
-    double *sums = NULL; /* [H, M + 1, cols], the last row counts queries */
+    double *parts = NULL; /* [H, M + 1, cols], the last row counts queries */
     mgk_status status = STATUS_OK;
-    CHECK(mgk_alloc(heads * per_head, sizeof(double), &sums));
+    CHECK(mgk_alloc(heads * per_head, sizeof(double), &parts));
     CHECK(mgk_cpu_reserve_scratch(device, scratch * sizeof(real)));
 #pragma omp parallel for schedule(dynamic) num_threads(device->threads)
     for (size_t h = 0; h < heads; h++)
         for (size_t b = 0; b < (size_t)view->samples; b++) {
             mgk_mixture_head head;
-            double *own = sums + h * per_head;
+            double *own = parts + h * per_head;
             MGK_CPU(mixture_pack)
             (view, mixture, MGK_MIXTURE_LOGITS, b, h, &room,
              mgk_cpu_scratch(device, omp_get_thread_num()), &head);
             add_responsibilities(&head, own, own + mixtures * cols);
         }
-    CHECK(MGK_CPU(mean_responsibilities)(view, &mixture->prior, sums, cols, prior));
+    MGK_CPU(gather_responsibilities)(view, &mixture->prior, parts, cols, sums);
 out:
-    mgk_free(sums);
+    mgk_free(parts);
     return status;
 }
 
-mgk_status MGK_CPU(mean_responsibilities)(const mgk_attention_view *view,
-                                          const mgk_prior_view *shape, const double *sums,
-                                          size_t cols, void *prior)
+void MGK_CPU(gather_responsibilities)(const mgk_attention_view *view, const mgk_prior_view *shape,
+                                      const double *parts, size_t cols, double *sums)
 {
     size_t mixtures = (size_t)view->mixtures;
-    double *total; /* [2, count]: responsibility and queries of each prior */
-    TRY(mgk_alloc(2 * shape->count, sizeof(double), &total));
-    double *queries = total + shape->count;
+    double *queries = sums + shape->count;
     for (size_t h = 0; h < (size_t)view->heads; h++)
         for (size_t r = 0; r < mixtures; r++)
             for (size_t j = 0; j < (size_t)mgk_view_keys(view); j++) {
-                const double *own = sums + h * (mixtures + 1) * cols;
+                const double *own = parts + h * (mixtures + 1) * cols;
                 size_t at =
                     h * shape->head_stride + r * shape->component_stride + j * shape->key_stride;
-                total[at] += own[r * cols + j];
+                sums[at] += own[r * cols + j];
                 queries[at] += own[mixtures * cols + j];
             }
-    for (size_t at = 0; at < shape->count; at++)
-        ((real *)prior)[at] =
-            queries[at] > 0 ? (real)(total[at] / queries[at]) : ((const real *)shape->values)[at];
-    mgk_free(total);
+}
+
+mgk_status MGK_CPU(mean_responsibilities)(mgk_device *device, size_t count, const double *sums,
+                                          void *prior)
+{
+    const double *queries = sums + count;
+    (void)device;
+    for (size_t at = 0; at < count; at++)
+        if (queries[at] > 0)
+            ((real *)prior)[at] = (real)(sums[at] / queries[at]);
     return STATUS_OK;
 }

@@ -12,11 +12,17 @@ static void add(mgk_device *device, size_t count, const real *x, const real *res
         y[i] = (residual ? residual[i] : 0) + x[i];
 }
 
-mgk_status MGK_CPU(dropout_add)(mgk_device *device, size_t count, double rate, const mgk_draw *draw,
-                                uint64_t site, const void *x, const void *residual, void *y)
+/*
+ * Words of a stream's elements `before` and later: chunks begin with a random block, and the first
+ * one skips the words of elements before.
+ */
+mgk_status MGK_CPU(dropout_add)(mgk_device *device, size_t rows, size_t cols, double rate,
+                                const mgk_draw *draw, uint64_t site, const void *x,
+                                const void *residual, void *y)
 {
     const real *input = x, *sum = residual;
     real *output = y;
+    const size_t count = rows * cols;
     if (rate <= 0) {
         add(device, count, input, sum, output);
         return STATUS_OK;
@@ -24,17 +30,22 @@ mgk_status MGK_CPU(dropout_add)(mgk_device *device, size_t count, double rate, c
     const uint32_t threshold = mgk_cpu_drop_threshold(rate);
     const real scale = mgk_cpu_drop_scale(rate);
     const uint64_t seed = draw->seed, stream = draw->stream + site;
+    const uint64_t before = draw->rows * cols;
+    const size_t skipped = before % 4;
 
 #pragma omp parallel for schedule(static) \
     num_threads(device->threads) if (count >= MGK_CPU_PARALLEL_ELEMENTS)
-    for (size_t first = 0; first < count; first += MGK_DRAWN_WORDS) {
+    for (size_t place = 0; place < skipped + count; place += MGK_DRAWN_WORDS) {
         uint32_t words[MGK_DRAWN_WORDS];
-        mgk_cpu_draw_words(seed, stream, first / 4, MGK_DRAWN_WORDS / 4, words);
-        size_t width = count - first < MGK_DRAWN_WORDS ? count - first : MGK_DRAWN_WORDS;
+        const size_t first = place > 0 ? place - skipped : 0;
+        const size_t unused = place > 0 ? 0 : skipped;
+        const size_t most = MGK_DRAWN_WORDS - unused;
+        const size_t width = count - first < most ? count - first : most;
+        mgk_cpu_draw_words(seed, stream, before / 4 + place / 4, MGK_DRAWN_WORDS / 4, words);
 #pragma omp simd
         for (size_t i = 0; i < width; i++) {
             real scaled = input[first + i] * scale;
-            real kept = words[i] >= threshold ? scaled : 0;
+            real kept = words[unused + i] >= threshold ? scaled : 0;
             output[first + i] = (sum ? sum[first + i] : 0) + kept;
         }
     }

@@ -161,17 +161,17 @@ __global__ void sum_responsibilities(mgk_linear_problem<real> problem, double *s
 
 template <typename real>
 mgk_status mgk_cuda_linear_responsibilities(mgk_device *device, const mgk_attention_view *view,
-                                            const mgk_linear *linear, void *prior)
+                                            const mgk_linear *linear, double *sums)
 {
     const size_t tokens = (size_t)view->tokens, heads = (size_t)view->heads;
     const size_t count = heads * ((size_t)view->mixtures + 1) * tokens;
-    double *sums; /* [H, M + 1, N], then the problem */
+    double *parts; /* [H, M + 1, N], then the problem */
     mgk_linear_problem<real> problem;
-    TRY(mgk_cuda_scratch(device, count * sizeof(double) + mgk_linear_bytes<real>(view), &sums));
-    TRY(mgk_linear_prepare(device, view, linear, sums + count, &problem));
+    TRY(mgk_cuda_scratch(device, count * sizeof(double) + mgk_linear_bytes<real>(view), &parts));
+    TRY(mgk_linear_prepare(device, view, linear, parts + count, &problem));
     TRY(mgk_cuda_launch(device, sum_responsibilities<real>, heads * tokens, MGK_CUDA_BLOCK,
-                        (size_t)view->mixtures * (size_t)view->dim * sizeof(real), problem, sums));
-    return mgk_mean_responsibilities<real>(device, &linear->prior, view, sums, prior);
+                        (size_t)view->mixtures * (size_t)view->dim * sizeof(real), problem, parts));
+    return mgk_gather_responsibilities(device, &linear->prior, view, parts, sums);
 }
 
 MGK_CUDA_OPERATION(mgk_cuda_linear_matrix);

@@ -432,17 +432,17 @@ template <typename real> struct run_responsibilities {
 
 template <typename real>
 mgk_status mgk_cuda_responsibilities(mgk_device *device, const mgk_attention_view *view,
-                                     const mgk_mixture *mixture, void *prior)
+                                     const mgk_mixture *mixture, double *sums)
 {
     const size_t rows = (size_t)view->heads * ((size_t)view->mixtures + 1);
-    double *sums; /* [H, M + 1, N], then the biases */
+    double *parts; /* [H, M + 1, N], then the biases */
     mgk_mixture_problem<real> problem;
     const size_t count = rows * (size_t)view->tokens;
     TRY(mgk_cuda_scratch(device, count * sizeof(double) + mgk_mixture_biases(view) * sizeof(real),
-                         &sums));
-    TRY(mgk_mixture_prepare(device, view, mixture, (real *)(sums + count), &problem));
-    TRY(mgk_mixture_launch(problem, run_responsibilities<real>{device, problem, sums}));
-    return mgk_mean_responsibilities<real>(device, &mixture->prior, view, sums, prior);
+                         &parts));
+    TRY(mgk_mixture_prepare(device, view, mixture, (real *)(parts + count), &problem));
+    TRY(mgk_mixture_launch(problem, run_responsibilities<real>{device, problem, parts}));
+    return mgk_gather_responsibilities(device, &mixture->prior, view, parts, sums);
 }
 
 MGK_CUDA_OPERATION(mgk_cuda_mixture_matrix);

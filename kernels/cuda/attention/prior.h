@@ -67,40 +67,11 @@ mgk_status mgk_add_prior_gradient(mgk_device *device, const mgk_prior_view *prio
 }
 
 /*
- * prior = responsibility / queries, both summed over the heads and keys that share a prior. sums
- * [H, M + 1, N]: Σ γ_ijr over queries and samples, then the number of queries that saw key j.
+ * Adds parts [H, M + 1, N], Σ γ_ijr over queries and samples and then the number of queries that
+ * saw key j, to sums [2, P], over the heads and keys that share a prior.
  */
-template <typename real>
-__global__ void mgk_mean_responsibilities_kernel(mgk_prior_view shape, mgk_attention_view view,
-                                                 const double *sums, real *prior)
-{
-    const size_t mixtures = (size_t)view.mixtures, tokens = (size_t)view.tokens;
-    const mgk_prior_share share(shape, blockIdx.x, (size_t)view.heads, mixtures, tokens);
-    const size_t own_keys = share.last_key - share.first_key;
-    double sum = 0, queries = 0;
-    for (size_t i = threadIdx.x; i < (share.last_head - share.first_head) * own_keys;
-         i += blockDim.x) {
-        const double *own = sums + (share.first_head + i / own_keys) * (mixtures + 1) * tokens +
-                            share.first_key + i % own_keys;
-        sum += own[share.component * tokens];
-        queries += own[mixtures * tokens];
-    }
-    sum = mgk_block_sum(sum);
-    queries = mgk_block_sum(queries);
-    if (threadIdx.x == 0 && queries > 0)
-        prior[share.at] = (real)(sum / queries);
-}
-
-template <typename real>
-mgk_status mgk_mean_responsibilities(mgk_device *device, const mgk_prior_view *shape,
-                                     const mgk_attention_view *view, const double *sums,
-                                     void *prior)
-{
-    if (prior != shape->values)
-        TRY(device->op->copy(device, prior, shape->values, shape->count * sizeof(real)));
-    return mgk_cuda_launch(device, mgk_mean_responsibilities_kernel<real>,
-                           mgk_prior_elements(shape, view), MGK_CUDA_BLOCK, 0, *shape, *view, sums,
-                           (real *)prior);
-}
+mgk_status mgk_gather_responsibilities(mgk_device *device, const mgk_prior_view *shape,
+                                       const mgk_attention_view *view, const double *parts,
+                                       double *sums);
 
 #endif

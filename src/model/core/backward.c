@@ -64,8 +64,7 @@ static mgk_status find_gradients(const mgk_pass *pass, int index,
 
 /*
  * The gradient through attention: dbranch [T, C] is the gradient of its output projection; the
- * gradient of `input` is written to (beta 0) or added to (beta 1) dinput. Soft-E priors are updated
- * last, when the old ones are no longer needed.
+ * gradient of `input` is written to (beta 0) or added to (beta 1) dinput.
  */
 static mgk_status attention_backward(mgk_pass *pass, int index, const backward *to,
                                      const void *input, const void *dbranch, double beta,
@@ -110,9 +109,7 @@ static mgk_status attention_backward(mgk_pass *pass, int index, const backward *
         TRY(device->op->shift_keys_backward(device, mgk_pass_rows(pass), weights->mixtures,
                                             pass->width, pass->dkeys, base, weights->rows,
                                             mgk_at(device, gradient, weights->key_shift)));
-    if (soft_e && !pass->frozen)
-        TRY(methods->update_prior(device, &view, &description,
-                                  mgk_pass_weight(pass, weights->prior)));
+    TRY(mgk_pass_add_responsibilities(pass, index));
     TRY(mgk_pass_pack(pass, weights->rows, pass->dqkv));
     return linear_backward(pass, gradient, weights->query, rows, dim, weights->rows, input,
                            pass->dqkv, beta, dinput);

@@ -156,14 +156,35 @@ static mgk_status load_pooled(mgk_pass *pass, const mgk_batch *batch)
     return status;
 }
 
+/* The random words of a share are those that it has in the whole batch, of which all tokens, or the
+ * valid ones, are rows. */
+static mgk_draw draw_of(const mgk_pass *pass, int tokens, const mgk_batch_place *place,
+                        uint64_t seed, uint64_t stream)
+{
+    const size_t before = (size_t)place->before;
+    const size_t rows = mgk_pass_can_pack(pass) ? place->valid_before : before * (size_t)tokens;
+    return (mgk_draw){.seed = seed,
+                      .stream = dropout_streams + stream * mgk_pass_sites(&pass->model->config),
+                      .rows = rows,
+                      .samples = before};
+}
+
 mgk_status mgk_pass_load(mgk_pass *pass, const mgk_batch *batch, const int32_t *targets,
                          uint64_t seed, uint64_t stream)
 {
+    const mgk_batch_place whole = {.whole = batch->sequences};
+    return mgk_pass_load_share(pass, batch, &whole, targets, seed, stream);
+}
+
+mgk_status mgk_pass_load_share(mgk_pass *pass, const mgk_batch *batch, const mgk_batch_place *place,
+                               const int32_t *targets, uint64_t seed, uint64_t stream)
+{
     mgk_device *device = pass->model->device;
-    const mgk_draw draw = {seed, dropout_streams + stream * mgk_pass_sites(&pass->model->config)};
+    const mgk_draw draw = draw_of(pass, batch->tokens, place, seed, stream);
     TRY(check_batch(pass, batch));
     pass->cross.hidden = NULL;
     pass->sequences = batch->sequences;
+    pass->whole = place->whole;
     pass->tokens = batch->tokens;
     pass->packed = false;
     pass->valid = 0;

@@ -139,8 +139,7 @@ mgk_status mgk_pass_dropout_add(const mgk_pass *pass, uint64_t site, const void 
 {
     mgk_device *device = pass->model->device;
     const mgk_config *config = &pass->model->config;
-    size_t count = mgk_pass_stream_rows(pass) * (size_t)config->dim;
-    return device->op->dropout_add(device, count,
+    return device->op->dropout_add(device, mgk_pass_stream_rows(pass), (size_t)config->dim,
                                    pass->training && !pass->frozen ? config->dropout : 0,
                                    pass->draw, site, x, residual, y);
 }
@@ -151,7 +150,7 @@ static mgk_status drop(const mgk_pass *pass, double rate, uint64_t site, size_t 
     mgk_device *device = pass->model->device;
     if (!pass->training || pass->frozen || rate == 0)
         return STATUS_OK;
-    return device->op->dropout_add(device, mgk_pass_stream_rows(pass) * width, rate, pass->draw,
+    return device->op->dropout_add(device, mgk_pass_stream_rows(pass), width, rate, pass->draw,
                                    site, x, NULL, x);
 }
 
@@ -482,18 +481,11 @@ static mgk_status check_memory(const mgk_pass *pass, const mgk_observer *observe
     return STATUS_OK;
 }
 
-/* Whether layers can leave the padding out. Cross-attention and regularisers read their arrays as
- * [B, N, ·]. */
-static bool can_pack(const mgk_pass *pass)
-{
-    return pass->valid < mgk_pass_rows(pass) && pass->model->config.memory == 0 &&
-           !pass->regulariser && pass->model->device->op->pack_tokens;
-}
-
 mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_observer *observer)
 {
     TRY(check_memory(pass, observer));
-    TRY(mgk_pass_embed(pass, !observer && can_pack(pass)));
+    const bool padded = pass->valid < mgk_pass_rows(pass);
+    TRY(mgk_pass_embed(pass, !observer && padded && mgk_pass_can_pack(pass)));
     return run_layers(pass, 0, pass->embedded, observer);
 }
 

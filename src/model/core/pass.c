@@ -141,6 +141,8 @@ static void plan_gradients(mgk_pass *pass, plan *p, size_t pooled)
     add(p, &pass->dattended, rows, pass->width, real);
     add(p, &pass->dhidden, rows, (size_t)config->hidden, real);
     add(p, &pass->dpooled, pass->training ? pooled : 0, 4 * dim, real);
+    add(p, &pass->prior_sums, pass->training ? mgk_pass_prior_numbers(pass) : 0, 1,
+        sizeof(*pass->prior_sums));
 }
 
 static void plan_rest(mgk_pass *pass, plan *p)

@@ -96,6 +96,18 @@ mgk_status mgk_number_heads(mgk_device *device, size_t heads, int32_t **out);
 mgk_status mgk_pass_load(mgk_pass *pass, const mgk_batch *batch, const int32_t *targets,
                          uint64_t seed, uint64_t stream);
 
+/* Where a share of a batch stands in the whole of it. */
+typedef struct mgk_batch_place {
+    int whole;           /* sequences of the whole batch */
+    int before;          /* those before the share */
+    size_t valid_before; /* and their valid tokens */
+} mgk_batch_place;
+
+/* The same of a share of a batch: its dropout is what it has in the whole, and means over sequences
+ * are divided by the number of all, so that gradients of shares add up to that of the whole. */
+mgk_status mgk_pass_load_share(mgk_pass *pass, const mgk_batch *share, const mgk_batch_place *place,
+                               const int32_t *targets, uint64_t seed, uint64_t stream);
+
 /*
  * Sets the memory of the loaded batch, for models that have one: hidden [B, tokens, memory], the
  * final hidden states of the encoder, on the device, and their valid tokens, lengths [B], on the
@@ -191,5 +203,15 @@ bool mgk_model_has_gradients(const mgk_model *model);
  * device. The observer may be NULL.
  */
 mgk_status mgk_pass_backward(mgk_pass *pass, void *gradient, const mgk_gradient_observer *observer);
+
+/*
+ * Of soft-E priors: the sums of responsibilities [*count], in device memory, to which each backward
+ * pass adds, unless the pass is frozen. Those of a batch are the sums of those of its shares.
+ * *count is 0 without such priors.
+ */
+double *mgk_pass_prior_sums(const mgk_pass *pass, size_t *count);
+
+/* Sets soft-E priors to the mean responsibilities of all backward passes since the last call. */
+mgk_status mgk_pass_update_priors(const mgk_pass *pass);
 
 #endif

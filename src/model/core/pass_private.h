@@ -113,7 +113,10 @@ struct mgk_pass {
 
     mgk_regulariser *regulariser; /* NULL: no term is added to the loss */
 
+    double *prior_sums; /* of soft-E priors, see priors.c; NULL: there are none */
+
     int sequences, tokens; /* of the loaded batch */
+    int whole;             /* sequences of the batch of which it is a share */
     size_t valid;          /* tokens of it that are not padding */
     bool packed;           /* the layers run on these alone, see mgk_pass_pack */
     bool padded;           /* it has padding ids, so that `places` are needed */
@@ -136,6 +139,13 @@ static inline size_t mgk_pass_pooled_divisor(const mgk_pass *pass)
 static inline size_t mgk_pass_stream_rows(const mgk_pass *pass)
 {
     return pass->packed ? pass->valid : mgk_pass_rows(pass);
+}
+/* Whether layers can leave padding out. Cross-attention and regularisers read their arrays as
+ * [B, N, ·]. */
+static inline bool mgk_pass_can_pack(const mgk_pass *pass)
+{
+    return pass->model->config.memory == 0 && !pass->regulariser &&
+           pass->model->device->op->pack_tokens;
 }
 mgk_status mgk_pass_pack(const mgk_pass *pass, size_t width, void *x);
 mgk_status mgk_pass_unpack(const mgk_pass *pass, size_t width, void *x);
@@ -167,6 +177,11 @@ void mgk_regulariser_free(mgk_regulariser *regulariser); /* NULL is accepted */
  * mgk_pass_create does. */
 mgk_status mgk_pass_set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int tokens,
                               int memory_tokens);
+
+/* priors.c: numbers of prior_sums; adds the responsibilities of a layer to them, if it has soft-E
+ * priors and the pass is not frozen. */
+size_t mgk_pass_prior_numbers(const mgk_pass *pass);
+mgk_status mgk_pass_add_responsibilities(const mgk_pass *pass, int index);
 
 /* Releases the patterns of all layers, which are built anew for the next batch. */
 void mgk_pass_release_patterns(mgk_pass *pass);

@@ -252,7 +252,7 @@ static mgk_status vector_term(mgk_pass *pass, mgk_term term, const void *x, size
         if (t % tokens >= length)
             continue;
         const double mean =
-            1 / ((double)pass->sequences * (double)length * (double)heads * (double)heads);
+            1 / ((double)pass->whole * (double)length * (double)heads * (double)heads);
         *value +=
             mean * add_cosines(heads, dim, r->rows + t * stride,
                                r->what.weight[term] * r->scale * mean, sum, r->drows + t * stride);
@@ -335,7 +335,7 @@ static mgk_status map_terms(mgk_pass *pass, const mgk_attention_view *view,
     mgk_device *device = pass->model->device;
     const size_t heads = (size_t)view->heads, tokens = (size_t)view->tokens;
     const size_t size = heads * tokens * tokens;
-    const double samples = (double)pass->sequences, pairs = (double)heads * (double)heads;
+    const double samples = (double)pass->whole, pairs = (double)heads * (double)heads;
     const double *weight = r->what.weight;
     memset(r->dmaps, 0, (size_t)pass->sequences * size * sizeof(*r->dmaps));
     for (int b = 0; b < pass->sequences; b++) {
@@ -382,7 +382,7 @@ static mgk_status put_columns(mgk_pass *pass, size_t first)
 static mgk_status add(const mgk_pass *pass, size_t count, const void *x, void *y)
 {
     mgk_device *device = pass->model->device;
-    return device->op->dropout_add(device, count, 0, pass->draw, 0, x, y, y);
+    return device->op->dropout_add(device, 1, count, 0, pass->draw, 0, x, y, y);
 }
 
 /* Adds the gradients of queries, keys and parameters through the matrices of a layer. */
