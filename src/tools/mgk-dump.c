@@ -78,7 +78,7 @@ static const mgk_arg_note notes[] = {
 
 int main(int argc, char **argv)
 {
-    mgk_tool tool = {0};
+    mgk_tool tool = {.shares = true};
     mgk_dump_options o = mgk_dump_options_default();
     mgk_dump_summary summary;
     mgk_tool_input in = {.input = o.input};
@@ -106,6 +106,8 @@ int main(int argc, char **argv)
         MGK_TOOL_MODEL_ARGS(&tool),
         {MGK_ARG_INT, 0, "compress", &o.compress, "0..9", "Level of gzip; 0, none, if not given.",
          NULL},
+        {MGK_ARG_FLAG, 0, "shards", &o.shards, NULL,
+         "Each process writes a file of its own; OUT.h5 joins them.", NULL},
         MGK_TOOL_AS_ARGS(&tool),
         MGK_TOOL_ARGS(&tool),
         MGK_TOOL_FORCE_ARG(&tool),
