@@ -78,7 +78,7 @@ static const mgk_arg_note notes[] = {
 
 int main(int argc, char **argv)
 {
-    mgk_tool tool = {.shares = true};
+    mgk_tool tool = {.shares = true, .leaves_nothing = true};
     mgk_dump_options o = mgk_dump_options_default();
     mgk_dump_summary summary;
     mgk_tool_input in = {.input = o.input};
