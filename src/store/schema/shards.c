@@ -29,12 +29,15 @@ mgk_status mgk_shards_allow(const mgk_h5_file *file)
 static bool map(const mgk_store_shard *shard, const char *object, int rank, const hsize_t *shape,
                 hid_t properties)
 {
-    hsize_t start[STORE_MAX_RANK] = {(hsize_t)shard->first}, count[STORE_MAX_RANK];
+    const hsize_t start[STORE_MAX_RANK] = {(hsize_t)shard->first}, origin[STORE_MAX_RANK] = {0};
+    hsize_t count[STORE_MAX_RANK];
     for (int i = 0; i < rank; i++)
         count[i] = i == 0 ? (hsize_t)shard->count : shape[i];
     hid_t all = H5Screate_simple(rank, shape, NULL), own = H5Screate_simple(rank, count, NULL);
     const bool mapped = all >= 0 && own >= 0 &&
                         H5Sselect_hyperslab(all, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
+                        /* without a box HDF5 forgets the shape */
+                        H5Sselect_hyperslab(own, H5S_SELECT_SET, origin, NULL, count, NULL) >= 0 &&
                         H5Pset_virtual(properties, all, shard->name, object, own) >= 0;
     mgk_h5_close(own);
     mgk_h5_close(all);
