@@ -43,6 +43,8 @@
  * /samples, /layers and /heads are hard links to the first three, which older files have under
  * these names alone.
  *
+ * A store in shards has its sample objects in other files: see shards.h.
+ *
  * Chunks of the sample objects are one matrix (the last two axes) up to 1 MiB, else
  * blocks of rows of about 1 MiB. Filters: none, or shuffle followed by deflate.
  */
