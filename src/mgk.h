@@ -581,14 +581,18 @@ typedef struct mgk_dump_options {
     int compress;          /* gzip 0 (default, none) … 9 */
     bool perplexity;       /* language models: measure how well the model predicts the samples */
     const char *output;    /* HDF5 */
+    /* Each process writes a file of its own, "a.shard-0.h5", "a.shard-1.h5", ... of "a.h5", a store
+     * of some of the samples; "a.h5" joins them by virtual datasets of HDF5 1.10: keep them in one
+     * folder. For file systems where several machines cannot write one file, as NFS. */
+    bool shards;
 } mgk_dump_options;
 
 /* Summary of an export. */
 typedef struct mgk_dump_summary {
     int samples, layers, heads, length;
-    double bytes;           /* size of the file */
+    double bytes;           /* size of the file, and of its shards */
     double seconds;         /* total */
-    double writing_seconds; /* writing time, summed over threads */
+    double writing_seconds; /* writing time, summed over threads; of processes that of rank 0 */
     double loss;            /* mean of -ln p over `predicted` next tokens */
     int64_t predicted;      /* 0 unless `perplexity` was set; the perplexity is exp(loss) */
     double reserved[4];
@@ -604,7 +608,9 @@ static inline mgk_dump_options mgk_dump_options_default(void)
     return options;
 }
 
-/* Exports attention into an HDF5 store; summary may be NULL. Memory does not grow with S. */
+/* Exports attention into an HDF5 store; summary may be NULL. Memory does not grow with S. The
+ * processes of the job's cluster write one store, whose datasets are those that one process
+ * writes; all of them must be able to write in its folder. */
 MGK_API mgk_result mgk_dump_attention(const mgk_dump_options *options, mgk_dump_summary *summary);
 
 /* ---- evaluation --------------------------------------------------------------------------- */

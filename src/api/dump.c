@@ -14,6 +14,7 @@
 #include "run/files.h"
 #include "run/input.h"
 #include "run/job.h"
+#include "store/schema/shards.h"
 
 enum { USUAL_SAMPLES = 16 };
 
@@ -90,14 +91,16 @@ static bool rows_sum_to_one(const mgk_config *config, const mgk_dump *dump)
     return sum;
 }
 
-static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
+static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump, const int32_t *shards)
 {
     const mgk_model_run *run = dump->run;
     const mgk_config *config = &run->model->config;
     char sha256[MGK_SHA256_HEX_SIZE], name[256];
     char *json;
-    TRY(mgk_model_hash_end(run->hash, sha256));
-    TRY(mgk_config_to_json(config, &json));
+    mgk_status status = mgk_model_hash_end(run->hash, sha256);
+    if (status == STATUS_OK)
+        status = mgk_config_to_json(config, &json);
+    TRY(mgk_cluster_agree(dump->cluster, status));
     mgk_model_name(o->model, name, sizeof(name));
     mgk_store_description description = {
         .samples = run->samples,
@@ -136,43 +139,75 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
                                  .threads = (dump->threads - dump->writer_thread) / dump->passes,
                                  .callers = dump->passes,
                                  .own_thread = dump->writer_thread,
-                                 .brought = MGK_DUMP_BROUGHT};
-    mgk_status status = mgk_store_create(o->output, &description, &options, &dump->writer);
+                                 .brought = MGK_DUMP_BROUGHT,
+                                 .cluster = dump->cluster,
+                                 .sender = {mgk_dump_send, dump},
+                                 .shards = shards};
+    status = mgk_store_create(o->output, &description, &options, &dump->writer);
     mgk_free(json);
     return status;
 }
 
-static mgk_status summarize_loss(const mgk_model_run *run, mgk_dump_summary *summary)
+/* The size of a file. */
+static mgk_status add_size(const char *path, double *bytes)
 {
-    mgk_loss loss;
-    TRY(mgk_model_run_loss(run, &loss));
-    summary->predicted = loss.count;
-    summary->loss = loss.count ? loss.sum / (double)loss.count : 0;
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return mgk_fail(STATUS_IO, "%s: vanished", path);
+    *bytes += (double)info.st_size;
     return STATUS_OK;
 }
 
-static mgk_status summarize(const mgk_dump_options *o, const mgk_dump *dump,
+/* Rank 0 finds the files of all. */
+static mgk_status summarize(const mgk_dump_options *o, mgk_dump *dump, const int32_t *shards,
                             mgk_dump_summary *summary)
 {
-    struct stat info;
-    if (stat(o->output, &info) != 0)
-        return mgk_fail(STATUS_IO, "%s: vanished", o->output);
-    summary->samples = dump->run->samples;
-    summary->layers = (int)dump->layer_count;
-    summary->heads = (int)dump->head_count;
-    summary->length = dump->run->tokens;
-    summary->bytes = (double)info.st_size;
+    mgk_loss loss;
+    TRY(mgk_model_run_loss(dump->run, &loss));
+    *summary = (mgk_dump_summary){.samples = dump->run->samples,
+                                  .layers = (int)dump->layer_count,
+                                  .heads = (int)dump->head_count,
+                                  .length = dump->run->tokens,
+                                  .writing_seconds = summary->writing_seconds,
+                                  .loss = loss.count ? loss.sum / (double)loss.count : 0,
+                                  .predicted = loss.count};
+    TRY(add_size(o->output, &summary->bytes));
+    for (int rank = 0; shards && rank < mgk_cluster_size_of(dump->cluster); rank++) {
+        char *path;
+        if (shards[rank] == shards[rank + 1])
+            continue;
+        TRY(mgk_shard_path(o->output, rank, &path));
+        const mgk_status status = add_size(path, &summary->bytes);
+        mgk_free(path);
+        TRY(status);
+    }
     return STATUS_OK;
+}
+
+/* The shard of this process, for which it alone is responsible. */
+static mgk_status claim_shard(const mgk_dump_options *o, mgk_claims *claims)
+{
+    char *path;
+    TRY(mgk_shard_path(o->output, mgk_cluster_rank_of(o->job.cluster), &path));
+    mgk_status status = mgk_claims_add_output(claims, path);
+    if (status == STATUS_OK)
+        status = mgk_output_check(path, o->job.force);
+    mgk_free(path);
+    return status;
 }
 
 static mgk_status claim_files(const mgk_dump_options *o, mgk_claims *claims)
 {
+    const bool leads = mgk_cluster_leads(o->job.cluster);
     TRY(mgk_files_model(claims, o->model));
     TRY(mgk_files_input(claims, &o->input));
-    TRY(mgk_claims_add_output(claims, o->output));
+    if (leads)
+        TRY(mgk_claims_add_output(claims, o->output));
+    if (o->shards)
+        TRY(claim_shard(o, claims));
     TRY(mgk_files_lock(claims, &o->job));
     TRY(mgk_check_ending(o->output, "an attention store is HDF5", ".h5"));
-    return mgk_output_check(o->output, o->job.force);
+    return leads ? mgk_output_check(o->output, o->job.force) : STATUS_OK;
 }
 
 /* Pictures are named one by one, so the default takes all of them. */
@@ -183,49 +218,108 @@ static int sample_count(const mgk_dump_options *o, const mgk_model_run *run)
     return !run->data || run->available < USUAL_SAMPLES ? run->available : USUAL_SAMPLES;
 }
 
+/* What each process does by itself before it knows the batches. */
+static mgk_status begin(const mgk_dump_options *o, mgk_dump *dump, mgk_claims *claims,
+                        int *capacity)
+{
+    mgk_model_run *run = dump->run;
+    TRY(check_options(o));
+    TRY(storage_type(o, &dump->storage));
+    TRY(claim_files(o, claims));
+    TRY(mgk_model_run_open(&o->job, o->model, &o->input, o->double_precision, run));
+    mgk_job_report_device(&o->job, run->device);
+    TRY(mgk_model_run_choose(run, o->job.seed, sample_count(o, run)));
+    mgk_model_run_tell(run, &o->job, &o->input);
+    TRY(mgk_choose_numbers("layer", o->layers, o->layer_count, run->model->config.layers,
+                           &dump->layers, &dump->layer_count));
+    TRY(mgk_choose_numbers("head", o->heads, o->head_count, run->model->config.heads, &dump->heads,
+                           &dump->head_count));
+    mgk_approximation_choose(run->approximation, dump->layers, dump->layer_count, dump->heads,
+                             dump->head_count);
+    if (run->cross && o->save & MGK_SAVE_WEIGHTS)
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "part \"cross\": the weights of this attention are not exported");
+    dump->mixtures = most_keys(dump);
+    dump->objects = chosen_objects(o->save, dump);
+    if (o->perplexity && run->model->config.family != MGK_FAMILY_LM)
+        return mgk_fail(STATUS_USAGE, "only a language model has a perplexity");
+    return mgk_dump_capacity(dump, capacity);
+}
+
+/* Collective: the batches that suit the process with least memory. */
+static mgk_status agree_capacity(const mgk_cluster *cluster, int *capacity)
+{
+    double least = -*capacity;
+    TRY(mgk_cluster_maximum(cluster, &least, 1));
+    *capacity = (int)-least;
+    return STATUS_OK;
+}
+
+/* The samples of the processes' shards, *shards [processes + 1]: as many batches for each, as far
+ * as there are any. */
+static mgk_status divide(const mgk_dump *dump, int32_t **shards)
+{
+    const mgk_model_run *run = dump->run;
+    const int size = mgk_cluster_size_of(dump->cluster), batches = mgk_dump_batches(dump);
+    const int64_t some = size < batches ? size : batches;
+    TRY(mgk_alloc((size_t)size + 1, sizeof(**shards), shards));
+    for (int rank = 0; rank <= size; rank++) {
+        const int64_t first = rank < some ? rank * batches / some * run->capacity : run->samples;
+        (*shards)[rank] = (int32_t)(first < run->samples ? first : run->samples);
+    }
+    return STATUS_OK;
+}
+
+/* What each process does by itself between that and the store. */
+static mgk_status plan(const mgk_dump_options *o, mgk_dump *dump, int capacity, int32_t **shards)
+{
+    const int rank = mgk_cluster_rank_of(dump->cluster);
+    TRY(mgk_dump_plan(dump, capacity, omp_get_num_procs()));
+    if (o->perplexity)
+        TRY(mgk_model_run_measure_loss(dump->run));
+    const int batches = mgk_dump_batches(dump);
+    if (o->shards) {
+        TRY(divide(dump, shards));
+        dump->first = ((*shards)[rank] + capacity - 1) / capacity;
+        dump->last = ((*shards)[rank + 1] + capacity - 1) / capacity;
+    } else if (dump->cluster) {
+        dump->shared = batches;
+    } else {
+        dump->last = batches;
+    }
+    return STATUS_OK;
+}
+
 static mgk_status dump_attention(const mgk_dump_options *o, mgk_dump_summary *summary)
 {
     mgk_status status;
+    mgk_cluster *cluster = o->job.cluster;
     mgk_model_run run = {0};
-    mgk_dump dump = {.run = &run, .compresses = o->compress > 0};
+    mgk_dump dump = {.run = &run, .cluster = cluster, .compresses = o->compress > 0};
     mgk_claims claims = {0};
-    TRY(check_options(o));
-    TRY(storage_type(o, &dump.storage));
-    CHECK(claim_files(o, &claims));
-    CHECK(mgk_model_run_open(&o->job, o->model, &o->input, o->double_precision, &run));
-    mgk_job_report_device(&o->job, run.device);
-    CHECK(mgk_model_run_choose(&run, o->job.seed, sample_count(o, &run)));
-    mgk_model_run_tell(&run, &o->job, &o->input);
-    CHECK(mgk_choose_numbers("layer", o->layers, o->layer_count, run.model->config.layers,
-                             &dump.layers, &dump.layer_count));
-    CHECK(mgk_choose_numbers("head", o->heads, o->head_count, run.model->config.heads, &dump.heads,
-                             &dump.head_count));
-    mgk_approximation_choose(run.approximation, dump.layers, dump.layer_count, dump.heads,
-                             dump.head_count);
-    if (run.cross && o->save & MGK_SAVE_WEIGHTS)
-        CHECK(mgk_fail(STATUS_UNSUPPORTED,
-                       "part \"cross\": the weights of this attention are not exported"));
-    dump.mixtures = most_keys(&dump);
-    dump.objects = chosen_objects(o->save, &dump);
-    CHECK(mgk_dump_plan(&dump, omp_get_num_procs()));
-    if (o->perplexity && run.model->config.family != MGK_FAMILY_LM)
-        CHECK(mgk_fail(STATUS_USAGE, "only a language model has a perplexity"));
-    if (o->perplexity)
-        CHECK(mgk_model_run_measure_loss(&run));
-    CHECK(create_store(o, &dump));
-    CHECK(mgk_dump_open(&dump));
-    CHECK(mgk_dump_parameters(&dump));
+    int32_t *shards = NULL;
+    int capacity = 0;
+    CHECK(mgk_cluster_agree(cluster, begin(o, &dump, &claims, &capacity)));
+    CHECK(agree_capacity(cluster, &capacity));
+    CHECK(mgk_cluster_agree(cluster, plan(o, &dump, capacity, &shards)));
+    CHECK(create_store(o, &dump, shards));
+    status = mgk_dump_open(&dump);
+    if (status == STATUS_OK)
+        status = mgk_dump_parameters(&dump);
+    CHECK(mgk_cluster_agree(cluster, status));
     CHECK(mgk_dump_run(&dump, &o->job));
-    CHECK(mgk_dump_errors(&dump));
+    CHECK(mgk_cluster_agree(cluster, mgk_dump_errors(&dump)));
     mgk_model_run_tell_errors(&run, &o->job);
-    CHECK(summarize_loss(&run, summary));
+    CHECK(mgk_cluster_agree(cluster, mgk_model_run_merge_losses(&run, cluster)));
     status = mgk_store_finish(dump.writer, &summary->writing_seconds);
     dump.writer = NULL;
     CHECK(status);
-    CHECK(summarize(o, &dump, summary));
+    status = mgk_cluster_leads(cluster) ? summarize(o, &dump, shards, summary) : STATUS_OK;
+    CHECK(mgk_cluster_agree(cluster, status));
 out:
     mgk_store_discard(dump.writer);
     mgk_dump_close(&dump);
+    mgk_free(shards);
     mgk_free(dump.layers);
     mgk_free(dump.heads);
     mgk_model_run_close(&run);
@@ -242,6 +336,8 @@ mgk_result mgk_dump_attention(const mgk_dump_options *options, mgk_dump_summary 
     if (status == STATUS_OK)
         status = dump_attention(&o, &own);
     own.seconds = mgk_seconds() - start;
+    if (!mgk_cluster_leads(o.job.cluster))
+        own = (mgk_dump_summary){0};
     if (summary)
         *summary = own;
     return mgk_api_result(status);

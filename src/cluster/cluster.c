@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cluster/cluster.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -128,4 +129,32 @@ mgk_status mgk_cluster_broadcast(const mgk_cluster *cluster, void *bytes, size_t
 {
     return cluster ? cluster->transport->broadcast(cluster->transport->state, bytes, size)
                    : STATUS_OK;
+}
+
+static void take_maximum(double *values, const double *others, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (isnan(others[i]) || others[i] > values[i])
+            values[i] = others[i];
+}
+
+mgk_status mgk_cluster_maximum(const mgk_cluster *cluster, double *values, size_t count)
+{
+    enum { PIECE = 1 << 14 };
+    const size_t size = (size_t)mgk_cluster_size_of(cluster), most = count < PIECE ? count : PIECE;
+    double *all = NULL;
+    mgk_status status;
+    if (!cluster)
+        return STATUS_OK;
+    CHECK(mgk_cluster_agree(cluster, mgk_alloc(size * most, sizeof(*all), &all)));
+    const mgk_transport *transport = cluster->transport;
+    for (size_t begun = 0, piece; begun < count; begun += piece) {
+        piece = count - begun < most ? count - begun : most;
+        CHECK(transport->gather(transport->state, values + begun, piece * sizeof(*all), all));
+        for (size_t rank = 0; rank < size; rank++)
+            take_maximum(values + begun, all + rank * piece, piece);
+    }
+out:
+    mgk_free(all);
+    return status;
 }

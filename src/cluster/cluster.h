@@ -72,4 +72,8 @@ mgk_status mgk_cluster_gather(const mgk_cluster *cluster, const void *own, size_
 /* Collective: bytes [size] of rank 0 replace those of the others. */
 mgk_status mgk_cluster_broadcast(const mgk_cluster *cluster, void *bytes, size_t size);
 
+/* Collective: the largest value of the processes replaces each of values [count]; NaN is larger
+ * than numbers. STATUS_MEMORY. */
+mgk_status mgk_cluster_maximum(const mgk_cluster *cluster, double *values, size_t count);
+
 #endif

@@ -4,6 +4,7 @@
 #ifndef MGK_DUMP_H
 #define MGK_DUMP_H
 
+#include "cluster/share.h"
 #include "mgk.h"
 #include "run/model_run.h"
 #include "store/schema/writer.h"
@@ -11,6 +12,7 @@
 /* State of an export; the owner sets the fields up to layer_count and head_count. */
 typedef struct mgk_dump {
     mgk_model_run *run;
+    mgk_cluster *cluster; /* the processes that share the samples; NULL: this one alone */
     mgk_store_writer *writer;
     unsigned objects;        /* objects of the store, MGK_STORE_BIT */
     mgk_store_real storage;  /* element type in the file */
@@ -18,6 +20,11 @@ typedef struct mgk_dump {
     int32_t *layers, *heads; /* chosen numbers, [layer_count] and [head_count] */
     size_t layer_count, head_count;
     size_t mixtures; /* M of the store: of the chosen layer with most keys; set by the owner, too */
+
+    /* The batches of this process, first to last - 1, and those that all processes share, 0 to
+     * shared - 1; set by the owner before mgk_dump_run. */
+    int first, last, shared;
+    mgk_share *share; /* of mgk_dump_run; NULL: there is none */
 
     int passes, threads; /* number of concurrent passes; total number of threads */
     bool writer_thread;  /* one thread does nothing but write */
@@ -42,16 +49,23 @@ typedef struct mgk_dump_pass {
 /* The objects whose arrays a dump supplies to the store, MGK_STORE_BIT: see mgk_store_options. */
 enum { MGK_DUMP_BROUGHT = MGK_STORE_BIT(STORE_ATTENTION) | MGK_STORE_BIT(STORE_SCORES) };
 
+/* Computes the number of samples of a batch. It does not depend on the number of threads, as the
+ * bits of the results do not. */
+mgk_status mgk_dump_capacity(const mgk_dump *dump, int *capacity);
+
 /*
- * Plans the passes: their number, the threads of each, and the batch size, for which it prepares
- * the run. Passes of one thread each keep all cores busy; the threads of one pass wait for each
- * other after each operation and while one of them writes. A GPU runs one pass with all threads,
- * and so does a CPU if batches are too few or too large for more. The threads of the passes also
- * write the file, each the blocks it finds waiting; where it saves time, one thread only writes. At
- * most `cores` of the device's threads are used, because threads that share a core compete for its
- * caches.
+ * Plans the passes over batches of `capacity` samples, for which it prepares the run: their number
+ * and the threads of each. Passes of one thread each keep all cores busy; the threads of one pass
+ * wait for each other after each operation and while one of them writes. A GPU runs one pass with
+ * all threads, and so does a CPU if batches are too few or too large for more. The threads of the
+ * passes also write the file, each the blocks it finds waiting; where it saves time, one thread
+ * only writes. At most `cores` of the device's threads are used, because threads that share a core
+ * compete for its caches.
  */
-mgk_status mgk_dump_plan(mgk_dump *dump, int cores);
+mgk_status mgk_dump_plan(mgk_dump *dump, int capacity, int cores);
+
+/* The number of batches of a planned dump. */
+int mgk_dump_batches(const mgk_dump *dump);
 
 /* Allocates the other fields; release them with mgk_dump_close after the writer. */
 mgk_status mgk_dump_open(mgk_dump *dump);
@@ -72,7 +86,8 @@ mgk_status mgk_dump_layer(void *context, mgk_observed *layer);
 /* Passes the remaining blocks to the store. Fails as mgk_dump_layer does. */
 mgk_status mgk_dump_flush(mgk_dump_pass *pass);
 
-/* Runs all samples in `passes` passes. One pass runs in the calling thread, the only one that calls
+/* Runs the batches of this process in `passes` passes; of several processes, all call it together.
+ * One pass runs in the calling thread, the only one that calls
  * the job's watcher. After the first failure all passes stop at the end of their batches. */
 mgk_status mgk_dump_run(mgk_dump *dump, const mgk_job *job);
 
@@ -83,7 +98,10 @@ unsigned mgk_dump_parameter_objects(const mgk_dump *dump);
  * of those beyond its own M, are 0, and the prior of one key is 1. */
 mgk_status mgk_dump_parameters(const mgk_dump *dump);
 
-/* Writes the errors of a model that ran as another kind, after all samples. */
+/* Brings what another process has to the store of rank 0: an mgk_store_sender. */
+mgk_status mgk_dump_send(void *dump, const void *message, size_t size);
+
+/* Writes the errors of a model that ran as another kind, after all samples; by all processes. */
 mgk_status mgk_dump_errors(const mgk_dump *dump);
 
 #endif

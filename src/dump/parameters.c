@@ -145,6 +145,8 @@ unsigned mgk_dump_parameter_objects(const mgk_dump *dump)
 
 mgk_status mgk_dump_parameters(const mgk_dump *dump)
 {
+    if (!mgk_cluster_leads(dump->cluster))
+        return STATUS_OK;
     TRY(write_object(dump, STORE_KEY_WEIGHTS, fill_key_weight));
     TRY(write_object(dump, STORE_KEY_BIAS, fill_key_bias));
     TRY(write_object(dump, STORE_PRIORS, fill_prior));
@@ -171,8 +173,11 @@ static mgk_status write_errors(const mgk_dump *dump, mgk_store_object object, co
 
 mgk_status mgk_dump_errors(const mgk_dump *dump)
 {
-    const mgk_approximation *errors = dump->run->approximation;
+    mgk_approximation *errors = dump->run->approximation;
     if (!errors)
+        return STATUS_OK;
+    TRY(mgk_approximation_merge(errors, dump->cluster));
+    if (!mgk_cluster_leads(dump->cluster))
         return STATUS_OK;
     TRY(write_errors(dump, STORE_APPROXIMATION_ERROR, errors->matrix));
     return write_errors(dump, STORE_OUTPUT_ERROR, errors->output);

@@ -39,16 +39,20 @@ static int even_passes(int batches, int most)
     return passes;
 }
 
+static int count_batches(const mgk_dump *dump, int capacity)
+{
+    return (dump->run->samples + capacity - 1) / capacity;
+}
+
 /* Chooses the number of passes for batches of `capacity` sequences. */
 static mgk_status choose_passes(mgk_dump *dump, int capacity)
 {
-    const mgk_model_run *run = dump->run;
-    int batches = (run->samples + capacity - 1) / capacity;
+    int batches = count_batches(dump, capacity) / mgk_cluster_size_of(dump->cluster);
     size_t bytes;
     TRY(pass_bytes(dump, capacity, &bytes));
     size_t fitting = bytes > 0 ? room_bytes / bytes : SIZE_MAX;
     int most = fitting < (size_t)dump->threads ? (int)fitting : dump->threads;
-    dump->passes = even_passes(batches, most > 1 ? most : 1);
+    dump->passes = even_passes(batches > 1 ? batches : 1, most > 1 ? most : 1);
     return STATUS_OK;
 }
 
@@ -93,15 +97,17 @@ static int threads_of(const mgk_dump *dump, int pass)
     return dump->threads / dump->passes + (pass < dump->threads % dump->passes);
 }
 
-mgk_status mgk_dump_plan(mgk_dump *dump, int cores)
+mgk_status mgk_dump_capacity(const mgk_dump *dump, int *capacity)
+{
+    const mgk_model_run *run = dump->run;
+    return mgk_model_run_fit(run, run->device->accelerator ? 0 : PASS_TOKENS, 0, capacity);
+}
+
+mgk_status mgk_dump_plan(mgk_dump *dump, int capacity, int cores)
 {
     mgk_model_run *run = dump->run;
-    int capacity;
     dump->threads = run->device->threads < cores ? run->device->threads : cores;
     dump->passes = 1;
-    /* Batches must not depend on the number of threads, and passes of one thread give the same
-     * bits. */
-    TRY(mgk_model_run_fit(run, run->device->accelerator ? 0 : PASS_TOKENS, 0, &capacity));
     if (!run->device->accelerator)
         TRY(choose_passes(dump, capacity));
     run->device->threads = threads_of(dump, 0);
@@ -109,12 +115,18 @@ mgk_status mgk_dump_plan(mgk_dump *dump, int cores)
     return mgk_model_run_prepare(run, capacity);
 }
 
+int mgk_dump_batches(const mgk_dump *dump)
+{
+    return count_batches(dump, dump->run->capacity);
+}
+
 /* The batches of an export; any pass takes the next one. `lock` guards the fields after it. */
 typedef struct work {
     const mgk_dump *dump;
     const mgk_job *job;
     pthread_mutex_t lock;
-    int next, done;     /* samples: the first one not taken yet; number of finished ones */
+    int next, last;     /* batches that this process has and no pass has taken: next to last - 1 */
+    int done;           /* number of finished samples */
     mgk_status status;  /* the first failure */
     char message[1024]; /* message of that failure */
 } work;
@@ -128,16 +140,37 @@ typedef struct helper {
     bool started;
 } helper;
 
+/* Keeps the first failure. The caller holds the lock. */
+static void keep_failure(work *w, mgk_status status)
+{
+    if (status == STATUS_OK || w->status != STATUS_OK)
+        return;
+    w->status = status;
+    snprintf(w->message, sizeof(w->message), "%s", mgk_fail_message());
+}
+
+/* Asks for further batches, if this process has none. The caller holds the lock. */
+static mgk_status find_batches(work *w)
+{
+    size_t begin, end;
+    if (w->next < w->last || !w->dump->share)
+        return STATUS_OK;
+    TRY(mgk_share_take(w->dump->share, &begin, &end));
+    w->next = (int)begin;
+    w->last = (int)end;
+    return STATUS_OK;
+}
+
 /* Moves the run to the next batch; false: none is left, or another pass has failed. */
 static bool take_batch(work *w, mgk_model_run *run, int *done)
 {
     pthread_mutex_lock(&w->lock);
-    bool taken = w->status == STATUS_OK && w->next < run->samples;
+    if (w->status == STATUS_OK)
+        keep_failure(w, find_batches(w));
+    bool taken = w->status == STATUS_OK && w->next < w->last;
     *done = w->done;
-    if (taken) {
-        mgk_model_run_seek(run, w->next);
-        w->next += run->capacity;
-    }
+    if (taken)
+        mgk_model_run_seek(run, w->next++ * run->capacity);
     pthread_mutex_unlock(&w->lock);
     return taken;
 }
@@ -146,16 +179,14 @@ static void end_batch(work *w, mgk_status status, int count)
 {
     pthread_mutex_lock(&w->lock);
     w->done += count;
-    if (status != STATUS_OK && w->status == STATUS_OK) {
-        w->status = status;
-        snprintf(w->message, sizeof(w->message), "%s", mgk_fail_message());
-    }
+    keep_failure(w, status);
     pthread_mutex_unlock(&w->lock);
 }
 
 static void report(const mgk_dump *dump, const mgk_job *job, int done)
 {
     double matrices = (double)dump->layer_count * (double)dump->head_count; /* per sample */
+    done += (int)mgk_store_received(dump->writer);
     const mgk_report report = {
         .done = done, .total = dump->run->samples, .amount = done * matrices, .note = ""};
     mgk_job_report(job, &report);
@@ -207,28 +238,72 @@ static void finish(helper *own)
     mgk_model_run_close(&own->run);
 }
 
-mgk_status mgk_dump_run(mgk_dump *dump, const mgk_job *job)
+/* Runs the batches of this process. */
+static mgk_status run_passes(work *w)
 {
     mgk_status status;
     mgk_dump_pass pass = {0};
     helper *helpers = NULL;
+    const mgk_dump *dump = w->dump;
     int count = dump->passes - 1;
-    work w = {.dump = dump, .job = job, .lock = PTHREAD_MUTEX_INITIALIZER};
     CHECK(mgk_alloc((size_t)count, sizeof(*helpers), &helpers));
     CHECK(mgk_dump_pass_open(dump, dump->run, &pass));
     /* If memory runs out, the export continues with fewer passes. */
     for (int i = 0; i < count; i++)
-        if (start(&w, threads_of(dump, i + 1), &helpers[i]) != STATUS_OK)
+        if (start(w, threads_of(dump, i + 1), &helpers[i]) != STATUS_OK)
             break;
-    run_batches(&w, &pass, job);
+    run_batches(w, &pass, w->job);
 out:
     for (int i = 0; helpers && i < count; i++)
         finish(&helpers[i]);
     mgk_free(helpers);
     mgk_dump_pass_close(&pass);
     TRY(status);
-    if (w.status != STATUS_OK)
-        return mgk_fail(w.status, "%s", w.message);
+    return w->status == STATUS_OK ? STATUS_OK : mgk_fail(w->status, "%s", w->message);
+}
+
+mgk_status mgk_dump_send(void *dump, const void *message, size_t size)
+{
+    const mgk_dump *d = dump;
+    return mgk_share_deliver(d->share, message, size);
+}
+
+static mgk_status receive(void *state, const void *message, size_t size)
+{
+    const work *w = state;
+    return mgk_store_receive(w->dump->writer, message, size);
+}
+
+static void report_others(void *state)
+{
+    const work *w = state;
+    report(w->dump, w->job, w->done);
+}
+
+/* The same of several processes, which share further batches. */
+static mgk_status run_share(mgk_dump *dump, work *w)
+{
+    const mgk_share_options options = {
+        .count = (size_t)dump->shared,
+        .most = SIZE_MAX,
+        .receive = receive,
+        .wait = report_others,
+        .state = w,
+    };
+    TRY(mgk_share_begin(dump->cluster, &options, &dump->share));
+    const mgk_status status = mgk_share_end(dump->share, run_passes(w));
+    dump->share = NULL;
+    return status;
+}
+
+mgk_status mgk_dump_run(mgk_dump *dump, const mgk_job *job)
+{
+    work w = {.dump = dump,
+              .job = job,
+              .lock = PTHREAD_MUTEX_INITIALIZER,
+              .next = dump->first,
+              .last = dump->last};
+    TRY(dump->cluster ? run_share(dump, &w) : run_passes(&w));
     report(dump, job, w.done);
     return STATUS_OK;
 }

@@ -196,6 +196,14 @@ out:
     return status;
 }
 
+/* -1, not measured, is less than any error. */
+mgk_status mgk_approximation_merge(mgk_approximation *errors, const mgk_cluster *cluster)
+{
+    const size_t count = errors->samples * errors->layers * errors->heads;
+    TRY(mgk_cluster_maximum(cluster, errors->matrix, count));
+    return mgk_cluster_maximum(cluster, errors->output, count);
+}
+
 /* Two matrices on the device, and in double on the host; outputs and statistics of the batch. */
 mgk_status mgk_approximation_bytes(const mgk_model *model, int sequences, int tokens, size_t *bytes)
 {

@@ -9,6 +9,7 @@
 #ifndef MGK_RUN_APPROXIMATION_H
 #define MGK_RUN_APPROXIMATION_H
 
+#include "cluster/cluster.h"
 #include "model/core/pass.h"
 
 typedef struct mgk_approximation {
@@ -34,6 +35,9 @@ void mgk_approximation_choose(mgk_approximation *errors, const int32_t *layers, 
  */
 mgk_status mgk_approximation_measure(mgk_approximation *errors, const mgk_attention_kind *own,
                                      const mgk_observed *layer, size_t first, size_t count);
+
+/* Collective: every process gets what the others have measured. */
+mgk_status mgk_approximation_merge(mgk_approximation *errors, const mgk_cluster *cluster);
 
 /* The bytes that this takes for a while, of a batch of so many sequences of the model. */
 mgk_status mgk_approximation_bytes(const mgk_model *model, int sequences, int tokens,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/model_run.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -366,6 +367,53 @@ mgk_status mgk_model_run_measure_loss(mgk_model_run *run)
     run->loads_targets = true;
     return run->device->op->allocate(run->device, count_batches(run) * sizeof(*run->losses),
                                      &run->losses);
+}
+
+enum { LOSS_NUMBERS = 3 };
+
+/* A loss as numbers; those of a batch that was not run are less than any. */
+static void put_loss(const mgk_loss *loss, double numbers[LOSS_NUMBERS])
+{
+    const bool measured = loss->count > 0;
+    numbers[0] = measured ? loss->sum : -INFINITY;
+    numbers[1] = measured ? (double)loss->count : -INFINITY;
+    numbers[2] = measured ? (double)loss->correct : -INFINITY;
+}
+
+static mgk_loss take_loss(const double numbers[LOSS_NUMBERS])
+{
+    if (!(numbers[1] > 0))
+        return (mgk_loss){0};
+    return (mgk_loss){
+        .sum = numbers[0], .count = (int64_t)numbers[1], .correct = (int64_t)numbers[2]};
+}
+
+mgk_status mgk_model_run_merge_losses(mgk_model_run *run, const mgk_cluster *cluster)
+{
+    mgk_device *device = run->device;
+    const size_t batches = count_batches(run), count = batches * LOSS_NUMBERS;
+    const size_t bytes = batches * sizeof(*run->losses);
+    mgk_loss *losses = NULL;
+    double *numbers = NULL;
+    mgk_status status = STATUS_OK;
+    if (!cluster || !run->losses)
+        return STATUS_OK;
+    status = mgk_alloc(batches, sizeof(*losses), &losses);
+    if (status == STATUS_OK)
+        status = mgk_alloc(count, sizeof(*numbers), &numbers);
+    if (status == STATUS_OK)
+        status = device->op->download(device, losses, run->losses, bytes);
+    CHECK(mgk_cluster_agree(cluster, status));
+    for (size_t i = 0; i < batches; i++)
+        put_loss(&losses[i], numbers + i * LOSS_NUMBERS);
+    CHECK(mgk_cluster_maximum(cluster, numbers, count));
+    for (size_t i = 0; i < batches; i++)
+        losses[i] = take_loss(numbers + i * LOSS_NUMBERS);
+    status = device->op->upload(device, run->losses, losses, bytes);
+out:
+    mgk_free(numbers);
+    mgk_free(losses);
+    return status;
 }
 
 mgk_status mgk_model_run_loss(const mgk_model_run *run, mgk_loss *out)

@@ -4,6 +4,7 @@
 #define MGK_RUN_H
 
 #include "base/token_text.h"
+#include "cluster/cluster.h"
 #include "data/datasets/dataset.h"
 #include "data/pictures/pictures.h"
 #include "data/sounds/sounds.h"
@@ -112,6 +113,9 @@ bool mgk_model_run_has_targets(const mgk_model_run *run);
 /* Measures the loss from now on, in place of what layers observe. STATUS_USAGE: the input has no
  * targets for the model. */
 mgk_status mgk_model_run_measure_loss(mgk_model_run *run);
+
+/* Collective: every process gets the losses of the batches that the others have run. */
+mgk_status mgk_model_run_merge_losses(mgk_model_run *run, const mgk_cluster *cluster);
 
 /* The loss over all samples that were run; count 0 if it is not measured. The result does not
  * depend on which run had which batch. */

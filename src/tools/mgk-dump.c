@@ -65,6 +65,13 @@ static const mgk_arg_note notes[] = {
      "It is the exponential of the mean of -ln p over the predicted tokens; the model predicts "
      "each token from the tokens before it in its sample.\n"
      "It goes to standard output."},
+    {"shards",
+     "The files are OUT.shard-0.h5, OUT.shard-1.h5 and so on, a number for each process that has "
+     "samples. Each is an attention store of its samples.\n"
+     "OUT.h5 joins them by virtual datasets: h5py and every program here read it as one store; it "
+     "needs HDF5 1.10, and the files stay in one folder.\n"
+     "Without this, the processes of mpirun or srun write one file, each its own matrices, which a "
+     "file system such as NFS may not let several machines do."},
     {"tf32", "The attribute {device} of the store records it."},
     {"threads",
      "The number includes threads that write; no more threads are used than there are cores.\n"
@@ -78,7 +85,7 @@ static const mgk_arg_note notes[] = {
 
 int main(int argc, char **argv)
 {
-    mgk_tool tool = {0};
+    mgk_tool tool = {.shares = true, .leaves_nothing = true};
     mgk_dump_options o = mgk_dump_options_default();
     mgk_dump_summary summary;
     mgk_tool_input in = {.input = o.input};
@@ -106,6 +113,8 @@ int main(int argc, char **argv)
         MGK_TOOL_MODEL_ARGS(&tool),
         {MGK_ARG_INT, 0, "compress", &o.compress, "0..9", "Level of gzip; 0, none, if not given.",
          NULL},
+        {MGK_ARG_FLAG, 0, "shards", &o.shards, NULL,
+         "Each process writes a file of its own; OUT.h5 joins them.", NULL},
         MGK_TOOL_AS_ARGS(&tool),
         MGK_TOOL_ARGS(&tool),
         MGK_TOOL_FORCE_ARG(&tool),

@@ -346,7 +346,7 @@ void mgk_tool_listen(mgk_tool *tool)
 
 void mgk_tool_watch(mgk_tool *tool, const char *label, const char *unit)
 {
-    asks = 1;
+    asks = tool->processes == 1 || !tool->leaves_nothing;
     tool->bar = mgk_progress_start(label, unit, tool->quiet);
     tool->job.watcher = (mgk_watcher){report, stop, tool};
 }

@@ -18,6 +18,9 @@ typedef struct mgk_tool_lines {
 typedef struct mgk_tool {
     const mgk_program *program;
     bool shares; /* several processes may share the job; set before mgk_tool_begin */
+    /* A job that has not ended leaves nothing to continue; set before mgk_tool_watch. A signal then
+     * ends several processes at once: one that waited for the others might wait for a dead one. */
+    bool leaves_nothing;
     bool quiet, no_warnings;
     int rank, processes; /* this process among those that were started together */
     int errors;          /* standard error of one that does not talk, for what rank 0 cannot say */

@@ -43,6 +43,7 @@ static int make_text(void **state)
 /* The number of passes for so many samples and heads. */
 static int planned(int threads, int samples, size_t heads)
 {
+    int capacity;
     mgk_model_run run;
     mgk_job job = {.device = "cpu", .threads = threads};
     mgk_input input = {.text = long_text, .text_count = 1};
@@ -52,7 +53,8 @@ static int planned(int threads, int samples, size_t heads)
                      .head_count = heads};
     assert_ok(mgk_model_run_open(&job, case_model, &input, false, &run));
     assert_ok(mgk_model_run_choose(&run, 0, samples));
-    assert_ok(mgk_dump_plan(&dump, threads));
+    assert_ok(mgk_dump_capacity(&dump, &capacity));
+    assert_ok(mgk_dump_plan(&dump, capacity, threads));
     assert_int_equal(dump.threads, threads);
     assert_in_range(run.device->threads * dump.passes, 1, threads + dump.passes - 1);
     mgk_model_run_close(&run);

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/numpy.h"
-#include "store/hdf5/h5.h"
+#include "store/hdf5/h5_virtual.h"
 
 enum { TEXT_SIZE = 512 };
 
@@ -110,6 +110,19 @@ static void axes_text(hid_t dataset, int rank, char text[TEXT_SIZE])
     }
 }
 
+/* The shape of a virtual dataset is known if it is in shards; else it is in another file: 0. */
+static int rank_of_virtual(const listing *list, hid_t dataset, hsize_t dims[H5S_MAX_RANK])
+{
+    mgk_h5_source *sources;
+    size_t count;
+    int rank;
+    if (mgk_h5_read_sources(&list->file, list->object, dataset, H5S_MAX_RANK, &rank, dims, &sources,
+                            &count) != STATUS_OK)
+        return 0;
+    mgk_free(sources);
+    return rank;
+}
+
 static mgk_status list_dataset(listing *list, hid_t dataset)
 {
     char type_name[TEXT_SIZE], axes[TEXT_SIZE] = "";
@@ -117,7 +130,9 @@ static mgk_status list_dataset(listing *list, hid_t dataset)
     uint64_t shape[H5S_MAX_RANK];
     hid_t type = H5Dget_type(dataset), space = H5I_INVALID_HID;
     int rank = 0;
-    if (!mgk_h5_is_virtual(dataset)) {
+    if (mgk_h5_is_virtual(dataset)) {
+        rank = list->arrays_alone ? 0 : rank_of_virtual(list, dataset, dims);
+    } else {
         space = H5Dget_space(dataset);
         rank = H5Sget_simple_extent_dims(space, dims, NULL);
     }

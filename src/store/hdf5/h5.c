@@ -13,7 +13,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/npy.h"
-#include "store/hdf5/output_driver.h"
 #include "store/hdf5/quarantine/h5_probe.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -78,11 +77,11 @@ mgk_status mgk_h5_create(const char *actual, const char *path, mgk_h5_file *out)
 {
     *out = (mgk_h5_file){.id = H5I_INVALID_HID, .path = path};
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    if (access >= 0 && mgk_set_output_driver(access, &out->write_error) >= 0 &&
+    if (access >= 0 && mgk_set_output_driver(access, &out->output) >= 0 &&
         H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18) >= 0 &&
         H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
         out->id = H5Fcreate(actual, H5F_ACC_TRUNC, H5P_DEFAULT, access);
-    mgk_status reason = out->write_error == ENOMEM ? STATUS_MEMORY : STATUS_IO;
+    mgk_status reason = out->output.error == ENOMEM ? STATUS_MEMORY : STATUS_IO;
     mgk_status status = out->id < 0 ? mgk_h5_fail(reason, out, "cannot create") : STATUS_OK;
     mgk_h5_close(access);
     return status;
@@ -90,7 +89,23 @@ mgk_status mgk_h5_create(const char *actual, const char *path, mgk_h5_file *out)
 
 mgk_status mgk_h5_check_written(const mgk_h5_file *file)
 {
-    return file->write_error ? mgk_fail_write(file->path, file->write_error) : STATUS_OK;
+    return file->output.error ? mgk_fail_write(file->path, file->output.error) : STATUS_OK;
+}
+
+/* Writing the chunk as it is makes HDF5 allocate it and pass it to the driver at once. Asking for
+ * addresses afterwards (H5Dget_chunk_info_by_coord) walks through all chunks each time. */
+mgk_status mgk_h5_reserve_chunk(mgk_h5_file *file, const char *name, hid_t dataset,
+                                const hsize_t *offset, size_t size, const void *any,
+                                uint64_t *address)
+{
+    const int before = file->output.reserved;
+    file->output.reserves = true;
+    const herr_t result = H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, offset, size, any);
+    file->output.reserves = false;
+    *address = file->output.address;
+    if (result < 0 || file->output.reserved != before + 1)
+        return mgk_h5_fail(STATUS_IO, file, "cannot reserve space for \"%s\"", name);
+    return STATUS_OK;
 }
 
 mgk_status mgk_h5_finish(mgk_h5_file *file)
@@ -106,8 +121,8 @@ void mgk_h5_abandon(mgk_h5_file *file)
 {
     if (file->id < 0)
         return;
-    if (file->write_error == 0)
-        file->write_error = ECANCELED;
+    if (file->output.error == 0)
+        file->output.error = ECANCELED;
     H5Fclose(file->id);
     H5Eclear2(H5E_DEFAULT);
     file->id = H5I_INVALID_HID;

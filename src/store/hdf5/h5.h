@@ -13,14 +13,15 @@
 
 #include "base/status.h"
 #include "store/hdf5/h5_library.h"
+#include "store/hdf5/output_driver.h"
 #include "store/schema/description.h"
 
 /* An open file and its name in messages. */
 typedef struct mgk_h5_file {
     hid_t id;
     const char *path;
-    int write_error; /* errno of the first failed write; HDF5 keeps its address, so the structure
-                        must not move */
+    mgk_output_record output; /* of a created file; HDF5 keeps its address, so the structure must
+                                 not move */
 } mgk_h5_file;
 
 /* Takes the process-wide lock and silences HDF5's own messages until mgk_h5_leave. */
@@ -41,6 +42,14 @@ mgk_status mgk_h5_create(const char *actual, const char *path, mgk_h5_file *out)
 
 /* STATUS_IO if any write to the file has failed. */
 mgk_status mgk_h5_check_written(const mgk_h5_file *file);
+
+/*
+ * Finds the place of a chunk of `size` bytes at `offset`, which is never filtered: whoever writes
+ * `size` bytes at *address of the file writes the chunk. `any` [size] is not used.
+ */
+mgk_status mgk_h5_reserve_chunk(mgk_h5_file *file, const char *name, hid_t dataset,
+                                const hsize_t *offset, size_t size, const void *any,
+                                uint64_t *address);
 
 /* Flushes and closes a created file. */
 mgk_status mgk_h5_finish(mgk_h5_file *file);

@@ -3,7 +3,7 @@
  * other files. */
 #include "base/memory.h"
 #include "base/number.h"
-#include "store/hdf5/h5.h"
+#include "store/hdf5/h5_virtual.h"
 
 /* Never opens a file because another file refers to it: it may be a pipe, a device, anything. */
 static herr_t refuse_link(const char *parent, const char *group, const char *child,
@@ -38,6 +38,16 @@ bool mgk_h5_has_dataset(const mgk_h5_file *file, const char *name)
     bool found = object >= 0 || external; /* opening it reports what is wrong */
     mgk_h5_close(object);
     return found;
+}
+
+void mgk_h5_open_virtual(const mgk_h5_file *file, const char *name, hid_t *out)
+{
+    bool external;
+    *out = open_by_name(file, name, &external);
+    if (*out < 0 || mgk_h5_is_virtual(*out))
+        return;
+    mgk_h5_close(*out);
+    *out = H5I_INVALID_HID;
 }
 
 bool mgk_h5_is_virtual(hid_t dataset)

@@ -11,44 +11,39 @@
 #endif
 
 #include "base/memory.h"
-#include "store/hdf5/direct_write.h"
+#include "store/hdf5/placed_write.h"
 
 typedef struct output_file {
     H5FD_t base; /* HDF5's part; must be first */
-    int descriptor;
-    mgk_direct direct;
+    mgk_placed placed;
     haddr_t allocated; /* HDF5's end of address space */
     haddr_t end;       /* end of the written bytes */
-    int *error;        /* errno of the first failed write, or 0 */
+    mgk_output_record *record;
 } output_file;
 
 static H5FD_t *open_output(const char *name, unsigned flags, hid_t access, haddr_t largest)
 {
     (void)flags, (void)largest;
-    int *const *error = H5Pget_driver_info(access);
+    mgk_output_record *const *record = H5Pget_driver_info(access);
     output_file *file;
-    if (!error)
+    if (!record)
         return NULL;
     if (mgk_alloc(1, sizeof(*file), &file) != STATUS_OK) {
-        **error = ENOMEM;
+        (*record)->error = ENOMEM;
         return NULL;
     }
-    file->error = *error;
-    file->descriptor = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file->descriptor < 0) {
+    file->record = *record;
+    if (!mgk_placed_open(name, O_RDWR | O_CREAT | O_TRUNC, &file->placed)) {
         mgk_free(file);
         return NULL;
     }
-    mgk_direct_open(name, &file->direct);
     return &file->base;
 }
 
 static herr_t close_output(H5FD_t *base)
 {
     output_file *file = (output_file *)base;
-    mgk_direct_close(&file->direct);
-    if (close(file->descriptor) != 0 && *file->error == 0)
-        *file->error = errno;
+    mgk_placed_close(&file->placed, &file->record->error);
     mgk_free(file);
     return 0;
 }
@@ -88,7 +83,7 @@ static herr_t read_output(H5FD_t *base, H5FD_mem_t type, hid_t transfer, haddr_t
     const output_file *file = (const output_file *)base;
     unsigned char *bytes = buffer;
     while (size > 0) {
-        ssize_t got = pread(file->descriptor, bytes, size, (off_t)address);
+        ssize_t got = pread(file->placed.descriptor, bytes, size, (off_t)address);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -104,30 +99,26 @@ static herr_t read_output(H5FD_t *base, H5FD_mem_t type, hid_t transfer, haddr_t
     return 0;
 }
 
+/* Reserves the place of numbers instead of writing them, if the record asks for it. */
+static bool reserve(output_file *file, H5FD_mem_t type, haddr_t address)
+{
+    mgk_output_record *record = file->record;
+    if (!record->reserves || type != H5FD_MEM_DRAW)
+        return false;
+    record->reserved++;
+    record->address = address;
+    return true;
+}
+
 static herr_t write_output(H5FD_t *base, H5FD_mem_t type, hid_t transfer, haddr_t address,
                            size_t size, const void *buffer)
 {
-    (void)type, (void)transfer;
+    (void)transfer;
     output_file *file = (output_file *)base;
-    const unsigned char *bytes = buffer;
     if (address + size > file->end)
         file->end = address + size;
-    if (*file->error == 0) {
-        size_t written = mgk_direct_write(&file->direct, address, size, bytes, file->error);
-        bytes += written;
-        address += written;
-        size -= written;
-    }
-    while (size > 0 && *file->error == 0) {
-        ssize_t put = pwrite(file->descriptor, bytes, size, (off_t)address);
-        if (put < 0 && errno != EINTR)
-            *file->error = errno;
-        if (put > 0) {
-            bytes += put;
-            address += (haddr_t)put;
-            size -= (size_t)put;
-        }
-    }
+    if (!reserve(file, type, address))
+        mgk_placed_write(&file->placed, address, size, buffer, &file->record->error);
     return 0;
 }
 
@@ -135,9 +126,9 @@ static herr_t truncate_output(H5FD_t *base, hid_t transfer, hbool_t closing)
 {
     (void)transfer, (void)closing;
     output_file *file = (output_file *)base;
-    if (file->end != file->allocated && *file->error == 0 &&
-        ftruncate(file->descriptor, (off_t)file->allocated) != 0)
-        *file->error = errno;
+    if (file->end != file->allocated && file->record->error == 0 &&
+        ftruncate(file->placed.descriptor, (off_t)file->allocated) != 0)
+        file->record->error = errno;
     file->end = file->allocated;
     return 0;
 }
@@ -150,7 +141,7 @@ static const H5FD_class_t output_class = {
     .name = "mgk_output",
     .maxaddr = INT64_MAX,
     .fc_degree = H5F_CLOSE_WEAK,
-    .fapl_size = sizeof(int *),
+    .fapl_size = sizeof(mgk_output_record *),
     .open = open_output,
     .close = close_output,
     .query = query_output,
@@ -167,12 +158,12 @@ static const H5FD_class_t output_class = {
  * The driver is registered once and kept: HDF5 1.10 uses a file's driver after it has released the
  * file's reference, so another reference must exist. H5close, which a program may call, drops it.
  */
-herr_t mgk_set_output_driver(hid_t access, int *write_error)
+herr_t mgk_set_output_driver(hid_t access, mgk_output_record *record)
 {
     static hid_t driver = H5I_INVALID_HID;
     if (H5Iget_type(driver) != H5I_VFL)
         driver = H5FDregister(&output_class);
     if (driver < 0 || H5Pset_alignment(access, MGK_DIRECT_LEAST, MGK_DIRECT_ALIGNMENT) < 0)
         return -1;
-    return H5Pset_driver(access, driver, &write_error);
+    return H5Pset_driver(access, driver, &record);
 }

@@ -8,10 +8,21 @@
 #ifndef MGK_STORE_OUTPUT_DRIVER_H
 #define MGK_STORE_OUTPUT_DRIVER_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "store/hdf5/h5_library.h"
 
-/* Makes `access`, a file access property list, use the driver. Files opened with it store errno of
- * the first failed write in *write_error, which must outlive them. */
-herr_t mgk_set_output_driver(hid_t access, int *write_error);
+/* What passes between the driver and the owner of a file. */
+typedef struct mgk_output_record {
+    int error;        /* errno of the first failed write, or 0 */
+    bool reserves;    /* the driver does not write numbers of datasets, but keeps their address */
+    uint64_t address; /* the last one kept */
+    int reserved;     /* how many it has kept */
+} mgk_output_record;
+
+/* Makes `access`, a file access property list, use the driver. The record must outlive files that
+ * are opened with it. */
+herr_t mgk_set_output_driver(hid_t access, mgk_output_record *record);
 
 #endif

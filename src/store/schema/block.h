@@ -3,16 +3,15 @@
 #ifndef MGK_STORE_BLOCK_H
 #define MGK_STORE_BLOCK_H
 
-#include "store/schema/create.h"
 #include "store/schema/encode.h"
-#include "store/schema/writer.h"
+#include "store/schema/target.h"
 
 /* The store being written. */
 typedef struct mgk_block_writer {
-    mgk_h5_file file;
+    const char *path;                  /* in messages */
     mgk_store_description description; /* sizes and flags; pointers are unused */
-    mgk_store_datasets datasets;
     mgk_store_real incoming;
+    mgk_store_target target;
 } mgk_block_writer;
 
 /* The buffers of the threads that compress the chunks of a block. */
@@ -29,8 +28,7 @@ mgk_status mgk_block_encoders_open(const mgk_block_writer *writer, int compress,
 /* Releases them; zeroed ones are accepted. */
 void mgk_block_encoders_close(mgk_block_encoders *encoders);
 
-/* Writes the block. It takes the lock of HDF5 only while HDF5 works, so threads with their own
- * encoders may write blocks at the same time. */
+/* Passes the block to the target. Threads with their own encoders may do so at the same time. */
 mgk_status mgk_write_block(const mgk_block_writer *writer, const mgk_block_encoders *encoders,
                            const mgk_store_block *block);
 

@@ -3,7 +3,8 @@
 
 #include <time.h>
 
-#include "store/schema/convert.h"
+#include "store/schema/chunk_grid.h"
+#include "store/schema/shards.h"
 
 static mgk_status put_root_attributes(const mgk_h5_file *file, mgk_store_description *description)
 {
@@ -76,56 +77,44 @@ static mgk_status create_with_axes(const mgk_h5_file *file,
     return STATUS_OK;
 }
 
-/* Number of rows of a [rows, columns] matrix in a chunk of at most about 1 MiB. */
-static size_t rows_in_chunk(size_t rows, size_t columns, size_t element_size)
-{
-    size_t fitting = ((size_t)1 << 20) / (columns * element_size);
-    return fitting >= rows ? rows : fitting > 0 ? fitting : 1;
-}
-
 /* Sets the properties of chunks of one matrix or some of its rows, with filters on request. */
-static mgk_status chunk_properties(const mgk_h5_file *file, const mgk_object_layout *layout,
-                                   size_t rows, size_t columns, int compress, hid_t *out)
+static mgk_status set_chunks(const mgk_h5_file *file, const mgk_store_description *description,
+                             mgk_store_object object, int compress, hid_t properties)
 {
+    const mgk_chunk_grid grid = mgk_chunk_grid_of(description, object);
+    const int rank = grid.layout.rank;
     hsize_t chunk[STORE_MAX_RANK];
-    for (int i = 0; i < layout->rank; i++)
+    for (int i = 0; i < rank; i++)
         chunk[i] = 1;
-    chunk[layout->rank - 2] = rows;
-    chunk[layout->rank - 1] = columns;
-    *out = H5Pcreate(H5P_DATASET_CREATE);
-    if (*out < 0 || H5Pset_chunk(*out, layout->rank, chunk) < 0 ||
+    chunk[rank - 2] = grid.chunk_rows;
+    chunk[rank - 1] = grid.columns;
+    if (H5Pset_chunk(properties, rank, chunk) < 0 ||
         (compress > 0 &&
-         (H5Pset_shuffle(*out) < 0 || H5Pset_deflate(*out, (unsigned)compress) < 0)))
-        return mgk_h5_fail(STATUS_UNSUPPORTED, file, "cannot chunk \"%s\"", layout->name);
+         (H5Pset_shuffle(properties) < 0 || H5Pset_deflate(properties, (unsigned)compress) < 0)))
+        return mgk_h5_fail(STATUS_UNSUPPORTED, file, "cannot chunk \"%s\"", grid.layout.name);
     return STATUS_OK;
 }
 
 static mgk_status create_object(const mgk_h5_file *file, const mgk_store_description *description,
-                                mgk_store_object object, mgk_store_real parameter, int compress,
-                                const hid_t scales[STORE_AXES], mgk_store_datasets *out)
+                                mgk_store_object object, mgk_store_real parameter,
+                                const mgk_store_storage *storage, const hid_t scales[STORE_AXES],
+                                mgk_store_datasets *out)
 {
     mgk_status status = STATUS_OK;
     mgk_object_layout layout = mgk_layout_of(object, description);
-    mgk_store_real real = mgk_is_whole(object) ? parameter : description->storage;
-    hid_t properties = H5P_DEFAULT;
-    hid_t type = mgk_h5_real_type(real);
-    if (!mgk_is_whole(object)) {
-        size_t sizes[STORE_AXES];
-        mgk_axis_sizes(description, sizes);
-        size_t rows = sizes[layout.axes[layout.rank - 2]];
-        size_t columns = sizes[layout.axes[layout.rank - 1]];
-        out->chunk_rows[object] = rows_in_chunk(rows, columns, mgk_real_size(real));
-        CHECK(chunk_properties(file, &layout, out->chunk_rows[object], columns, compress,
-                               &properties));
-    }
+    hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t type = mgk_h5_real_type(mgk_is_whole(object) ? parameter : description->storage);
+    if (!mgk_is_whole(object))
+        CHECK(storage->shards
+                  ? mgk_shards_set(file, description, object, storage, properties)
+                  : set_chunks(file, description, object, storage->compress, properties));
     CHECK(create_with_axes(file, description, &layout, scales, type, properties,
                            &out->objects[object]));
     if (object == STORE_ATTENTION)
         CHECK(mgk_h5_put_integer(file, out->objects[object], "row_normalized",
                                  description->row_normalized));
 out:
-    if (properties != H5P_DEFAULT)
-        mgk_h5_close(properties);
+    mgk_h5_close(properties);
     mgk_h5_close(type);
     return status;
 }
@@ -158,7 +147,8 @@ static mgk_status create_side(const mgk_h5_file *file, const mgk_store_descripti
 }
 
 mgk_status mgk_store_fill_file(const mgk_h5_file *file, const mgk_store_description *description,
-                               mgk_store_real parameter, int compress, mgk_store_datasets *out)
+                               mgk_store_real parameter, const mgk_store_storage *storage,
+                               mgk_store_datasets *out)
 {
     hid_t scales[STORE_AXES];
     char now[sizeof("2000-01-01T00:00:00Z") + 16];
@@ -168,15 +158,16 @@ mgk_status mgk_store_fill_file(const mgk_h5_file *file, const mgk_store_descript
     mgk_store_description dated = *description;
     dated.created = now;
 
+    if (storage->shards)
+        TRY(mgk_shards_allow(file));
     TRY(put_root_attributes(file, &dated));
     TRY(create_scales(file, &dated, scales));
     for (int side = STORE_SIDE_QUERIES; side <= (dated.cross ? STORE_SIDE_KEYS : 0); side++)
         TRY(create_side(file, &dated, side, scales, out));
     for (int object = 0; object < STORE_OBJECTS; object++) {
         out->objects[object] = H5I_INVALID_HID;
-        out->chunk_rows[object] = 0;
         if (dated.objects & MGK_STORE_BIT(object))
-            TRY(create_object(file, &dated, object, parameter, compress, scales, out));
+            TRY(create_object(file, &dated, object, parameter, storage, scales, out));
     }
     return STATUS_OK;
 }

@@ -88,7 +88,8 @@ mgk_status mgk_store_open(const char *path, const char *dataset, mgk_store_reade
     return mgk_store_open_as(path, dataset, NULL, out);
 }
 
-mgk_status mgk_store_open_as(const char *path, const char *dataset, const char *axes,
+/* Opens a file; its shards are not open yet. */
+static mgk_status open_whole(const char *path, const char *dataset, const char *axes,
                              mgk_store_reader **out)
 {
     mgk_status status = STATUS_OK;
@@ -109,6 +110,28 @@ out:
     if (status != STATUS_OK)
         mgk_store_close(reader);
     return status;
+}
+
+mgk_status mgk_store_open_as(const char *path, const char *dataset, const char *axes,
+                             mgk_store_reader **out)
+{
+    TRY(open_whole(path, dataset, axes, out));
+    const mgk_status status = mgk_open_shards(*out, dataset);
+    if (status == STATUS_OK)
+        return STATUS_OK;
+    mgk_store_close(*out);
+    *out = NULL;
+    return status;
+}
+
+mgk_status mgk_open_shard(const char *path, const char *dataset, mgk_store_reader **out)
+{
+    TRY(open_whole(path, dataset, NULL, out));
+    if ((*out)->shard_count == 0)
+        return STATUS_OK;
+    mgk_store_close(*out);
+    *out = NULL;
+    return mgk_fail(STATUS_UNSUPPORTED, "%s: a shard that is in shards itself", path);
 }
 
 mgk_status mgk_store_mask(mgk_store_reader *reader, const char *path)
@@ -157,6 +180,7 @@ void mgk_store_close(mgk_store_reader *reader)
     free_owned(reader->description.layer_index);
     free_owned(reader->description.head_index);
     free_owned(reader->description.token_text.subword);
+    mgk_close_shards(reader);
     mgk_free_matrices(&reader->matrices);
     mgk_mask_free(&reader->mask);
     mgk_numpy_matrices_close(&reader->numpy);
@@ -269,6 +293,10 @@ mgk_status mgk_store_read_matrix(mgk_store_reader *reader, int32_t sample, int32
     TRY(read_length(reader, STORE_SIDE_QUERIES, sample, &valid));
     if (length)
         *length = valid;
+    if (reader->shard_count > 0) {
+        mgk_store_reader *shard = mgk_reader_of(reader, &sample);
+        return mgk_store_read_matrix(shard, sample, layer, head, type, out, NULL);
+    }
     TRY(reader->numpy.file
             ? mgk_numpy_matrices_read(&reader->numpy, array->member, coordinates, type, out)
             : read_under(reader, array->name, &array->dataset, leading, coordinates, 1, type, out));
@@ -298,6 +326,10 @@ mgk_status mgk_store_read_heads(mgk_store_reader *reader, mgk_store_object objec
         return mgk_fail(STATUS_USAGE, "%s: the store has no \"%s\"", reader->path, name);
     TRY(check_position(reader, parameter ? 0 : sample, layer, head));
     TRY(check_position(reader, parameter ? 0 : sample, layer, head + count - 1));
+    if (reader->shard_count > 0 && !mgk_is_whole(object)) {
+        mgk_store_reader *shard = mgk_reader_of(reader, &sample);
+        return mgk_store_read_heads(shard, object, sample, layer, head, count, type, out);
+    }
     return read_under(reader, name, dataset, parameter ? 2 : 3, coordinates + parameter,
                       (hsize_t)count, type, out);
 }

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "store/hdf5/h5_box.h"
+#include "store/hdf5/h5_virtual.h"
 #include "store/schema/reader_private.h"
 
 static mgk_status open_one(const mgk_store_reader *reader, const char *name, H5T_class_t class,
@@ -124,6 +125,21 @@ static mgk_status open_sides(mgk_store_reader *reader, size_t sizes[STORE_AXES])
     return STATUS_OK;
 }
 
+/* What is written in blocks is in shards, or nothing is. */
+static mgk_status open_object(mgk_store_reader *reader, mgk_store_object object,
+                              mgk_stored_dataset *out)
+{
+    const char *name = mgk_object_name(object);
+    if (!mgk_is_whole(object))
+        mgk_h5_open_virtual(&reader->file, name, &out->id);
+    if (out->id >= 0)
+        return mgk_open_virtual(reader, object, out);
+    if (!mgk_is_whole(object) && reader->shard_count > 0)
+        return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is not in the shards of the other objects",
+                        reader->path, name);
+    return open_one(reader, name, H5T_FLOAT, out);
+}
+
 static mgk_status open_objects(mgk_store_reader *reader, size_t sizes[STORE_AXES])
 {
     mgk_store_description *description = &reader->description;
@@ -133,7 +149,7 @@ static mgk_status open_objects(mgk_store_reader *reader, size_t sizes[STORE_AXES
         mgk_stored_dataset *dataset = &reader->objects[object];
         if (!mgk_h5_has_dataset(&reader->file, mgk_object_name(object)))
             continue;
-        TRY(open_one(reader, mgk_object_name(object), H5T_FLOAT, dataset));
+        TRY(open_object(reader, object, dataset));
         if (object == STORE_PRIORS)
             description->priors_per_key = dataset->rank == mgk_layout_of(object, &per_key).rank;
         const mgk_object_layout layout = mgk_layout_of(object, description);

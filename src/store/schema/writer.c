@@ -27,6 +27,7 @@ static void write_oldest(mgk_store_writer *writer)
     writer->unused = encoders;
     writer->seconds += end - start;
     writer->written++;
+    writer->begun += block->layer == 0;
     writer->idle[writer->idle_count++] = block;
     if (status != STATUS_OK && writer->status == STATUS_OK) {
         writer->status = status;
@@ -61,7 +62,7 @@ static void *write_blocks(void *context)
 mgk_status mgk_store_start_thread(mgk_store_writer *writer)
 {
     if (pthread_create(&writer->thread, NULL, write_blocks, writer) != 0)
-        return mgk_fail(STATUS_MEMORY, "%s: cannot start a thread", writer->output.path);
+        return mgk_fail(STATUS_MEMORY, "%s: cannot start a thread", writer->path);
     writer->has_thread = true;
     return STATUS_OK;
 }
@@ -112,7 +113,7 @@ mgk_status mgk_store_next_block(mgk_store_writer *writer, mgk_store_block **out)
     }
     status = writing_status(writer);
     if (status == STATUS_OK && count_lent(writer) == writer->block_count - 1)
-        status = mgk_fail(STATUS_USAGE, "%s: %d blocks are lent already", writer->output.path,
+        status = mgk_fail(STATUS_USAGE, "%s: %d blocks are lent already", writer->path,
                           writer->block_count - 1);
     if (status == STATUS_OK)
         *out = writer->idle[--writer->idle_count];
@@ -124,15 +125,15 @@ static mgk_status check_block(const mgk_store_writer *writer, const mgk_store_bl
 {
     const mgk_store_description *description = &writer->blocks_out.description;
     if (!block || count_lent(writer) == 0)
-        return mgk_fail(STATUS_USAGE, "%s: no block is lent", writer->output.path);
+        return mgk_fail(STATUS_USAGE, "%s: no block is lent", writer->path);
     if (block->sample < 0 || block->sample >= description->samples || block->layer < 0 ||
         block->layer >= description->layers || block->length < 0 ||
         block->length > description->tokens)
         return mgk_fail(STATUS_USAGE, "%s: no block for sample %d, layer %d, length %d",
-                        writer->output.path, block->sample, block->layer, block->length);
+                        writer->path, block->sample, block->layer, block->length);
     if (description->cross &&
         (block->key_length < 0 || block->key_length > mgk_store_keys(description)))
-        return mgk_fail(STATUS_USAGE, "%s: no block for %d valid keys", writer->output.path,
+        return mgk_fail(STATUS_USAGE, "%s: no block for %d valid keys", writer->path,
                         block->key_length);
     return STATUS_OK;
 }
@@ -162,43 +163,67 @@ mgk_status mgk_store_write_whole(mgk_store_writer *writer, mgk_store_object obje
         return mgk_fail(
             STATUS_USAGE,
             "%s: \"%s\" is not among the objects of this store that are written at once",
-            writer->output.path, name);
-    mgk_status status = STATUS_OK;
-    mgk_h5_enter();
-    hid_t type = mgk_h5_real_type(out->incoming);
-    if (H5Dwrite(out->datasets.objects[object], type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
-        status = mgk_h5_fail(STATUS_IO, &out->file, "cannot write \"%s\"", name);
-    mgk_h5_close(type);
-    mgk_h5_leave();
+            writer->path, name);
     writer->whole_written |= MGK_STORE_BIT(object);
-    return status;
+    return mgk_store_file_put_whole(&writer->file, object, data);
 }
 
+mgk_status mgk_store_receive(mgk_store_writer *writer, const void *message, size_t size)
+{
+    bool tokens;
+    TRY(mgk_delivery_receive(&writer->file, message, size, &tokens));
+    pthread_mutex_lock(&writer->lock);
+    writer->received += tokens;
+    pthread_mutex_unlock(&writer->lock);
+    return STATUS_OK;
+}
+
+int64_t mgk_store_received(mgk_store_writer *writer)
+{
+    pthread_mutex_lock(&writer->lock);
+    const int64_t received = writer->received;
+    pthread_mutex_unlock(&writer->lock);
+    return received;
+}
+
+/* Each process has all blocks of its samples, and rank 0 all samples. */
 static mgk_status check_complete(const mgk_store_writer *writer)
 {
     const mgk_store_description *description = &writer->blocks_out.description;
-    int64_t expected = (int64_t)description->samples * description->layers;
+    const bool leads = mgk_cluster_leads(writer->cluster);
+    const int64_t samples = leads ? description->samples - writer->received : writer->begun;
+    const int64_t expected = samples * description->layers;
     if (writer->written != expected)
-        return mgk_fail(STATUS_USAGE, "%s: %lld of %lld blocks were written", writer->output.path,
+        return mgk_fail(STATUS_USAGE, "%s: %lld of %lld blocks were written", writer->path,
                         (long long)writer->written, (long long)expected);
-    for (int object = STORE_KEY_WEIGHTS; object < STORE_OBJECTS; object++)
+    for (int object = STORE_KEY_WEIGHTS; leads && object < STORE_OBJECTS; object++)
         if (description->objects & ~writer->whole_written & MGK_STORE_BIT(object))
-            return mgk_fail(STATUS_USAGE, "%s: \"%s\" was not written", writer->output.path,
+            return mgk_fail(STATUS_USAGE, "%s: \"%s\" was not written", writer->path,
                             mgk_object_name(object));
     return STATUS_OK;
 }
 
+/* Closes the files, which keep their temporary names. */
+static mgk_status close_files(mgk_store_writer *writer)
+{
+    stop_writing(writer, STATUS_OK);
+    TRY(writing_status(writer));
+    TRY(check_complete(writer));
+    if (writer->places.is_open)
+        TRY(mgk_places_finish(&writer->places));
+    TRY(mgk_shard_output_finish(&writer->shard));
+    return mgk_cluster_leads(writer->cluster) ? mgk_store_file_finish(&writer->file) : STATUS_OK;
+}
+
 mgk_status mgk_store_finish(mgk_store_writer *writer, double *seconds)
 {
-    mgk_status status = STATUS_OK;
-    stop_writing(writer, STATUS_OK);
-    CHECK(writing_status(writer));
-    CHECK(check_complete(writer));
-    mgk_h5_enter();
-    status = mgk_h5_finish(&writer->blocks_out.file);
-    mgk_h5_leave();
-    CHECK(status);
-    CHECK(mgk_output_commit(&writer->output));
+    const mgk_cluster *cluster = writer->cluster;
+    mgk_status status;
+    CHECK(mgk_cluster_agree(cluster, close_files(writer)));
+    CHECK(mgk_cluster_agree(cluster, mgk_shard_output_commit(&writer->shard)));
+    status = mgk_cluster_leads(cluster) ? mgk_output_commit(&writer->output) : STATUS_OK;
+    CHECK(mgk_cluster_agree(cluster, status));
+    mgk_shard_output_keep(&writer->shard);
     if (seconds)
         *seconds = writer->seconds;
 out:
@@ -211,10 +236,10 @@ void mgk_store_discard(mgk_store_writer *writer)
     if (!writer)
         return;
     stop_writing(writer, STATUS_INTERRUPTED);
-    mgk_h5_enter();
-    mgk_h5_abandon(&writer->blocks_out.file);
-    mgk_h5_leave();
+    mgk_store_file_abandon(&writer->file);
     mgk_output_discard(&writer->output);
+    mgk_shard_output_close(&writer->shard);
+    mgk_places_close(&writer->places);
     for (int i = 0; i < writer->encoders_count; i++)
         mgk_block_encoders_close(&writer->encoders[i]);
     mgk_free(writer->encoders);
@@ -230,5 +255,6 @@ void mgk_store_discard(mgk_store_writer *writer)
     mgk_free(writer->waiting);
     pthread_cond_destroy(&writer->changed);
     pthread_mutex_destroy(&writer->lock);
+    mgk_free(writer->path);
     mgk_free(writer);
 }

@@ -43,6 +43,8 @@
  * /samples, /layers and /heads are hard links to the first three, which older files have under
  * these names alone.
  *
+ * A store in shards has its sample objects in other files: see shards.h.
+ *
  * Chunks of the sample objects are one matrix (the last two axes) up to 1 MiB, else
  * blocks of rows of about 1 MiB. Filters: none, or shuffle followed by deflate.
  */
@@ -50,9 +52,16 @@
 #define MGK_STORE_WRITER_H
 
 #include "base/status.h"
+#include "cluster/cluster.h"
 #include "store/schema/description.h"
 
 typedef struct mgk_store_writer mgk_store_writer;
+
+/* Brings messages of other processes to mgk_store_receive of rank 0; any thread may call it. */
+typedef struct mgk_store_sender {
+    mgk_status (*send)(void *state, const void *message, size_t size);
+    void *state;
+} mgk_store_sender;
 
 /* Settings of a writer. */
 typedef struct mgk_store_options {
@@ -63,6 +72,12 @@ typedef struct mgk_store_options {
     int callers;             /* threads that fill blocks at the same time; 0 means 1 */
     bool own_thread;         /* the store starts a writing thread; false: the callers write */
     unsigned brought; /* bit set of the objects whose arrays the caller supplies with each block */
+    mgk_cluster *cluster;    /* all its processes write the store; NULL: this one alone */
+    mgk_store_sender sender; /* of other processes than rank 0 */
+    /* [processes + 1], from 0 to S, ascending: the process of rank r writes samples shards[r] to
+     * shards[r + 1] - 1 into a file of its own, if these are any (see shards.h); NULL: all is in
+     * one file */
+    const int32_t *shards;
 } mgk_store_options;
 
 /*
@@ -85,6 +100,12 @@ typedef struct mgk_store_block {
 
 /*
  * Creates the store under a temporary name next to `path`, and starts its thread, if any.
+ *
+ * The processes of a cluster create it, finish it or discard it together; each submits some of the
+ * blocks, all layers of a sample or none. Rank 0 has the file, and writes the whole objects. Chunks
+ * that are not compressed are written by the process that has them: the folder is one that all can
+ * write. Compressed ones, and tokens, go to rank 0.
+ *
  * Everything the description points to is copied or written before the call returns; `created` is
  * ignored and the present time written. STATUS_EXISTS: `path` exists and force is false.
  * STATUS_USAGE: a size, index array, string or option is missing or out of range, or the store is
@@ -93,6 +114,12 @@ typedef struct mgk_store_block {
  */
 mgk_status mgk_store_create(const char *path, const mgk_store_description *description,
                             const mgk_store_options *options, mgk_store_writer **out);
+
+/* Rank 0: writes a message of another process; any thread. */
+mgk_status mgk_store_receive(mgk_store_writer *writer, const void *message, size_t size);
+
+/* Rank 0: the number of samples that other processes have begun. */
+int64_t mgk_store_received(mgk_store_writer *writer);
 
 /* The number of blocks: two more than callers; if several threads take part, as many as fit into 32
  * MB, if that is more. */
@@ -126,13 +153,13 @@ mgk_status mgk_store_write_whole(mgk_store_writer *writer, mgk_store_object obje
 
 /*
  * Writes all waiting blocks, closes the file and renames it to `path`. Releases the writer in any
- * case; on failure nothing is left on disk. *seconds (may be NULL) is the time of conversion,
- * compression and writing, summed over threads. STATUS_USAGE: some block or parameter was never
- * written.
+ * case; on failure, of any process, nothing is left on disk. *seconds (may be NULL) is the time of
+ * conversion, compression and writing, summed over threads. STATUS_USAGE: some block or parameter
+ * was never written.
  */
 mgk_status mgk_store_finish(mgk_store_writer *writer, double *seconds);
 
-/* Abandons the store: nothing is left on disk. NULL is accepted. */
+/* Abandons the store: nothing of this process is left on disk. NULL is accepted. */
 void mgk_store_discard(mgk_store_writer *writer);
 
 #endif

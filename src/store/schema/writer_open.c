@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Creates an attention store and allocates its blocks. */
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "store/schema/convert.h"
+#include "store/schema/shards.h"
 #include "store/schema/writer_private.h"
 
 /*
@@ -74,17 +77,117 @@ static mgk_status check_arguments(const char *path, mgk_store_description *descr
     return check_sizes(path, description);
 }
 
-static mgk_status open_file(mgk_store_writer *writer, int compress)
+/* The shards of a store. */
+typedef struct shard_list {
+    mgk_store_shard *shards; /* [count] */
+    char **paths;            /* [count], of their names */
+    size_t count;
+} shard_list;
+
+static void free_shards(shard_list *list)
 {
-    mgk_status status = STATUS_OK;
-    mgk_block_writer *out = &writer->blocks_out;
-    mgk_h5_enter();
-    CHECK(mgk_h5_create(writer->output.temporary, writer->output.path, &out->file));
-    CHECK(mgk_store_fill_file(&out->file, &out->description, out->incoming, compress,
-                              &out->datasets));
+    for (size_t i = 0; i < list->count; i++)
+        mgk_free(list->paths[i]);
+    mgk_free(list->paths);
+    mgk_free(list->shards);
+}
+
+/* Lists the shards that have samples. */
+static mgk_status list_shards(const char *path, const mgk_store_options *options, shard_list *out)
+{
+    const int size = mgk_cluster_size_of(options->cluster);
+    TRY(mgk_alloc((size_t)size, sizeof(*out->shards), &out->shards));
+    TRY(mgk_alloc((size_t)size, sizeof(*out->paths), &out->paths));
+    for (int rank = 0; rank < size; rank++) {
+        const int32_t first = options->shards[rank], count = options->shards[rank + 1] - first;
+        if (count == 0)
+            continue;
+        TRY(mgk_shard_path(path, rank, &out->paths[out->count]));
+        out->shards[out->count] = (mgk_store_shard){
+            .name = mgk_file_name(out->paths[out->count]), .first = first, .count = count};
+        out->count++;
+    }
+    return STATUS_OK;
+}
+
+/* The file that rank 0 has. */
+static mgk_status open_file(mgk_store_writer *writer, const mgk_store_description *description,
+                            const mgk_store_options *options)
+{
+    mgk_status status;
+    shard_list list = {0};
+    CHECK(mgk_output_open(writer->path, options->force, &writer->output));
+    if (options->shards)
+        CHECK(list_shards(writer->path, options, &list));
+    const mgk_store_storage storage = {
+        .compress = options->compress, .shards = list.shards, .shard_count = list.count};
+    CHECK(mgk_store_file_create(writer->output.temporary, writer->path, description,
+                                options->incoming, &storage, &writer->file));
 out:
-    mgk_h5_leave();
+    free_shards(&list);
     return status;
+}
+
+static mgk_status open_shard(mgk_store_writer *writer, const mgk_store_description *description,
+                             const mgk_store_options *options, mgk_store_target whole)
+{
+    const int rank = mgk_cluster_rank_of(options->cluster);
+    const int32_t first = options->shards[rank], count = options->shards[rank + 1] - first;
+    if (count == 0)
+        return STATUS_OK;
+    writer->blocks_out.target = (mgk_store_target){.put_tokens = mgk_shard_output_put_tokens,
+                                                   .put_chunk = mgk_shard_output_put_chunk,
+                                                   .tokens = &writer->shard,
+                                                   .chunks = &writer->shard};
+    return mgk_shard_output_open(writer->path, rank, options->force, description, first, count,
+                                 options->incoming, options->compress, whole, &writer->shard);
+}
+
+/* Whether the processes write one file, each its own chunks. */
+static bool writes_places(const mgk_store_options *options)
+{
+    return options->cluster && !options->shards && options->compress == 0;
+}
+
+/* What each process opens by itself. */
+static mgk_status open_outputs(mgk_store_writer *writer, const char *path,
+                               const mgk_store_description *description,
+                               const mgk_store_options *options)
+{
+    mgk_store_description checked = *description;
+    mgk_store_target *target = &writer->blocks_out.target;
+    const bool leads = mgk_cluster_leads(options->cluster);
+    TRY(check_arguments(path, &checked, options));
+    TRY(mgk_copy_string(path, &writer->path));
+    writer->blocks_out.path = writer->path;
+    writer->blocks_out.description = checked;
+    if (leads) {
+        TRY(open_file(writer, &checked, options));
+        *target = (mgk_store_target){mgk_store_file_put_tokens, mgk_store_file_put_chunk,
+                                     &writer->file, &writer->file};
+    } else {
+        writer->delivery = (mgk_store_delivery){&writer->blocks_out.description, options->sender};
+        *target = (mgk_store_target){mgk_delivery_put_tokens, mgk_delivery_put_chunk,
+                                     &writer->delivery, &writer->delivery};
+    }
+    if (options->shards)
+        return open_shard(writer, &checked, options, *target);
+    if (!writes_places(options))
+        return STATUS_OK;
+    TRY(mgk_places_open(writer->path, &checked, &writer->places));
+    target->put_chunk = mgk_places_put_chunk;
+    target->chunks = &writer->places;
+    return leads ? mgk_places_reserve(&writer->places, &writer->file) : STATUS_OK;
+}
+
+/* Collective: opens the file of rank 0 in all processes. */
+static mgk_status share_file(mgk_store_writer *writer)
+{
+    char actual[PATH_MAX] = "";
+    if (writer->output.temporary)
+        snprintf(actual, sizeof(actual), "%s", writer->output.temporary);
+    return mgk_places_share(&writer->places, writer->cluster, &writer->blocks_out.description,
+                            actual);
 }
 
 static int callers_of(const mgk_store_options *options)
@@ -174,26 +277,38 @@ static mgk_status open_encoders(mgk_store_writer *writer, const mgk_store_option
     return STATUS_OK;
 }
 
+static mgk_status open_blocks(mgk_store_writer *writer, const mgk_store_options *options)
+{
+    TRY(open_encoders(writer, options));
+    writer->brought = options->brought;
+    TRY(allocate_blocks(writer, options));
+    return options->own_thread ? mgk_store_start_thread(writer) : STATUS_OK;
+}
+
+static mgk_status allocate_writer(const mgk_store_options *options, mgk_store_writer **out)
+{
+    TRY(mgk_alloc(1, sizeof(**out), out));
+    mgk_store_writer *writer = *out;
+    pthread_mutex_init(&writer->lock, NULL);
+    pthread_cond_init(&writer->changed, NULL);
+    writer->cluster = options->cluster;
+    writer->file.file.id = H5I_INVALID_HID;
+    writer->blocks_out.incoming = options->incoming;
+    return STATUS_OK;
+}
+
 mgk_status mgk_store_create(const char *path, const mgk_store_description *description,
                             const mgk_store_options *options, mgk_store_writer **out)
 {
-    mgk_status status = STATUS_OK;
-    mgk_store_description checked = *description;
-    *out = NULL;
-    TRY(check_arguments(path, &checked, options));
     mgk_store_writer *writer;
-    TRY(mgk_alloc(1, sizeof(*writer), &writer));
-    pthread_mutex_init(&writer->lock, NULL);
-    pthread_cond_init(&writer->changed, NULL);
-    writer->blocks_out = (mgk_block_writer){
-        .file = {.id = H5I_INVALID_HID}, .description = checked, .incoming = options->incoming};
-    CHECK(mgk_output_open(path, options->force, &writer->output));
-    CHECK(open_file(writer, options->compress));
-    CHECK(open_encoders(writer, options));
-    writer->brought = options->brought;
-    CHECK(allocate_blocks(writer, options));
-    if (options->own_thread)
-        CHECK(mgk_store_start_thread(writer));
+    *out = NULL;
+    mgk_status status = allocate_writer(options, &writer);
+    if (status == STATUS_OK)
+        status = open_outputs(writer, path, description, options);
+    CHECK(mgk_cluster_agree(options->cluster, status));
+    if (writes_places(options))
+        CHECK(share_file(writer));
+    CHECK(mgk_cluster_agree(options->cluster, open_blocks(writer, options)));
     *out = writer;
 out:
     if (status != STATUS_OK)

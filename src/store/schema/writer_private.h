@@ -7,7 +7,9 @@
 
 #include "base/file.h"
 #include "store/schema/block.h"
-#include "store/schema/writer.h"
+#include "store/schema/delivery.h"
+#include "store/schema/places.h"
+#include "store/schema/shard_output.h"
 
 /*
  * A block is idle, lent to a caller, waiting in a ring, or being written. The idle ones form a
@@ -17,7 +19,13 @@
  * fields after it.
  */
 struct mgk_store_writer {
-    mgk_output output;
+    char *path;
+    mgk_cluster *cluster;        /* NULL: this process alone */
+    mgk_output output;           /* of rank 0, and its file */
+    mgk_store_file file;         /* (of the store, or that joins shards) */
+    mgk_store_places places;     /* where processes write the same file */
+    mgk_store_delivery delivery; /* of other processes */
+    mgk_shard_output shard;      /* of this process, if it writes one */
     mgk_block_writer blocks_out;
     mgk_store_block *blocks;   /* [block_count] */
     mgk_store_block **idle;    /* [block_count], the first idle_count are valid */
@@ -35,10 +43,11 @@ struct mgk_store_writer {
     mgk_block_encoders *unused; /* list of encoders not in use */
     /* numbers of blocks: submitted; of these, writing started; of these, finished */
     int64_t submitted, taken, written;
-    bool closing;       /* no more blocks will be submitted */
-    mgk_status status;  /* the first failure of writing */
-    char message[1024]; /* message of that failure */
-    double seconds;     /* writing time, summed over threads */
+    int64_t begun, received; /* samples: of these blocks; of other processes */
+    bool closing;            /* no more blocks will be submitted */
+    mgk_status status;       /* the first failure of writing */
+    char message[1024];      /* message of that failure */
+    double seconds;          /* writing time, summed over threads */
 };
 
 /* Starts the store's writing thread. */

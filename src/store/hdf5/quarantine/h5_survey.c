@@ -3,6 +3,7 @@
 #include "store/hdf5/quarantine/h5_survey.h"
 #include "base/memory.h"
 #include "store/hdf5/h5_box.h"
+#include "store/hdf5/h5_virtual.h"
 
 enum {
     MOST_BYTES = 1 << 24, /* of an attribute */
@@ -147,12 +148,30 @@ static void see_values(const mgk_h5_file *file, const char *name, hid_t stored)
     mgk_h5_close(type);
 }
 
+/* Of a virtual dataset; its values are in other files. */
+static void see_sources(const mgk_h5_file *file, const char *name, hid_t dataset)
+{
+    hsize_t shape[H5S_MAX_RANK];
+    mgk_h5_source *sources;
+    size_t count;
+    char label[64];
+    int rank;
+    if (mgk_h5_read_sources(file, name, dataset, H5S_MAX_RANK, &rank, shape, &sources, &count) !=
+        STATUS_OK)
+        return;
+    for (int i = 0; i < rank; i++)
+        mgk_h5_get_label(dataset, rank, i, label, sizeof(label));
+    mgk_free(sources);
+}
+
 static void see_dataset(const mgk_h5_file *file, const char *name, hid_t dataset)
 {
     char label[64];
     hsize_t count;
-    if (mgk_h5_is_virtual(dataset))
-        return; /* its shape is in another file */
+    if (mgk_h5_is_virtual(dataset)) {
+        see_sources(file, name, dataset);
+        return;
+    }
     hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset);
     int rank = H5Sget_simple_extent_ndims(space);
     for (int i = 0; i < rank; i++)
