@@ -76,7 +76,7 @@ typedef struct mgk_batched_product {
     double alpha, beta;
     mgk_head_strides a, b, c;
 } mgk_batched_product;
-/* STATUS_UNSUPPORTED: a size is too large for a BLAS. */
+/* STATUS_UNSUPPORTED: a size is too large for a BLAS. STATUS_MEMORY: no room to pack B. */
 typedef mgk_status mgk_batched_multiply_fn(mgk_device *, const mgk_batched_product *, const void *a,
                                            const void *b, void *c);
 

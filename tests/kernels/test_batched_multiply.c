@@ -110,6 +110,23 @@ static void large(workspace *space, size_t m, size_t n)
     }
 }
 
+/* C of few columns, whole vectors, whose rows are anywhere; m rows, more than one slice of B. */
+static void narrow(workspace *space, size_t m, size_t n)
+{
+    const size_t k = 256 + n, gap = 3;
+    for (size_t columns = 16; columns <= 144; columns += 32)
+        for (int beta = 0; beta <= 1; beta++) {
+            mgk_batched_product p = {.samples = 1, .heads = 2, .m = m, .n = columns, .k = k};
+            p.alpha = 1 / sqrt((double)k);
+            p.beta = beta;
+            p.a = (mgk_head_strides){0, m * (k + gap), k + gap};
+            p.b = (mgk_head_strides){0, columns, 2 * columns + gap};
+            p.c = (mgk_head_strides){0, m * (columns + gap), columns + gap};
+            check_product(space, &p, 2 * m * p.a.row, k * p.b.row, 2 * m * p.c.row);
+            workspace_release(space);
+        }
+}
+
 /*
  * Mixing of heads, Y_g = Σ_h W_gh X_h, and its gradients dX_h = Σ_g W_gh dY_g and
  * dW_gh = Σ_b <dY_g, X_h>, the latter a product for each sample and column_sums over samples.
@@ -194,9 +211,13 @@ static void added(workspace *space, size_t rows, size_t cols)
 int main(void)
 {
     check checks[] = {
-        {.name = "maps", .run = maps},     {.name = "tokens", .run = tokens},
-        {.name = "shared", .run = shared}, {.name = "large", .run = large},
-        {.name = "added", .run = added},   {.name = "mixed_heads", .run = mixed_heads},
+        {.name = "maps", .run = maps},
+        {.name = "tokens", .run = tokens},
+        {.name = "shared", .run = shared},
+        {.name = "large", .run = large},
+        {.name = "narrow", .run = narrow},
+        {.name = "added", .run = added},
+        {.name = "mixed_heads", .run = mixed_heads},
     };
     return run_checks(MGK_SINGLE, MGK_DOUBLE, sizeof checks / sizeof *checks, checks);
 }

@@ -141,7 +141,7 @@ static void compare(workspace *space, const problem *p)
     workspace_release(space);
 }
 
-static const int token_counts[] = {1, 31, 32, 33, 100}, dims[] = {5, 16, 3, 20, 6};
+static const int token_counts[] = {1, 31, 32, 65, 100}, dims[] = {5, 16, 3, 20, 6};
 static const int feature_counts[] = {5, 7, 33, 20, 12};
 
 static void check_matrix(workspace *space)

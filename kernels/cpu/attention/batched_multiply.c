@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Products of many matrices: each is a task, or several slices of C if there are few. */
+#include <omp.h>
+
 #include "kernels/cpu/attention/dense.h"
+#include "kernels/cpu/attention/narrow.h"
 #include "kernels/product.h"
 
 /* Slices of C are multiples of this many rows or columns, which fill the BLAS kernels. */
@@ -31,17 +34,27 @@ static cutting cut(const mgk_batched_product *product, size_t batch, size_t thre
     return out;
 }
 
+/* A slice of one matrix; `scratch` is the thread's. */
 static void multiply_slice(const mgk_batched_product *p, const cutting *slices, size_t slice,
-                           const real *a, size_t lda, const real *b, size_t ldb, real *c)
+                           const real *a, size_t lda, const real *b, size_t ldb, real *c,
+                           real *scratch)
 {
     size_t begin = slices->units * slice / slices->count * SLICE_UNIT;
     size_t end = slices->units * (slice + 1) / slices->count * SLICE_UNIT;
     size_t count = (end < slices->extent ? end : slices->extent) - begin;
     size_t row = slices->by_rows ? begin : 0, column = slices->by_rows ? 0 : begin;
+    size_t rows = slices->by_rows ? count : p->m, columns = slices->by_rows ? p->n : count;
+    if (mgk_narrow(p) && slices->by_rows) {
+        size_t whole = rows / MGK_TILE_ROWS * MGK_TILE_ROWS;
+        mgk_narrow_multiply(p, whole, a + row * lda, b, c + row * p->c.row, scratch);
+        row += whole;
+        rows -= whole;
+    }
+    if (rows == 0)
+        return;
     MGK_CPU_GEMM(CblasRowMajor, p->transpose_a ? CblasTrans : CblasNoTrans,
-                 p->transpose_b ? CblasTrans : CblasNoTrans, (int)(slices->by_rows ? count : p->m),
-                 (int)(slices->by_rows ? p->n : count), (int)p->k, (real)p->alpha,
-                 a + row * (p->transpose_a ? 1 : lda), (int)lda,
+                 p->transpose_b ? CblasTrans : CblasNoTrans, (int)rows, (int)columns, (int)p->k,
+                 (real)p->alpha, a + row * (p->transpose_a ? 1 : lda), (int)lda,
                  b + column * (p->transpose_b ? ldb : 1), (int)ldb, (real)p->beta,
                  c + row * p->c.row + column, (int)p->c.row);
 }
@@ -57,6 +70,7 @@ mgk_status MGK_CPU(batched_multiply)(mgk_device *device, const mgk_batched_produ
     const cutting slices = cut(p, batch, (size_t)device->threads);
     const size_t tasks = batch * slices.count;
     const double work = (double)batch * (double)p->m * (double)p->n * (double)p->k;
+    TRY(mgk_cpu_reserve_scratch(device, mgk_narrow_scratch(p) * sizeof(real)));
 #pragma omp parallel for schedule(dynamic) \
     num_threads(device->threads) if (tasks > 1 && work >= 2 * parallel_work)
     for (size_t task = 0; task < tasks; task++) {
@@ -64,7 +78,8 @@ mgk_status MGK_CPU(batched_multiply)(mgk_device *device, const mgk_batched_produ
         multiply_slice(p, &slices, task % slices.count,
                        (const real *)a + sample * p->a.sample + head * p->a.head, lda,
                        (const real *)b + sample * p->b.sample + head * p->b.head, ldb,
-                       (real *)c + sample * p->c.sample + head * p->c.head);
+                       (real *)c + sample * p->c.sample + head * p->c.head,
+                       mgk_cpu_scratch(device, omp_get_thread_num()));
     }
     return STATUS_OK;
 }

@@ -9,7 +9,7 @@
  * are kept, too, so that rounding errors of these differences do not add up.
  *
  * Row i of the matrix: with w = scale q_i, from key i down to key 0, A_ij = β_j w·k_j, and then
- * w −= A_ij k_j. Whole chunks of keys are products of matrices.
+ * w −= A_ij k_j. Chunks of rows and keys are products of matrices.
  */
 #include <omp.h>
 #include <string.h>
@@ -238,9 +238,11 @@ mgk_status MGK_CPU(delta_attention_backward)(mgk_device *device, const mgk_atten
 typedef struct delta_products {
     size_t pitch;  /* R padded */
     real *keys;    /* [chunks CHUNK, pitch] keys, 0 behind the last */
-    real *readers; /* [chunks, R, CHUNK] −G, see find_readers */
+    real *readers; /* [chunks, pitch, CHUNK] −G, see find_readers */
     real *rest;    /* [CHUNK, pitch] w of each row of a block */
+    real *keys_t;  /* [pitch, CHUNK] the keys of a chunk, transposed */
     real *weight;  /* [CHUNK, CHUNK] −A */
+    real *gram;    /* [CHUNK, CHUNK] k_i·k_j of a chunk */
 } delta_products;
 
 static size_t chunks_of(const mgk_attention_view *view)
@@ -250,104 +252,127 @@ static size_t chunks_of(const mgk_attention_view *view)
 
 static size_t product_reals(const mgk_attention_view *view, size_t features)
 {
-    const size_t pitch = mgk_cpu_padded(features), chunks = chunks_of(view);
-    return chunks * CHUNK * (pitch + features) + CHUNK * (pitch + CHUNK);
+    return CHUNK * (mgk_cpu_padded(features) * (2 * chunks_of(view) + 2) + 2 * CHUNK);
+}
+
+static delta_products prepare_products(const delta_head *h, real *memory)
+{
+    const size_t features = h->features, pitch = mgk_cpu_padded(features);
+    const size_t all = chunks_of(h->view) * CHUNK * pitch;
+    delta_products p = {.pitch = pitch, .keys = memory, .readers = memory + all};
+    p.rest = p.readers + all;
+    p.keys_t = p.rest + CHUNK * pitch;
+    p.weight = p.keys_t + CHUNK * pitch;
+    p.gram = p.weight + CHUNK * CHUNK;
+    memset(memory, 0, product_reals(h->view, features) * sizeof(real));
+    for (size_t t = 0; t < h->n; t++)
+        memcpy(p.keys + t * pitch, key_of(h, t), features * sizeof(real));
+    return p;
+}
+
+/* The products of rows [CHUNK, pitch] with the keys in keys_t. */
+static void multiply_keys(const delta_products *p, const real *rows, real *out)
+{
+    mgk_tile_multiply(CHUNK, CHUNK, p->pitch, (mgk_tile_operand){rows, p->pitch, 1}, p->keys_t,
+                      CHUNK, NULL, 0, out, CHUNK);
 }
 
 /*
  * A row takes the keys of a chunk from the last to the first. With G_j = β_j (k_j − Σ_m (k_m·k_j)
  * G_m) over the later keys m of the chunk, A_ij = w·G_j for the w that came to the chunk: products,
- * which all rows share.
+ * which all later rows share. −G = C K with C_j = −β_j (e_j + Σ_m (k_m·k_j) C_m).
  */
-static void find_readers(const delta_head *h, const delta_products *p, size_t chunk)
+static void find_readers(const delta_head *h, const delta_products *p, size_t first)
 {
-    const size_t first = chunk * CHUNK, end = first + CHUNK < h->n ? first + CHUNK : h->n;
-    const size_t pitch = p->pitch;
-    const real *keys = p->keys + first * pitch;
-    for (size_t j = end - first; j-- > 0;) {
-        const real *key = keys + j * pitch, rate = rate_of(h, first + j);
-        real *reader = p->rest + j * pitch;
-        for (size_t r = 0; r < pitch; r++)
-            reader[r] = -rate * key[r];
-        for (size_t m = j + 1; m < end - first; m++)
-            mgk_cpu_add_row(pitch, -rate * mgk_cpu_dot_row(pitch, keys + m * pitch, key),
-                            p->rest + m * pitch, reader);
+    const size_t count = h->n - first < CHUNK ? h->n - first : CHUNK;
+    real *coefficients = p->weight;
+    memset(coefficients, 0, CHUNK * CHUNK * sizeof(real));
+    for (size_t j = count; j-- > 0;) {
+        const real rate = rate_of(h, first + j);
+        real *row = coefficients + j * CHUNK;
+        row[j] = -rate;
+        for (size_t m = j + 1; m < count; m++)
+            mgk_cpu_add_row(CHUNK, -rate * p->gram[m * CHUNK + j], coefficients + m * CHUNK, row);
     }
-    mgk_transpose(end - first, h->features, p->rest, pitch,
-                  p->readers + chunk * h->features * CHUNK, CHUNK);
+    mgk_tile_multiply(CHUNK, p->pitch, CHUNK, (mgk_tile_operand){coefficients, CHUNK, 1},
+                      p->keys + first * p->pitch, p->pitch, NULL, 0, p->rest, p->pitch);
+    mgk_transpose(count, p->pitch, p->rest, p->pitch, p->readers + first * p->pitch, CHUNK);
 }
 
-static delta_products prepare_products(const delta_head *h, real *memory)
-{
-    const size_t features = h->features, chunks = chunks_of(h->view);
-    const size_t pitch = mgk_cpu_padded(features);
-    delta_products p = {.pitch = pitch, .keys = memory};
-    p.readers = p.keys + chunks * CHUNK * pitch;
-    p.rest = p.readers + chunks * CHUNK * features;
-    p.weight = p.rest + CHUNK * pitch;
-    memset(memory, 0, product_reals(h->view, features) * sizeof(real));
-    for (size_t t = 0; t < h->n; t++)
-        memcpy(p.keys + t * pitch, key_of(h, t), features * sizeof(real));
-    for (size_t chunk = 0; chunk * CHUNK < h->n; chunk++)
-        find_readers(h, &p, chunk);
-    return p;
-}
-
-/* Row `row` of the chunk at `first` sees the keys of this chunk up to its own, one after the other.
+/*
+ * The weights of the rows and keys of the chunk at `first`, a row's from its own key down: each
+ * taken key changes the products of w with the earlier ones.
  */
-static void own_chunk(const delta_head *h, const delta_products *p, size_t first, size_t row,
+static void own_weights(const delta_head *h, const delta_products *p, size_t first, size_t rows)
+{
+    multiply_keys(p, p->rest, p->weight);
+    for (size_t i = 0; i < CHUNK; i++) {
+        real *row = p->weight + i * CHUNK, taken[CHUNK] = {0};
+        for (size_t j = i < rows ? i + 1 : 0; j-- > 0;) {
+            taken[j] = -rate_of(h, first + j) * row[j];
+            mgk_cpu_add_row(CHUNK, taken[j], p->gram + j * CHUNK, row);
+        }
+        memcpy(row, taken, sizeof taken);
+    }
+}
+
+/* Rows take the keys of the chunk at `key` with the weights, the entries of the matrix from there.
+ */
+static void take_keys(const delta_head *h, const delta_products *p, size_t key, size_t rows,
                       real *matrix)
 {
-    real *rest = p->rest + row * p->pitch;
-    for (size_t j = row + 1; j-- > 0;) {
-        const real *key = p->keys + (first + j) * p->pitch;
-        const real weight = rate_of(h, first + j) * mgk_cpu_dot_row(p->pitch, rest, key);
-        mgk_cpu_add_row(p->pitch, -weight, key, rest);
-        matrix[first + j] = weight;
-    }
+    const size_t tokens = (size_t)h->view->tokens, pitch = p->pitch;
+    const size_t width = tokens - key < CHUNK ? tokens - key : CHUNK;
+    mgk_tile_multiply(CHUNK, pitch, CHUNK, (mgk_tile_operand){p->weight, CHUNK, 1},
+                      p->keys + key * pitch, pitch, p->rest, pitch, p->rest, pitch);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < width; j++)
+            matrix[i * tokens + key + j] = -p->weight[i * CHUNK + j];
 }
 
-/* Rows `first` … of the matrix. */
+/* Rows `first` … of the matrix, after all rows before. */
 static void block_of_rows(const delta_head *h, const delta_products *p, size_t first, real *matrix)
 {
-    const size_t tokens = (size_t)h->view->tokens, pitch = p->pitch;
+    const size_t tokens = (size_t)h->view->tokens, pitch = p->pitch, end = first + CHUNK;
     const size_t rows = h->n - first < CHUNK ? h->n - first : CHUNK;
-    const mgk_tile_operand rest = {p->rest, pitch, 1}, weight = {p->weight, CHUNK, 1};
     memset(p->rest, 0, CHUNK * pitch * sizeof(real));
     for (size_t i = 0; i < rows; i++) {
         const real *query = query_of(h, first + i);
         for (size_t r = 0; r < h->features; r++)
             p->rest[i * pitch + r] = (real)h->delta->scale * query[r];
-        own_chunk(h, p, first, i, matrix + (first + i) * tokens);
+        if (end < tokens)
+            memset(matrix + i * tokens + end, 0, (tokens - end) * sizeof(real));
     }
-    for (size_t chunk = first / CHUNK; chunk-- > 0;) {
-        mgk_tile_multiply(CHUNK, CHUNK, h->features, rest, p->readers + chunk * h->features * CHUNK,
-                          CHUNK, NULL, 0, p->weight, CHUNK);
-        mgk_tile_multiply(CHUNK, pitch, CHUNK, weight, p->keys + chunk * CHUNK * pitch, pitch,
-                          p->rest, pitch, p->rest, pitch);
-        for (size_t i = 0; i < rows; i++)
-            for (size_t j = 0; j < CHUNK; j++)
-                matrix[(first + i) * tokens + chunk * CHUNK + j] = -p->weight[i * CHUNK + j];
+    mgk_transpose(rows, pitch, p->keys + first * pitch, pitch, p->keys_t, CHUNK);
+    multiply_keys(p, p->keys + first * pitch, p->gram);
+    own_weights(h, p, first, rows);
+    take_keys(h, p, first, rows, matrix);
+    for (size_t key = first; key > 0;) {
+        key -= CHUNK;
+        mgk_tile_multiply(CHUNK, CHUNK, pitch, (mgk_tile_operand){p->rest, pitch, 1},
+                          p->readers + key * pitch, CHUNK, NULL, 0, p->weight, CHUNK);
+        take_keys(h, p, key, rows, matrix);
     }
+    find_readers(h, p, first);
 }
 
 mgk_status MGK_CPU(delta_matrix)(mgk_device *device, const mgk_attention_view *view,
                                  const mgk_delta *delta, int sample, const int32_t *heads,
                                  int count, void *matrix)
 {
-    const size_t tokens = (size_t)view->tokens, square = tokens * tokens;
+    const size_t tokens = (size_t)view->tokens;
     const size_t products = product_reals(view, feature_count(view, delta));
     const size_t scratch = state_reals(view, delta) + products;
     TRY(mgk_cpu_reserve_scratch(device, scratch * sizeof(real)));
 #pragma omp parallel for schedule(dynamic) num_threads(device->threads)
     for (int which = 0; which < count; which++) {
-        real *out = (real *)matrix + (size_t)which * square;
+        real *out = (real *)matrix + (size_t)which * tokens * tokens;
         const delta_head h = begin(view, delta, (size_t)sample, (size_t)heads[which],
                                    mgk_cpu_scratch(device, omp_get_thread_num()));
         const delta_products p = prepare_products(&h, h.errors);
-        memset(out, 0, square * sizeof(real));
         for (size_t first = 0; first < h.n; first += CHUNK)
-            block_of_rows(&h, &p, first, out);
+            block_of_rows(&h, &p, first, out + first * tokens);
+        memset(out + h.n * tokens, 0, (tokens - h.n) * tokens * sizeof(real));
     }
     return STATUS_OK;
 }
