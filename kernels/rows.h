@@ -12,6 +12,7 @@
 #ifndef MGK_KERNELS_ROWS_H
 #define MGK_KERNELS_ROWS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -57,6 +58,12 @@ typedef struct mgk_row_kernels {
 
     /* out_j = the square root of x_j, correctly rounded. out [n] may be x. */
     void (*roots)(size_t n, const double *x, double *out);
+
+    /* out_j = x_j rounded to a float. Returns whether none has changed. */
+    bool (*narrow)(size_t n, const double *x, float *out);
+
+    /* out_j = x_j. */
+    void (*widen)(size_t n, const float *x, double *out);
 
     /*
      * Sorts each of the rows [MGK_SORT_ROWS], of n entries each and any sign, in ascending order.

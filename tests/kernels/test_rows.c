@@ -222,6 +222,35 @@ static void roots_are_correctly_rounded(void **state)
         }
 }
 
+static void floats_are_told_from_other_numbers(void **state)
+{
+    const mgk_row_kernels *const *kernels = *state;
+    for (size_t i = 0; i < SIZES; i++)
+        for (size_t l = 0; l < LEVELS; l++) {
+            const size_t n = sizes[i];
+            double *x = malloc((n + 1) * sizeof(double)), *wide = malloc((n + 1) * sizeof(double));
+            float *out = malloc((n + 1) * sizeof(float));
+            for (size_t j = 0; j < n; j++)
+                x[j] = ldexp(1 + (double)j, (int)(j % 200) - 149);
+            out[n] = -1;
+            wide[n] = -1;
+            assert_true(kernels[l]->narrow(n, x, out));
+            kernels[l]->widen(n, out, wide);
+            assert_memory_equal(x, wide, n * sizeof(double));
+            assert_true(out[n] == -1 && wide[n] == -1);
+            for (size_t j = 0; j < n; j += 1 + n / 7) { /* one other number, anywhere */
+                const double number = x[j];
+                x[j] = j % 2 ? number + 0x1p-40 * number : 0x1p-160;
+                assert_false(kernels[l]->narrow(n, x, out));
+                assert_true(out[j] == (float)x[j]);
+                x[j] = number;
+            }
+            free(x);
+            free(wide);
+            free(out);
+        }
+}
+
 enum { SORTED = MGK_SORT_ROWS };
 
 static int compare(const void *x, const void *y)
@@ -577,6 +606,7 @@ int main(void)
         cmocka_unit_test(an_entropy_is_accurate_for_each_entry),
         cmocka_unit_test(certain_rows_have_no_entropy),
         cmocka_unit_test(roots_are_correctly_rounded),
+        cmocka_unit_test(floats_are_told_from_other_numbers),
         cmocka_unit_test(short_rows_of_zeros_and_ones_are_sorted),
         cmocka_unit_test(long_rows_are_sorted),
         cmocka_unit_test(one_double_among_floats_keeps_its_bits),
