@@ -99,9 +99,12 @@ typedef struct mgk_row_kernels {
      * exactly 0 on the diagonal and for identical rows, and never negative. The error is absolute:
      * the mean of those of the entropies of rows h and g, and that of the entropy of their mean. So
      * a divergence that is not above this error may be rounding alone.
+     *
+     * roots [heads, pitch], unless NULL, becomes what `roots` makes of each row, which takes hardly
+     * more time: square roots and logarithms are computed by different parts of a processor.
      */
     void (*divergences)(size_t heads, size_t n, const double *rows, size_t pitch,
-                        const double *entropies, double *out);
+                        const double *entropies, double *roots, double *out);
 } mgk_row_kernels;
 
 /*

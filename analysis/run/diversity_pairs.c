@@ -95,6 +95,14 @@ static void load_row(const row_sums *r, size_t i)
                           r->span->keys, i, r->worker->rows + h * r->pitch);
 }
 
+/* The roots of these rows, of which the first `keys` entries are used. */
+static void take_roots(const row_sums *r, size_t keys)
+{
+    for (size_t h = 0; h < r->heads; h++)
+        r->work->kernels->roots(keys, r->worker->rows + h * r->pitch,
+                                r->worker->roots + h * r->pitch);
+}
+
 /* Adds row i of all heads. */
 static void add_row(const row_sums *r, size_t i)
 {
@@ -103,6 +111,7 @@ static void add_row(const row_sums *r, size_t i)
     const size_t heads = r->heads, keys = mgk_diversity_keys(work, r->span->keys, i);
     const double *rows = r->worker->rows;
     double *roots = r->worker->roots, *values = r->worker->pairs;
+    const bool rooted = mgk_diversity_wants(work, MGK_NEEDS_ROOTS);
     const row_facts facts = collect_facts(r, i, values + heads * heads);
     load_row(r, i);
     count_queries(r, &facts);
@@ -111,12 +120,12 @@ static void add_row(const row_sums *r, size_t i)
         add(heads * heads, values, sums_of(r, MGK_SUM_PRODUCTS));
     }
     if (mgk_diversity_wants(work, MGK_NEEDS_DIVERGENCES)) {
-        kernels->divergences(heads, keys, rows, r->pitch, facts.entropies, values);
+        kernels->divergences(heads, keys, rows, r->pitch, facts.entropies, rooted ? roots : NULL,
+                             values);
         add_given(r, &facts, values, sums_of(r, MGK_SUM_DIVERGENCES));
-    }
-    if (mgk_diversity_wants(work, MGK_NEEDS_ROOTS)) {
-        for (size_t h = 0; h < heads; h++)
-            kernels->roots(keys, rows + h * r->pitch, roots + h * r->pitch);
+    } else if (rooted)
+        take_roots(r, keys);
+    if (rooted) {
         kernels->differences(heads, keys, roots, r->pitch, values);
         add_roots(r, &facts, values);
     }

@@ -488,6 +488,22 @@ static double *make_matrix(size_t heads)
     return matrix;
 }
 
+/* Divergences are the same with the roots of the rows, and these are right. */
+static void check_roots(const mgk_row_kernels *kernels, const rows *r, const double *entropies,
+                        const double *divergences)
+{
+    const size_t heads = r->heads, size = heads * r->pitch;
+    double *roots = malloc(size * sizeof(double)), *with_roots = make_matrix(heads);
+    for (size_t k = 0; k < size; k++)
+        roots[k] = -1;
+    kernels->divergences(heads, r->n, r->first, r->pitch, entropies, roots, with_roots);
+    assert_memory_equal(with_roots, divergences, heads * heads * sizeof(double));
+    for (size_t k = 0; k < size; k++)
+        assert_true(roots[k] == (k % r->pitch < r->n ? sqrt(r->first[k]) : -1));
+    free(roots);
+    free(with_roots);
+}
+
 static matrices compute(const mgk_row_kernels *kernels, const rows *r)
 {
     const size_t heads = r->heads;
@@ -497,7 +513,8 @@ static matrices compute(const mgk_row_kernels *kernels, const rows *r)
     double *entropies = malloc(heads * sizeof(double));
     for (size_t h = 0; h < heads; h++)
         entropies[h] = kernels->entropy(r->n, r->first + h * r->pitch);
-    kernels->divergences(heads, r->n, r->first, r->pitch, entropies, m.divergences);
+    kernels->divergences(heads, r->n, r->first, r->pitch, entropies, NULL, m.divergences);
+    check_roots(kernels, r, entropies, m.divergences);
     free(entropies);
     assert_true(isnan(m.products[heads * heads]));
     assert_true(isnan(m.differences[heads * heads]));
@@ -584,7 +601,7 @@ static void close_rows_have_no_negative_divergence(void **state)
     for (size_t l = 0; l < LEVELS; l++) {
         for (size_t h = 0; h < HEADS; h++)
             entropies[h] = kernels[l]->entropy(ENTRIES, entries + h * ENTRIES);
-        kernels[l]->divergences(HEADS, ENTRIES, entries, ENTRIES, entropies, out);
+        kernels[l]->divergences(HEADS, ENTRIES, entries, ENTRIES, entropies, NULL, out);
         for (size_t i = 0; i < HEADS * HEADS; i++)
             assert_true(out[i] >= 0 && out[i] <= 0x1p-45);
     }

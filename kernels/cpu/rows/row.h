@@ -24,7 +24,7 @@ void MGK_CPU(row_products)(size_t heads, size_t n, const double *rows, size_t pi
 void MGK_CPU(row_differences)(size_t heads, size_t n, const double *rows, size_t pitch,
                               double *out);
 void MGK_CPU(row_divergences)(size_t heads, size_t n, const double *rows, size_t pitch,
-                              const double *entropies, double *out);
+                              const double *entropies, double *roots, double *out);
 
 /* Adds the term of the entries x and y to a sum. Entries 0 and 0 add 0. */
 typedef mgk_vector mgk_row_term(mgk_vector sum, mgk_vector x, mgk_vector y);
