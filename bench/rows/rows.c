@@ -172,6 +172,30 @@ static void roots_plain(bench *b)
         b->changed[j] = sqrt(b->rows[j]);
 }
 
+static void narrow_ours(bench *b)
+{
+    for (size_t h = 0; h < HEADS; h++)
+        b->kernels->narrow(b->n, b->floats + h * b->n, (float *)b->changed + h * b->n);
+}
+
+static void narrow_plain(bench *b)
+{
+    for (size_t j = 0; j < HEADS * b->n; j++)
+        ((float *)b->changed)[j] = (float)b->floats[j];
+}
+
+static void widen_ours(bench *b)
+{
+    for (size_t h = 0; h < HEADS; h++)
+        b->kernels->widen(b->n, (float *)b->floats + h * b->n, b->changed + h * b->n);
+}
+
+static void widen_plain(bench *b)
+{
+    for (size_t j = 0; j < HEADS * b->n; j++)
+        b->changed[j] = (double)((float *)b->floats)[j];
+}
+
 static void products_ours(bench *b)
 {
     b->kernels->products(HEADS, b->n, b->rows, b->n, b->pairs);
@@ -259,6 +283,8 @@ static const measured all[] = {
     {"largest", "entry", entries, largest_ours, largest_plain},
     {"entropy", "entry", entries, entropy_ours, entropy_plain},
     {"roots", "entry", entries, roots_ours, roots_plain},
+    {"narrow", "entry", entries, narrow_ours, narrow_plain},
+    {"widen", "entry", entries, widen_ours, widen_plain},
     {"sort", "entry", sorted_entries, sort_ours, sort_plain},
     {"sort floats", "entry", sorted_entries, sort_floats, sort_plain},
     {"dot", "entry and pair", pair_entries, dot_ours, products_plain},
