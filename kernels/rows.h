@@ -12,6 +12,7 @@
 #ifndef MGK_KERNELS_ROWS_H
 #define MGK_KERNELS_ROWS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -58,6 +59,12 @@ typedef struct mgk_row_kernels {
     /* out_j = the square root of x_j, correctly rounded. out [n] may be x. */
     void (*roots)(size_t n, const double *x, double *out);
 
+    /* out_j = x_j rounded to a float. Returns whether none has changed. */
+    bool (*narrow)(size_t n, const double *x, float *out);
+
+    /* out_j = x_j. */
+    void (*widen)(size_t n, const float *x, double *out);
+
     /*
      * Sorts each of the rows [MGK_SORT_ROWS], of n entries each and any sign, in ascending order.
      * Column r of sorted [n, MGK_SORT_ROWS], row-major, becomes row r; rows may be the same.
@@ -92,9 +99,12 @@ typedef struct mgk_row_kernels {
      * exactly 0 on the diagonal and for identical rows, and never negative. The error is absolute:
      * the mean of those of the entropies of rows h and g, and that of the entropy of their mean. So
      * a divergence that is not above this error may be rounding alone.
+     *
+     * roots [heads, pitch], unless NULL, becomes what `roots` makes of each row, which takes hardly
+     * more time: square roots and logarithms are computed by different parts of a processor.
      */
     void (*divergences)(size_t heads, size_t n, const double *rows, size_t pitch,
-                        const double *entropies, double *out);
+                        const double *entropies, double *roots, double *out);
 } mgk_row_kernels;
 
 /*

@@ -6,13 +6,10 @@
 
 static double cross_layer_cosine(const mgk_depth_view *layer)
 {
-    const size_t entries = layer->queries * layer->n;
     double sum = 0;
-    for (size_t h = 0; layer->next && h < layer->heads; h++)
-        sum += layer->kernels->dot(entries, layer->a + h * layer->pitch,
-                                   layer->next + h * layer->pitch) /
-               (layer->norms[h] * layer->next_norms[h]);
-    return layer->next ? sum / (double)layer->heads : NAN;
+    for (size_t h = 0; layer->cosines && h < layer->heads; h++)
+        sum += layer->cosines[h];
+    return layer->cosines ? sum / (double)layer->heads : NAN;
 }
 
 static double rollout_rank(const mgk_depth_view *layer)

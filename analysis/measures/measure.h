@@ -176,11 +176,8 @@ static inline size_t mgk_mixture_scratch(size_t n, size_t mixtures)
 typedef struct mgk_depth_view {
     const mgk_row_kernels *kernels;
     size_t heads, n;
-    size_t queries;         /* rows of the matrices */
-    size_t pitch;           /* distance of the matrices of two heads, at least n n */
-    const double *a, *next; /* [H, pitch], of the layer and of the next one; NULL: none, or not
-                               requested */
-    const double *norms, *next_norms;  /* [H], their Frobenius norms */
+    const double *cosines;             /* [H], of the matrices of a head in the layer and in the
+                                          next one; NULL: no next one, or not requested */
     const double *rollout;             /* [n, n], rows sum to 1; NULL: not requested */
     const mgk_spectrum_view *spectrum; /* of the rollout */
 } mgk_depth_view;

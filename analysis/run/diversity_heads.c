@@ -8,13 +8,13 @@
 
 /* A matrix of the round, while a thread measures it. */
 typedef struct head_matrix {
-    const mgk_diversity_work *work;
+    mgk_diversity_work *work;
     const mgk_diversity_group *group;
     mgk_diversity_worker *worker;
     size_t which; /* its place in the group */
     size_t queries, keys,
         n;     /* its rows and columns; the larger of both, its order if it is square */
-    double *a; /* [n, n] */
+    double *a; /* [n, n]; its spectrum, which comes last, destroys it */
     double *row_sums;
     bool *zero_rows;
     double *entropies;  /* [queries], of the rows; NULL: not needed */
@@ -201,10 +201,8 @@ static mgk_status measure_spectrum(head_matrix *m)
 {
     const mgk_diversity_run_options *o = m->work->options;
     const mgk_record_layout *layout = m->work->layout;
-    const mgk_engine_task task = {.threshold_count = 1,
-                                  .thresholds = &o->threshold,
-                                  .relative = o->relative,
-                                  .copy = m->worker->copy};
+    const mgk_engine_task task = {
+        .threshold_count = 1, .thresholds = &o->threshold, .relative = o->relative};
     mgk_ladder ladder = {0};
     mgk_rank_count count;
     const mgk_extent extent = {.rows = m->queries, .columns = m->keys, .n = m->n};
@@ -333,9 +331,8 @@ static void compute_output(const head_matrix *m)
 static mgk_status measure_head(head_matrix *m)
 {
     const mgk_source *source = m->work->source;
-    double *a = mgk_diversity_matrix(m->work, m->group->slot + m->which);
-    TRY(source->take(source->state, m->group->group, m->which, a));
-    m->a = a;
+    m->a = m->worker->matrix;
+    TRY(source->take(source->state, m->group->group, m->which, m->a));
     TRY(describe_entries(m));
     measure_rows(m);
     measure_matrix(m);
@@ -343,6 +340,9 @@ static mgk_status measure_head(head_matrix *m)
         measure_mixture(m);
     if (m->work->outputs)
         compute_output(m);
+    if (m->work->kept)
+        mgk_diversity_keep(m->work, mgk_diversity_place(m->work, m->group->slot + m->which),
+                           m->queries, m->keys, m->n, m->a);
     const bool spectrum =
         mgk_diversity_wants(m->work, MGK_NEEDS_SPECTRUM) && m->queries > 0 && m->keys > 0;
     return spectrum ? measure_spectrum(m) : STATUS_OK;

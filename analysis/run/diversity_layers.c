@@ -13,20 +13,23 @@ static size_t number_of(const mgk_diversity_work *work, size_t layer)
     return mgk_source_number(work->source->layers, layer);
 }
 
-/* The group of the layer before group g in its sample: the group before in the round, or the last
- * one of the round before. Sets *a to its matrices, *norms to their norms; false: there is none. */
-static bool find_before(const mgk_diversity_work *work, size_t g, size_t *layer, const double **a,
-                        const double **norms)
+/* The layer before that of group g in its sample: that of the group before in the round, or of the
+ * last one of the round before. Returns whether there is one. */
+static bool find_before(const mgk_diversity_work *work, size_t g, mgk_layer_before *out)
 {
     const mgk_group *group = work->groups[g].group;
     const mgk_group *before = g > 0 ? work->groups[g - 1].group : NULL;
     if (!before && !work->before_known)
         return false;
-    const size_t sample = before ? before->sample : work->before_sample;
-    *layer = before ? before->layer : work->before_layer;
-    *a = before ? mgk_diversity_matrix(work, work->groups[g - 1].slot) : work->before;
-    *norms = before ? work->norms + work->groups[g - 1].slot : work->before_norms;
-    return sample == group->sample && number_of(work, *layer) + 1 == number_of(work, group->layer);
+    if (before)
+        *out = (mgk_layer_before){.layer = before->layer,
+                                  .sample = before->sample,
+                                  .place = mgk_diversity_place(work, work->groups[g - 1].slot),
+                                  .norms = work->norms + work->groups[g - 1].slot};
+    else
+        *out = work->before;
+    return out->sample == group->sample &&
+           number_of(work, out->layer) + 1 == number_of(work, group->layer);
 }
 
 /* Stores the values of the measures of depth that need `need`. */
@@ -42,24 +45,37 @@ static void store(const mgk_diversity_work *work, const mgk_diversity_group *gro
 
 /* ---- neighbouring layers --------------------------------------------------------------------- */
 
+/* The sum of the products of the entries of two kept matrices. */
+static double multiply_entries(const mgk_diversity_work *work, const mgk_group *group, size_t a,
+                               size_t b)
+{
+    const mgk_diversity_worker *worker = &work->workers[omp_get_thread_num()];
+    double sum = 0;
+    for (size_t i = 0; i < group->queries; i++) {
+        mgk_diversity_row(work, a, group->keys, i, worker->rows);
+        mgk_diversity_row(work, b, group->keys, i, worker->roots);
+        sum += work->kernels->dot(mgk_diversity_keys(work, group->keys, i), worker->rows,
+                                  worker->roots);
+    }
+    return sum;
+}
+
 /* Compares the matrices of group g with those of the layer before. */
 static void compare(mgk_diversity_work *work, size_t g)
 {
     const mgk_diversity_group *group = &work->groups[g];
-    size_t layer;
-    const double *before, *norms;
-    if (group->group->n == 0 || !find_before(work, g, &layer, &before, &norms))
+    const size_t heads = work->layout->heads;
+    double *cosines = work->workers[omp_get_thread_num()].pairs;
+    mgk_layer_before before;
+    if (group->group->n == 0 || !find_before(work, g, &before))
         return;
-    const mgk_depth_view view = {.kernels = work->kernels,
-                                 .heads = work->layout->heads,
-                                 .n = group->group->n,
-                                 .queries = group->group->queries,
-                                 .pitch = work->pitch,
-                                 .a = before,
-                                 .next = mgk_diversity_matrix(work, group->slot),
-                                 .norms = norms,
-                                 .next_norms = work->norms + group->slot};
-    store(work, group, layer, MGK_NEEDS_NEXT_LAYER, &view);
+    for (size_t h = 0; h < heads; h++)
+        cosines[h] = multiply_entries(work, group->group, (before.place + h) % work->ring,
+                                      mgk_diversity_place(work, group->slot + h)) /
+                     (before.norms[h] * work->norms[group->slot + h]);
+    const mgk_depth_view view = {
+        .kernels = work->kernels, .heads = heads, .n = group->group->n, .cosines = cosines};
+    store(work, group, before.layer, MGK_NEEDS_NEXT_LAYER, &view);
 }
 
 /* ---- rollout (Abnar & Zuidema 2020) ---------------------------------------------------------- */
@@ -72,19 +88,28 @@ static double *rollout_of(const mgk_diversity_work *work, size_t g)
 /* Matrices that are too small to be shared by threads. */
 enum { SERIAL = 64 };
 
+/* Adds the mean over heads of row i of a group's matrices. */
+static void add_mean(const mgk_diversity_work *work, const mgk_diversity_group *group, size_t i,
+                     double *row)
+{
+    const size_t heads = work->layout->heads, keys = group->group->keys;
+    double *own = work->workers[omp_get_thread_num()].rows;
+    for (size_t h = 0; h < heads; h++) {
+        mgk_diversity_row(work, mgk_diversity_place(work, group->slot + h), keys, i, own);
+        for (size_t j = 0; j < mgk_diversity_keys(work, keys, i); j++)
+            row[j] += own[j] / (double)heads;
+    }
+}
+
 /* B: the rows of (mean_h A + I), divided by their sums. */
 static void mix(const mgk_diversity_work *work, const mgk_diversity_group *group, double *b)
 {
-    const size_t heads = work->layout->heads, n = group->group->n;
+    const size_t n = group->group->n;
 #pragma omp parallel for num_threads(work->threads) if (n > SERIAL)
     for (size_t i = 0; i < n; i++) {
         double *row = b + i * n, sum = 0;
         memset(row, 0, n * sizeof(*row));
-        for (size_t h = 0; h < heads; h++) {
-            const double *a = mgk_diversity_matrix(work, group->slot + h) + i * n;
-            for (size_t j = 0; j < n; j++)
-                row[j] += a[j] / (double)heads;
-        }
+        add_mean(work, group, i, row);
         row[i] += 1;
         for (size_t j = 0; j < n; j++)
             sum += row[j];
@@ -126,12 +151,10 @@ static bool can_mix(const mgk_diversity_work *work, const mgk_diversity_group *g
 static bool roll(mgk_diversity_work *work, size_t g, bool before_defined)
 {
     const mgk_diversity_group *group = &work->groups[g];
-    size_t layer;
-    const double *matrices, *norms;
+    mgk_layer_before before;
     double *rollout = rollout_of(work, g);
     const bool first = number_of(work, group->group->layer) == 0;
-    if (!can_mix(work, group) ||
-        !(first || (before_defined && find_before(work, g, &layer, &matrices, &norms))))
+    if (!can_mix(work, group) || !(first || (before_defined && find_before(work, g, &before))))
         return false;
     mix(work, group, first ? rollout : work->mixed);
     if (!first)
@@ -149,7 +172,7 @@ static mgk_status compute_spectrum(mgk_diversity_work *work, double *rollout, si
     const mgk_engine_task task = {.threshold_count = 1,
                                   .thresholds = &o->threshold,
                                   .relative = o->relative,
-                                  .copy = worker->copy};
+                                  .copy = worker->matrix};
     mgk_ladder ladder = {0};
     TRY(mgk_rank_measure_entries(n, rollout, work->source->format, NULL, worker->sigma, row));
     return mgk_scaled_rank(worker->engine, &task, &ladder, rollout, row, count, worker->sigma);
@@ -210,10 +233,11 @@ static void keep_last(mgk_diversity_work *work)
     const mgk_diversity_group *last = &work->groups[work->group_count - 1];
     const size_t n = last->group->n;
     work->before_known = true;
-    work->before_sample = last->group->sample;
-    work->before_layer = last->group->layer;
+    work->before = (mgk_layer_before){.layer = last->group->layer,
+                                      .sample = last->group->sample,
+                                      .place = mgk_diversity_place(work, last->slot),
+                                      .norms = work->before_norms};
     if (work->before_norms) {
-        work->before = mgk_diversity_matrix(work, last->slot);
         memcpy(work->before_norms, work->norms + last->slot, work->layout->heads * sizeof(double));
         work->ring_start = (work->ring_start + work->matrix_count) % work->ring;
     }

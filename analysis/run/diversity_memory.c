@@ -38,7 +38,7 @@ static const double round_bytes = 0x1p28;
 static double matrix_bytes(const mgk_diversity_work *work)
 {
     const double n = (double)work->source->n_max, dim = (double)work->source->dim;
-    double numbers = (double)work->pitch + 3 * n;
+    double numbers = (double)work->kept_pitch + 3 * n;
     if (has_vectors(work, MGK_VALUES))
         numbers += 3 * n * dim + n + (double)work->span_heads;
     if (has_vectors(work, MGK_QUERIES))
@@ -77,7 +77,7 @@ static double fixed_bytes(const mgk_diversity_work *work)
 {
     const double n = (double)work->source->n_max, heads = (double)work->layout->heads;
     double numbers = 4 * (double)mgk_record_size(work->layout);
-    numbers += (double)kept_matrices(work) * (double)work->pitch;
+    numbers += (double)kept_matrices(work) * (double)work->kept_pitch;
     if (mgk_diversity_wants(work, MGK_NEEDS_ROLLOUT))
         numbers += 2 * n * n;
     if (mgk_diversity_wants(work, MGK_NEEDS_MIXTURE))
@@ -106,7 +106,7 @@ static mgk_status fail_memory(const mgk_diversity_work *work, size_t matrices, c
 static size_t wanted_room(const mgk_diversity_work *work, size_t least)
 {
     const double each = fmax(ROUND_LEAST, fmin(ROUND_MOST, cached_bytes / matrix_bytes(work)));
-    return larger((size_t)work->granted * (size_t)each, 2 * least);
+    return larger((size_t)work->granted * (size_t)each, (work->granted > 1 ? 2 : 1) * least);
 }
 
 /* Chooses the matrices of a round: whole groups where they are needed, across layers those of whole
@@ -145,13 +145,13 @@ static mgk_status open_worker(const mgk_diversity_work *work, mgk_diversity_work
     size_t entries, rows;
     TRY(mgk_multiply(n, n, &entries));
     TRY(mgk_multiply(heads, pitch, &rows));
+    TRY(mgk_alloc(entries, sizeof(double), &worker->matrix));
     TRY(mgk_alloc(n, sizeof(double), &worker->sigma));
     TRY(mgk_alloc(n, sizeof(double), &worker->column_sums));
     TRY(mgk_alloc(n, sizeof(double), &worker->scratch));
     TRY(mgk_alloc(2 * n, sizeof(double), &worker->distances));
     if (mgk_diversity_wants(work, MGK_NEEDS_SPECTRUM | MGK_NEEDS_ROLLOUT_SPECTRUM)) {
         TRY(mgk_engine_open(n, false, &worker->engine));
-        TRY(mgk_alloc(entries, sizeof(double), &worker->copy));
         if (work->source->cross)
             TRY(mgk_alloc(mgk_rectangle_work(n), sizeof(double), &worker->reflections));
     }
@@ -162,6 +162,7 @@ static mgk_status open_worker(const mgk_diversity_work *work, mgk_diversity_work
                       &worker->mixture));
     if (!mgk_diversity_needs_groups(work))
         return STATUS_OK;
+    TRY(mgk_alloc(rows, sizeof(double), &worker->rows));
     TRY(mgk_alloc(rows, sizeof(double), &worker->roots));
     TRY(mgk_alloc(heads * (heads + 4), sizeof(double), &worker->pairs));
     if (work->layer_outputs)
@@ -175,13 +176,14 @@ static mgk_status open_worker(const mgk_diversity_work *work, mgk_diversity_work
 static void close_worker(mgk_diversity_worker *worker)
 {
     mgk_engine_close(worker->engine);
-    mgk_free(worker->copy);
+    mgk_free(worker->matrix);
     mgk_free(worker->reflections);
     mgk_free(worker->sigma);
     mgk_free(worker->sorted);
     mgk_free(worker->distances);
     mgk_free(worker->column_sums);
     mgk_free(worker->scratch);
+    mgk_free(worker->rows);
     mgk_free(worker->roots);
     mgk_free(worker->pairs);
     mgk_free(worker->product);
@@ -257,9 +259,13 @@ static mgk_status make_common(mgk_diversity_work *work)
 static mgk_status open_groups(mgk_diversity_work *work)
 {
     const size_t n = work->source->n_max, heads = work->layout->heads, room = work->room;
-    size_t sums, vectors, rollouts;
+    size_t rows, sums, vectors, rollouts;
     TRY(mgk_multiply(work->span_heads, work->span_heads, &sums));
     TRY(mgk_multiply(sums, work->pair_blocks * MGK_PAIR_SUMS * sizeof(double), &sums));
+    work->ring = room + kept_matrices(work);
+    TRY(mgk_multiply(work->kept_pitch, work->ring, &rows));
+    TRY(mgk_alloc(rows, sizeof(double), &work->kept));
+    TRY(mgk_alloc(work->ring, sizeof(bool), &work->kept_float));
     if (mgk_diversity_wants(work, MGK_NEEDS_PAIRS))
         TRY(mgk_alloc(work->most_groups / work->span_groups, sums, &work->sums));
     if (mgk_diversity_wants(work, MGK_NEEDS_VALUES) && has_vectors(work, MGK_VALUES)) {
@@ -307,8 +313,8 @@ static mgk_status open_round(mgk_diversity_work *work)
 {
     const size_t n = work->source->n_max, heads = work->layout->heads;
     size_t bytes;
-    TRY(mgk_multiply(n, n, &work->pitch));
-    work->pitch = mgk_reduction_pitch(work->pitch);
+    if (mgk_diversity_needs_groups(work))
+        TRY(mgk_diversity_kept_size(work->source, &work->kept_pitch));
     work->pair_blocks = larger(smaller(n, MGK_PAIR_BLOCKS), 1);
     work->span_groups =
         work->layout->across && mgk_diversity_needs_groups(work) ? work->layout->layers : 1;
@@ -321,9 +327,6 @@ static mgk_status open_round(mgk_diversity_work *work)
     TRY(mgk_alloc(work->record_room, sizeof(*work->samples), &work->samples));
     TRY(mgk_multiply(mgk_record_size(work->layout), sizeof(double), &bytes));
     TRY(mgk_alloc(work->record_room, bytes, &work->records));
-    work->ring = work->room + kept_matrices(work);
-    TRY(mgk_multiply(work->pitch, work->ring, &bytes));
-    TRY(mgk_alloc(bytes, sizeof(double), &work->matrices));
     TRY(mgk_alloc(work->room, n * sizeof(double), &work->row_sums));
     TRY(mgk_alloc(work->room, n * sizeof(bool), &work->zero_rows));
     TRY(mgk_alloc(work->room, sizeof(double), &work->norms));
@@ -377,7 +380,8 @@ void mgk_diversity_close(mgk_diversity_work *work)
     mgk_free(work->groups);
     mgk_free(work->samples);
     mgk_free(work->records);
-    mgk_free(work->matrices);
+    mgk_free(work->kept);
+    mgk_free(work->kept_float);
     mgk_free(work->row_sums);
     mgk_free(work->zero_rows);
     mgk_free(work->entropies);

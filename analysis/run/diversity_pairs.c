@@ -14,7 +14,7 @@ typedef struct row_sums {
     const mgk_diversity_work *work;
     const mgk_diversity_span *span;
     mgk_diversity_worker *worker;
-    size_t heads, pitch; /* P; distance of the rows of two heads in worker->roots */
+    size_t heads, pitch; /* P; distance of the rows of two heads */
     double *sums;        /* [MGK_PAIR_SUMS, P, P] */
 } row_sums;
 
@@ -87,49 +87,45 @@ static void count_queries(const row_sums *r, const row_facts *facts)
             queries[h * heads + g] += facts->given[h] * facts->given[g];
 }
 
-/* The keys that query i sees. */
-static size_t keys_of(const row_sums *r, size_t i)
+/* Row i of all heads, side by side. */
+static void load_row(const row_sums *r, size_t i)
 {
-    return r->work->source->causal ? i + 1 : r->span->keys;
+    for (size_t h = 0; h < r->heads; h++)
+        mgk_diversity_row(r->work, mgk_diversity_place(r->work, r->span->groups->slot + h),
+                          r->span->keys, i, r->worker->rows + h * r->pitch);
 }
 
-/* Asks for row i of all heads before it is read: each lies on a page of its own, so that the
- * processor does not foresee it. */
-static void prefetch_row(const row_sums *r, size_t i)
+/* The roots of these rows, of which the first `keys` entries are used. */
+static void take_roots(const row_sums *r, size_t keys)
 {
-    enum { LINE = 64 / sizeof(double) };
-    const mgk_diversity_work *work = r->work;
-    const size_t n = r->span->n, keys = keys_of(r, i);
-    for (size_t h = 0; h < r->heads && i < r->span->queries; h++) {
-        const double *row = mgk_diversity_matrix(work, r->span->groups->slot + h) + i * n;
-        for (size_t j = 0; j < keys; j += LINE)
-            __builtin_prefetch(row + j);
-    }
+    for (size_t h = 0; h < r->heads; h++)
+        r->work->kernels->roots(keys, r->worker->rows + h * r->pitch,
+                                r->worker->roots + h * r->pitch);
 }
 
-/* Adds row i of all heads, whose rows lie one matrix apart. */
+/* Adds row i of all heads. */
 static void add_row(const row_sums *r, size_t i)
 {
     const mgk_diversity_work *work = r->work;
     const mgk_row_kernels *kernels = work->kernels;
-    const size_t heads = r->heads, n = r->span->n;
-    const size_t keys = keys_of(r, i);
-    const double *rows = mgk_diversity_matrix(work, r->span->groups->slot) + i * n;
+    const size_t heads = r->heads, keys = mgk_diversity_keys(work, r->span->keys, i);
+    const double *rows = r->worker->rows;
     double *roots = r->worker->roots, *values = r->worker->pairs;
+    const bool rooted = mgk_diversity_wants(work, MGK_NEEDS_ROOTS);
     const row_facts facts = collect_facts(r, i, values + heads * heads);
-    prefetch_row(r, i + 1);
+    load_row(r, i);
     count_queries(r, &facts);
     if (mgk_diversity_wants(work, MGK_NEEDS_PRODUCTS)) {
-        kernels->products(heads, keys, rows, work->pitch, values);
+        kernels->products(heads, keys, rows, r->pitch, values);
         add(heads * heads, values, sums_of(r, MGK_SUM_PRODUCTS));
     }
     if (mgk_diversity_wants(work, MGK_NEEDS_DIVERGENCES)) {
-        kernels->divergences(heads, keys, rows, work->pitch, facts.entropies, values);
+        kernels->divergences(heads, keys, rows, r->pitch, facts.entropies, rooted ? roots : NULL,
+                             values);
         add_given(r, &facts, values, sums_of(r, MGK_SUM_DIVERGENCES));
-    }
-    if (mgk_diversity_wants(work, MGK_NEEDS_ROOTS)) {
-        for (size_t h = 0; h < heads; h++)
-            kernels->roots(keys, rows + h * work->pitch, roots + h * r->pitch);
+    } else if (rooted)
+        take_roots(r, keys);
+    if (rooted) {
         kernels->differences(heads, keys, roots, r->pitch, values);
         add_roots(r, &facts, values);
     }

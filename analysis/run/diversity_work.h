@@ -31,10 +31,17 @@ typedef struct mgk_diversity_span {
     size_t queries, keys;
 } mgk_diversity_span;
 
+/* The layer before one. */
+typedef struct mgk_layer_before {
+    size_t sample, layer;
+    size_t place;        /* in the ring, of its first matrix */
+    const double *norms; /* [H] */
+} mgk_layer_before;
+
 /* The workspace of one thread. Members that no measure needs are NULL. */
 typedef struct mgk_diversity_worker {
     mgk_engine *engine;
-    double *copy;         /* [n_max, n_max], see mgk_engine_task */
+    double *matrix;       /* [n_max, n_max], of the head that is measured */
     double *reflections;  /* [mgk_rectangle_work(n_max)] */
     double *sigma;        /* [n_max] */
     double *sorted;       /* [n_max, MGK_ROWS_MOST] */
@@ -42,7 +49,7 @@ typedef struct mgk_diversity_worker {
     size_t distances_for; /* this n */
     double *column_sums;  /* [n_max] */
     double *scratch;      /* [n_max] */
-    double *roots;        /* [P, mgk_reduction_pitch(n_max)], of a row of each head of a span */
+    double *rows, *roots; /* [P, mgk_reduction_pitch(n_max)], a row of each head of a span */
     double *pairs;        /* [P, P + 4] */
     double *product;      /* [D, D] */
     double *columns;      /* [2, D] */
@@ -84,7 +91,6 @@ typedef struct mgk_diversity_work {
     /* The round. */
     size_t room;                 /* the most matrices */
     size_t most_groups;          /* G */
-    size_t pitch;                /* distance of matrices, in numbers */
     size_t span_groups;          /* of a span: L across layers, else 1 */
     size_t span_heads;           /* P */
     size_t pair_blocks;          /* at most MGK_PAIR_BLOCKS; the same for all spans */
@@ -92,11 +98,11 @@ typedef struct mgk_diversity_work {
     mgk_diversity_group *groups; /* [G] */
     size_t group_count;
     size_t matrix_count;
-    /* A ring, in which slot 0 of the round is at `ring_start`. It is longer than a round where a
-     * layer is kept for the next one; both are then multiples of H, so that no group is cut at its
-     * end. */
-    double *matrices; /* [ring, pitch] */
-    size_t ring, ring_start;
+    /* Measured matrices, if measures need groups: see diversity_kept.c. A ring, in which slot 0 of
+     * the round is at `ring_start`; longer than a round where a layer is kept for the next one. */
+    double *kept;     /* [ring, kept_pitch] */
+    bool *kept_float; /* [ring] */
+    size_t kept_pitch, ring, ring_start;
     double *row_sums;  /* [room, n_max] */
     bool *zero_rows;   /* [room, n_max] */
     double *entropies; /* [room, n_max], of rows; NULL: not needed */
@@ -119,8 +125,7 @@ typedef struct mgk_diversity_work {
 
     /* The layer before the first group of the round, and the rollout of its sample. */
     bool before_known, rollout_known;
-    size_t before_sample, before_layer;
-    const double *before; /* [H, pitch], among `matrices` */
+    mgk_layer_before before;
     double *before_norms; /* [H]; NULL: not needed */
     double *rollouts;     /* [1 + G, n_max, n_max]; first that of the layer before */
     bool *rolled;         /* [1 + G], whether the rollout is defined */
@@ -148,10 +153,29 @@ static inline bool mgk_diversity_needs_groups(const mgk_diversity_work *work)
     return mgk_diversity_wants(work, MGK_NEEDS_PAIRS | MGK_NEEDS_LAYERS);
 }
 
-static inline double *mgk_diversity_matrix(const mgk_diversity_work *work, size_t slot)
+/* The place in the ring of matrix number `slot` of the round. */
+static inline size_t mgk_diversity_place(const mgk_diversity_work *work, size_t slot)
 {
-    return work->matrices + (work->ring_start + slot) % work->ring * work->pitch;
+    return (work->ring_start + slot) % work->ring;
 }
+
+/* The numbers that a kept matrix takes at most. STATUS_MEMORY: more than a size_t holds. */
+mgk_status mgk_diversity_kept_size(const mgk_source *source, size_t *out);
+
+/* Keeps a matrix [queries, n], 0 beyond its keys, in a place of the ring. */
+void mgk_diversity_keep(mgk_diversity_work *work, size_t place, size_t queries, size_t keys,
+                        size_t n, const double *a);
+
+/* The keys that query i of a matrix sees. */
+static inline size_t mgk_diversity_keys(const mgk_diversity_work *work, size_t keys, size_t i)
+{
+    return work->source->causal ? i + 1 : keys;
+}
+
+/* Copies row i of the matrix in a place of the ring to out [n_max]: mgk_diversity_keys entries, and
+ * perhaps more, which are 0. */
+void mgk_diversity_row(const mgk_diversity_work *work, size_t place, size_t keys, size_t i,
+                       double *out);
 
 /* Where the vectors [H, n, D] of a group begin in `values`, `outputs` and `centred`. */
 static inline size_t mgk_diversity_vectors(const mgk_diversity_work *work,

@@ -172,6 +172,30 @@ static void roots_plain(bench *b)
         b->changed[j] = sqrt(b->rows[j]);
 }
 
+static void narrow_ours(bench *b)
+{
+    for (size_t h = 0; h < HEADS; h++)
+        b->kernels->narrow(b->n, b->floats + h * b->n, (float *)b->changed + h * b->n);
+}
+
+static void narrow_plain(bench *b)
+{
+    for (size_t j = 0; j < HEADS * b->n; j++)
+        ((float *)b->changed)[j] = (float)b->floats[j];
+}
+
+static void widen_ours(bench *b)
+{
+    for (size_t h = 0; h < HEADS; h++)
+        b->kernels->widen(b->n, (float *)b->floats + h * b->n, b->changed + h * b->n);
+}
+
+static void widen_plain(bench *b)
+{
+    for (size_t j = 0; j < HEADS * b->n; j++)
+        b->changed[j] = (double)((float *)b->floats)[j];
+}
+
 static void products_ours(bench *b)
 {
     b->kernels->products(HEADS, b->n, b->rows, b->n, b->pairs);
@@ -192,7 +216,15 @@ static void divergences_ours(bench *b)
     double entropies[HEADS];
     for (size_t h = 0; h < HEADS; h++)
         entropies[h] = b->kernels->entropy(b->n, b->rows + h * b->n);
-    b->kernels->divergences(HEADS, b->n, b->rows, b->n, entropies, b->pairs);
+    b->kernels->divergences(HEADS, b->n, b->rows, b->n, entropies, NULL, b->pairs);
+}
+
+static void roots_too_ours(bench *b)
+{
+    double entropies[HEADS];
+    for (size_t h = 0; h < HEADS; h++)
+        entropies[h] = b->kernels->entropy(b->n, b->rows + h * b->n);
+    b->kernels->divergences(HEADS, b->n, b->rows, b->n, entropies, b->changed, b->pairs);
 }
 
 static void divergences_plain(bench *b)
@@ -204,6 +236,12 @@ static void divergences_plain(bench *b)
     for (size_t h = 0; h < HEADS; h++)
         for (size_t g = 0; g < HEADS; g++)
             b->pairs[h * HEADS + g] -= 0.5 * (entropy[h] + entropy[g]);
+}
+
+static void roots_too_plain(bench *b)
+{
+    divergences_plain(b);
+    roots_plain(b);
 }
 
 /* Both sort the same numbers, each row twice or more often; the copy is part of the time. */
@@ -245,12 +283,15 @@ static const measured all[] = {
     {"largest", "entry", entries, largest_ours, largest_plain},
     {"entropy", "entry", entries, entropy_ours, entropy_plain},
     {"roots", "entry", entries, roots_ours, roots_plain},
+    {"narrow", "entry", entries, narrow_ours, narrow_plain},
+    {"widen", "entry", entries, widen_ours, widen_plain},
     {"sort", "entry", sorted_entries, sort_ours, sort_plain},
     {"sort floats", "entry", sorted_entries, sort_floats, sort_plain},
     {"dot", "entry and pair", pair_entries, dot_ours, products_plain},
     {"products", "entry and pair", pair_entries, products_ours, products_plain},
     {"differences", "entry and pair", pair_entries, differences_ours, differences_plain},
     {"divergences", "entry and pair", pair_entries, divergences_ours, divergences_plain},
+    {"with roots", "entry and pair", pair_entries, roots_too_ours, roots_too_plain},
 };
 
 static double seconds(void)

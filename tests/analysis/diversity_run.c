@@ -169,8 +169,8 @@ static void compare_runs(const test_model *model, bool across, size_t ahead)
 static void threads_and_rounds_change_nothing(void **state)
 {
     (void)state;
-    static const test_kind kinds[] = {TEST_RANDOM,   TEST_CAUSAL, TEST_PADDED, TEST_ZERO_ROWS,
-                                      TEST_NEGATIVE, TEST_WIDE,   TEST_TALL};
+    static const test_kind kinds[] = {TEST_RANDOM,    TEST_CAUSAL,   TEST_FLOATS, TEST_PADDED,
+                                      TEST_ZERO_ROWS, TEST_NEGATIVE, TEST_WIDE,   TEST_TALL};
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
         const test_model model = model_of(kinds[k]);
         for (int across = 0; across < 2; across++) {

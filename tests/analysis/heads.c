@@ -91,6 +91,22 @@ static void negate(uint64_t seed, size_t n, size_t head, double *a)
             a[k] = -a[k];
 }
 
+static bool is_causal(const test_model *m)
+{
+    return m->kind == TEST_CAUSAL || m->kind == TEST_FLOATS;
+}
+
+/* Entries become multiples of 2^-20, and what is left of a row goes to its diagonal. */
+static void round_entries(size_t n, double *a)
+{
+    for (size_t i = 0; i < n; i++) {
+        double rest = 1;
+        for (size_t j = 0; j < n; j++)
+            rest -= a[i * n + j] = ldexp(floor(ldexp(a[i * n + j], 20)), -20);
+        a[i * n + i] += rest;
+    }
+}
+
 static void fill(const void *context, size_t i, size_t n, double *a)
 {
     const test_model *m = context;
@@ -114,9 +130,10 @@ static void fill(const void *context, size_t i, size_t n, double *a)
         share_keys(i, n, head, m->heads, a);
         return;
     default:
-        test_matrix_softmax(m->kind == TEST_IDENTICAL ? i - head : i, n, 2, m->kind == TEST_CAUSAL,
-                            a);
+        test_matrix_softmax(m->kind == TEST_IDENTICAL ? i - head : i, n, 2, is_causal(m), a);
     }
+    if (m->kind == TEST_FLOATS && i % 3 != 1)
+        round_entries(n, a);
     if (m->kind == TEST_ZERO_ROWS)
         clear_rows(n, head, a);
     if (m->kind == TEST_NEGATIVE)
@@ -224,7 +241,7 @@ test_source test_source_of_model(const test_model *model)
                          .key_weight = fill_weights,
                          .importance = model->without_importance || cross ? NULL : importance_of,
                          .projection = model->without_outputs || cross ? NULL : fill_projection,
-                         .causal = model->kind == TEST_CAUSAL,
+                         .causal = is_causal(model),
                          .context = model,
                          .layer_numbers = model->layer_numbers,
                          .failing = SIZE_MAX};
@@ -285,7 +302,7 @@ test_sample test_sample_of_model(const test_model *model, size_t sample)
                          .sigmas = sigmas,
                          .cross = is_cross(model),
                          .dim = dim,
-                         .causal = model->kind == TEST_CAUSAL,
+                         .causal = is_causal(model),
                          .threshold = 1e-6,
                          .a = a,
                          .sigma = sigma,

@@ -222,6 +222,35 @@ static void roots_are_correctly_rounded(void **state)
         }
 }
 
+static void floats_are_told_from_other_numbers(void **state)
+{
+    const mgk_row_kernels *const *kernels = *state;
+    for (size_t i = 0; i < SIZES; i++)
+        for (size_t l = 0; l < LEVELS; l++) {
+            const size_t n = sizes[i];
+            double *x = malloc((n + 1) * sizeof(double)), *wide = malloc((n + 1) * sizeof(double));
+            float *out = malloc((n + 1) * sizeof(float));
+            for (size_t j = 0; j < n; j++)
+                x[j] = ldexp(1 + (double)j, (int)(j % 200) - 149);
+            out[n] = -1;
+            wide[n] = -1;
+            assert_true(kernels[l]->narrow(n, x, out));
+            kernels[l]->widen(n, out, wide);
+            assert_memory_equal(x, wide, n * sizeof(double));
+            assert_true(out[n] == -1 && wide[n] == -1);
+            for (size_t j = 0; j < n; j += 1 + n / 7) { /* one other number, anywhere */
+                const double number = x[j];
+                x[j] = j % 2 ? number + 0x1p-40 * number : 0x1p-160;
+                assert_false(kernels[l]->narrow(n, x, out));
+                assert_true(out[j] == (float)x[j]);
+                x[j] = number;
+            }
+            free(x);
+            free(wide);
+            free(out);
+        }
+}
+
 enum { SORTED = MGK_SORT_ROWS };
 
 static int compare(const void *x, const void *y)
@@ -459,6 +488,22 @@ static double *make_matrix(size_t heads)
     return matrix;
 }
 
+/* Divergences are the same with the roots of the rows, and these are right. */
+static void check_roots(const mgk_row_kernels *kernels, const rows *r, const double *entropies,
+                        const double *divergences)
+{
+    const size_t heads = r->heads, size = heads * r->pitch;
+    double *roots = malloc(size * sizeof(double)), *with_roots = make_matrix(heads);
+    for (size_t k = 0; k < size; k++)
+        roots[k] = -1;
+    kernels->divergences(heads, r->n, r->first, r->pitch, entropies, roots, with_roots);
+    assert_memory_equal(with_roots, divergences, heads * heads * sizeof(double));
+    for (size_t k = 0; k < size; k++)
+        assert_true(roots[k] == (k % r->pitch < r->n ? sqrt(r->first[k]) : -1));
+    free(roots);
+    free(with_roots);
+}
+
 static matrices compute(const mgk_row_kernels *kernels, const rows *r)
 {
     const size_t heads = r->heads;
@@ -468,7 +513,8 @@ static matrices compute(const mgk_row_kernels *kernels, const rows *r)
     double *entropies = malloc(heads * sizeof(double));
     for (size_t h = 0; h < heads; h++)
         entropies[h] = kernels->entropy(r->n, r->first + h * r->pitch);
-    kernels->divergences(heads, r->n, r->first, r->pitch, entropies, m.divergences);
+    kernels->divergences(heads, r->n, r->first, r->pitch, entropies, NULL, m.divergences);
+    check_roots(kernels, r, entropies, m.divergences);
     free(entropies);
     assert_true(isnan(m.products[heads * heads]));
     assert_true(isnan(m.differences[heads * heads]));
@@ -555,7 +601,7 @@ static void close_rows_have_no_negative_divergence(void **state)
     for (size_t l = 0; l < LEVELS; l++) {
         for (size_t h = 0; h < HEADS; h++)
             entropies[h] = kernels[l]->entropy(ENTRIES, entries + h * ENTRIES);
-        kernels[l]->divergences(HEADS, ENTRIES, entries, ENTRIES, entropies, out);
+        kernels[l]->divergences(HEADS, ENTRIES, entries, ENTRIES, entropies, NULL, out);
         for (size_t i = 0; i < HEADS * HEADS; i++)
             assert_true(out[i] >= 0 && out[i] <= 0x1p-45);
     }
@@ -577,6 +623,7 @@ int main(void)
         cmocka_unit_test(an_entropy_is_accurate_for_each_entry),
         cmocka_unit_test(certain_rows_have_no_entropy),
         cmocka_unit_test(roots_are_correctly_rounded),
+        cmocka_unit_test(floats_are_told_from_other_numbers),
         cmocka_unit_test(short_rows_of_zeros_and_ones_are_sorted),
         cmocka_unit_test(long_rows_are_sorted),
         cmocka_unit_test(one_double_among_floats_keeps_its_bits),

@@ -3,7 +3,6 @@
  * Sorts rows side by side, as the columns of a network. Numbers that are all floats, as those of
  * most files are, are sorted as floats, of which a register holds twice as many.
  */
-#include <stdbool.h>
 #include <string.h>
 
 #include "kernels/cpu/rows/row.h"
@@ -14,24 +13,11 @@ void FLOATS(row_sort_columns)(size_t n, float *columns);
 
 enum { ROWS = MGK_SORT_ROWS };
 
-/* Copies the row; returns whether no number changed. */
-static bool narrow(size_t n, const double *row, float *out)
-{
-    int changed = 0;
-#pragma omp simd reduction(| : changed)
-    for (size_t j = 0; j < n; j++) {
-        const float number = (float)row[j];
-        out[j] = number;
-        changed |= (double)number != row[j];
-    }
-    return !changed;
-}
-
 /* out [ROWS, n]. */
 static bool narrow_rows(size_t n, const double *const *rows, float *out, const float **narrowed)
 {
     size_t r = 0;
-    while (r < ROWS && narrow(n, rows[r], out + r * n)) {
+    while (r < ROWS && MGK_CPU(row_narrow)(n, rows[r], out + r * n)) {
         narrowed[r] = out + r * n;
         r++;
     }

@@ -4,20 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/cpu/log.h"
 #include "kernels/cpu/rows/row.h"
 
 static inline mgk_vector add(mgk_vector sum, mgk_vector x, mgk_vector y)
 {
     (void)y;
     return sum + x;
-}
-
-/* Subtracts x ln x. */
-static inline mgk_vector add_entropy(mgk_vector sum, mgk_vector x, mgk_vector y)
-{
-    (void)y;
-    return sum - x * mgk_log(x);
 }
 
 /* Here the largest entry so far is in the place of a sum. */
@@ -49,11 +41,6 @@ double MGK_CPU(row_dot)(size_t n, const double *x, const double *y)
 double MGK_CPU(row_distance)(size_t n, const double *x, const double *y)
 {
     return mgk_row_reduce(mgk_row_add_square, n, x, y);
-}
-
-double MGK_CPU(row_entropy)(size_t n, const double *p)
-{
-    return mgk_row_reduce(add_entropy, n, p, p);
 }
 
 double MGK_CPU(row_largest)(size_t n, const double *x)
