@@ -96,11 +96,11 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump, const 
     const mgk_model_run *run = dump->run;
     const mgk_config *config = &run->model->config;
     char sha256[MGK_SHA256_HEX_SIZE], name[256];
-    char *json;
+    char *json = NULL;
     mgk_status status = mgk_model_hash_end(run->hash, sha256);
     if (status == STATUS_OK)
         status = mgk_config_to_json(config, &json);
-    TRY(mgk_cluster_agree(dump->cluster, status));
+    CHECK(mgk_cluster_agree(dump->cluster, status));
     mgk_model_name(o->model, name, sizeof(name));
     mgk_store_description description = {
         .samples = run->samples,
@@ -144,6 +144,7 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump, const 
                                  .sender = {mgk_dump_send, dump},
                                  .shards = shards};
     status = mgk_store_create(o->output, &description, &options, &dump->writer);
+out:
     mgk_free(json);
     return status;
 }

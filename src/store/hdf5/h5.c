@@ -98,14 +98,14 @@ mgk_status mgk_h5_reserve_chunk(mgk_h5_file *file, const char *name, hid_t datas
                                 const hsize_t *offset, size_t size, const void *any,
                                 uint64_t *address)
 {
-    const int before = file->output.reserved;
-    file->output.reserves = true;
+    file->output.unwritten = any;
     const herr_t result = H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, offset, size, any);
-    file->output.reserves = false;
+    const bool kept = !file->output.unwritten;
+    file->output.unwritten = NULL;
     *address = file->output.address;
-    if (result < 0 || file->output.reserved != before + 1)
-        return mgk_h5_fail(STATUS_IO, file, "cannot reserve space for \"%s\"", name);
-    return STATUS_OK;
+    return result >= 0 && kept
+               ? STATUS_OK
+               : mgk_h5_fail(STATUS_IO, file, "cannot reserve space for \"%s\"", name);
 }
 
 mgk_status mgk_h5_finish(mgk_h5_file *file)

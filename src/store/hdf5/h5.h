@@ -45,7 +45,8 @@ mgk_status mgk_h5_check_written(const mgk_h5_file *file);
 
 /*
  * Finds the place of a chunk of `size` bytes at `offset`, which is never filtered: whoever writes
- * `size` bytes at *address of the file writes the chunk. `any` [size] is not used.
+ * `size` bytes at *address of the file writes the chunk. `any` [size] is an array, whose values do
+ * not matter.
  */
 mgk_status mgk_h5_reserve_chunk(mgk_h5_file *file, const char *name, hid_t dataset,
                                 const hsize_t *offset, size_t size, const void *any,

@@ -3,6 +3,17 @@
 
 #include "store/hdf5/quarantine/h5_chunks.h"
 
+/* Creates properties for writing. HDF5 clears its buffers for strings, of 1 MiB each if nobody says
+ * otherwise, at every call. */
+static hid_t writing_properties(void)
+{
+    enum { BUFFER = 1 << 14 };
+    hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
+    if (transfer >= 0)
+        H5Pset_buffer(transfer, BUFFER, NULL, NULL);
+    return transfer;
+}
+
 /* `out` is NULL for writing. */
 static mgk_status transfer_box(const mgk_h5_file *file, const char *name, hid_t dataset, int rank,
                                const hsize_t *start, const hsize_t *count, hid_t type, void *out,
@@ -10,13 +21,13 @@ static mgk_status transfer_box(const mgk_h5_file *file, const char *name, hid_t 
 {
     herr_t result = -1;
     bool overflow = false;
-    hid_t transfer = out ? mgk_h5_transfer(type, &overflow) : H5P_DEFAULT;
+    hid_t transfer = out ? mgk_h5_transfer(type, &overflow) : writing_properties();
     hid_t memory = H5Screate_simple(rank, count, NULL);
     hid_t space = H5Dget_space(dataset);
     if (transfer >= 0 && memory >= 0 && space >= 0 &&
         H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0)
         result = out ? H5Dread(dataset, type, memory, space, transfer, out)
-                     : H5Dwrite(dataset, type, memory, space, H5P_DEFAULT, data);
+                     : H5Dwrite(dataset, type, memory, space, transfer, data);
     mgk_status status = STATUS_OK;
     if (overflow)
         status = mgk_h5_overflow(file, name, type);
@@ -25,8 +36,7 @@ static mgk_status transfer_box(const mgk_h5_file *file, const char *name, hid_t 
                              out ? "read" : "write", name);
     mgk_h5_close(space);
     mgk_h5_close(memory);
-    if (out)
-        mgk_h5_close(transfer);
+    mgk_h5_close(transfer);
     return status;
 }
 

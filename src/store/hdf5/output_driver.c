@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -99,13 +100,13 @@ static herr_t read_output(H5FD_t *base, H5FD_mem_t type, hid_t transfer, haddr_t
     return 0;
 }
 
-/* Reserves the place of numbers instead of writing them, if the record asks for it. */
-static bool reserve(output_file *file, H5FD_mem_t type, haddr_t address)
+/* Whether the record asks for the address of these bytes alone. HDF5 may write others meanwhile, of
+ * its own cache. */
+static bool keep_address(mgk_output_record *record, haddr_t address, const void *bytes)
 {
-    mgk_output_record *record = file->record;
-    if (!record->reserves || type != H5FD_MEM_DRAW)
+    if (!record->unwritten || record->unwritten != bytes)
         return false;
-    record->reserved++;
+    record->unwritten = NULL;
     record->address = address;
     return true;
 }
@@ -113,11 +114,11 @@ static bool reserve(output_file *file, H5FD_mem_t type, haddr_t address)
 static herr_t write_output(H5FD_t *base, H5FD_mem_t type, hid_t transfer, haddr_t address,
                            size_t size, const void *buffer)
 {
-    (void)transfer;
+    (void)type, (void)transfer;
     output_file *file = (output_file *)base;
     if (address + size > file->end)
         file->end = address + size;
-    if (!reserve(file, type, address))
+    if (!keep_address(file->record, address, buffer))
         mgk_placed_write(&file->placed, address, size, buffer, &file->record->error);
     return 0;
 }

@@ -8,17 +8,17 @@
 #ifndef MGK_STORE_OUTPUT_DRIVER_H
 #define MGK_STORE_OUTPUT_DRIVER_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "store/hdf5/h5_library.h"
 
 /* What passes between the driver and the owner of a file. */
 typedef struct mgk_output_record {
-    int error;        /* errno of the first failed write, or 0 */
-    bool reserves;    /* the driver does not write numbers of datasets, but keeps their address */
-    uint64_t address; /* the last one kept */
-    int reserved;     /* how many it has kept */
+    int error; /* errno of the first failed write, or 0 */
+    /* The driver does not write these bytes, but keeps the address that HDF5 wants them at, and
+     * then sets `unwritten` to NULL again; NULL: it writes all. */
+    const void *unwritten;
+    uint64_t address;
 } mgk_output_record;
 
 /* Makes `access`, a file access property list, use the driver. The record must outlive files that
