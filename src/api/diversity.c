@@ -497,6 +497,7 @@ static mgk_status measure_all(measuring *m, size_t i)
     TRY(cluster ? measure_together(m, i) : measure_samples(m, i, NULL));
     if (input->zero_keys)
         TRY(mgk_zero_keys_sum(cluster, input->zero_keys, &zero_keys));
+    TRY(mgk_source_merge(input, cluster));
     tell_zero_keys(m, input, &zero_keys);
     return STATUS_OK;
 }

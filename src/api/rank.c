@@ -410,6 +410,8 @@ static mgk_status rank_together(ranking *r, const mgk_source_input *input)
                  MGK_NOUN(r->done, "matrix", "matrices"));
     if (status == STATUS_OK && input->zero_keys)
         status = mgk_zero_keys_sum(cluster, input->zero_keys, &r->zero_keys);
+    if (status == STATUS_OK)
+        status = mgk_source_merge(input, cluster);
 out:
     mgk_free(known);
     return status;

@@ -8,6 +8,7 @@
 #include "run/files.h"
 #include "run/input.h"
 #include "run/kind_settings.h"
+#include "run/model_run.h"
 #include "store/foreign/axes.h"
 
 /* The first option about a model that is set, as in messages; NULL: none. */
@@ -209,4 +210,12 @@ mgk_status mgk_memory_left(mgk_device *device, size_t limit, size_t held, size_t
     TRY(device->op->memory(device, &left, &total));
     *out = left / 4 * 3 + 1;
     return STATUS_OK;
+}
+
+mgk_status mgk_source_merge(const mgk_source_input *input, const mgk_cluster *cluster)
+{
+    const mgk_model_run *run = input->run;
+    return cluster && run && run->approximation
+               ? mgk_approximation_merge(run->approximation, cluster)
+               : STATUS_OK;
 }

@@ -69,6 +69,10 @@ typedef struct mgk_source_input {
     void (*close)(void *state); /* argument: source.state */
 } mgk_source_input;
 
+/* Collective: gives every process the errors of a model that runs as another kind, which each has
+ * measured on its samples. */
+mgk_status mgk_source_merge(const mgk_source_input *input, const mgk_cluster *cluster);
+
 /*
  * Checks what needs no file. STATUS_USAGE: there are both files and a model, or neither; a name is
  * NULL; an option belongs to the other of them, or is wrong by itself (mgk_input_check).

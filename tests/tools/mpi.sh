@@ -33,6 +33,15 @@ same 4 mgk-rank few.csv $input --samples 2 # fewer samples than processes
 same 3 mgk-rank drawn.json $input --samples 40 --matrices 9 --threshold 1e-3,1e-6
 same 3 mgk-diversity measures.csv $input --samples 13
 same 4 mgk-diversity samples.csv $input --samples 5 --measures js,entropy,rank --per-sample
+# What a model that runs as another kind is told of: errors over the samples of all.
+"$programs/mgk-train" --task lm --attention softmax --layers 1 --heads 2 --dim 8 --head-dim 4 --hidden 8 \
+    --length 32 --data text.txt --steps 2 --batch 1 --warmup 0 --quiet -o softmax.safetensors
+as="--model softmax.safetensors --text text.txt --samples 9 --as performer --features 8"
+"$programs/mgk-rank" $as -o one-as.csv >one.txt 2>one.err
+start 3 "$programs/mgk-rank" $as -o as.csv >many.txt 2>many.err
+cmp -s one-as.csv as.csv || complain "another kind: another table"
+grep 'run as performer' one.err >one.txt && grep 'run as performer' many.err >many.txt && cmp -s one.txt many.txt ||
+    complain "another kind: $(cat one.err many.err)"
 "$programs/mgk-dump" model.safetensors --text text.txt --samples 6 --quiet -o store.h5
 same 2 mgk-rank store.csv --quiet store.h5
 same 2 mgk-diversity both.csv --quiet store.h5 store.h5 --compare --measures js,effective_heads
