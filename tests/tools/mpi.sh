@@ -8,7 +8,7 @@ set -eu
 . "$(dirname "$0")/mpirun.sh"
 
 write_text 5000 >text.txt
-"$programs/mgk-train" --task lm --attention mgk --layers 2 --heads 2 --dim 8 --head-dim 4 --hidden 8 --length 32 \
+"$programs/mgk-train" --task lm --attention mgk --layers 2 --heads 2 --dim 8 --head-dim 4 --hidden 8 --length 128 \
     --data text.txt --steps 2 --batch 1 --warmup 0 --quiet -o model.safetensors
 input="--model model.safetensors --text text.txt --quiet"
 
@@ -96,7 +96,7 @@ wait_for() {
         tries=$((tries + 1))
     done
 }
-long="$input --samples 1500 --matrices 0"
+long="$input --samples 800 --matrices 0"
 "$programs/mgk-rank" $long -o one-long.csv >/dev/null
 
 # Killing one ends the job; the rest is done by another number of processes.
@@ -112,14 +112,14 @@ cmp -s one-long.csv long.csv || complain "a resumed table differs"
 
 # So does asking to end, and one process may finish.
 rm long.csv
-start 3 "$programs/mgk-diversity" $input --samples 4000 -o long.csv >out.txt 2>err.txt &
+start 3 "$programs/mgk-diversity" $input --samples 800 -o long.csv >out.txt 2>err.txt &
 job=$!
 wait_for long.csv.part 1000
 pkill -TERM -f "^mpirun.*-o long.csv" || complain "no mpirun to end"
 ! wait $job || complain "a job does not end when asked to"
 [ -s long.csv.part ] && [ ! -e long.csv ] || complain "no journal after an interruption"
-"$programs/mgk-diversity" $input --samples 4000 -o long.csv --resume >out.txt 2>err.txt || complain "resume: $(cat err.txt)"
-"$programs/mgk-diversity" $input --samples 4000 -o one.csv >/dev/null
+"$programs/mgk-diversity" $input --samples 800 -o long.csv --resume >out.txt 2>err.txt || complain "resume: $(cat err.txt)"
+"$programs/mgk-diversity" $input --samples 800 -o one.csv >/dev/null
 cmp -s one.csv long.csv || complain "a table resumed by one process differs"
 
 exit $((failures > 0))

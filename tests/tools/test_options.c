@@ -141,7 +141,7 @@ static void structures_have_their_sizes(void **state)
         ROW(mgk_setting_description, 48, reserved, 24),
         ROW(mgk_convert_options, 144, half_precision, 137),
         ROW(mgk_network_shape, 72, reserved, 48),
-        ROW(mgk_dump_options, 392, output, 384),
+        ROW(mgk_dump_options, 400, output, 384),
         ROW(mgk_dump_summary, 88, reserved, 56),
         ROW(mgk_evaluate_options, 336, output, 328),
         ROW(mgk_evaluation_summary, 96, reserved, 64),
