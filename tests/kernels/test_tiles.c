@@ -108,8 +108,11 @@ static void compare_responsibilities(workspace *space, const tile_case *problem)
     mgk_mixture mixture;
     mgk_pattern pattern;
     tile_case_upload(space, problem, &view, &mixture, &pattern);
-    void *found = stale_array(space, count);
-    assert_ok(space->device->op->responsibilities(space->device, &view, &mixture, found));
+    mgk_device *device = space->device;
+    void *found = upload(space, count, problem->input[TILE_PRIOR]);
+    double *sums = upload_bytes(space, 2 * count * sizeof(*sums), host_array(space, 2 * count));
+    assert_ok(device->op->responsibilities(device, &view, &mixture, sums));
+    assert_ok(device->op->mean_responsibilities(device, count, sums, found));
     assert_device_close(space, 1, count, found, expected);
 }
 

@@ -212,6 +212,7 @@ static void update(training *t, int64_t step)
                          .correction1 = 1 - pow(beta1, (double)step),
                          .correction2 = 1 - pow(beta2, (double)step)};
     const size_t total = t->model->parameters.total;
+    assert_ok(mgk_pass_update_priors(t->pass));
     assert_ok(t->device->op->sum_squares(t->device, total, t->gradient, &t->numbers->squares));
     assert_ok(t->device->op->adamw(t->device, &adamw, t->numbers, total, t->gradient,
                                    t->model->weights, t->m, t->v));
