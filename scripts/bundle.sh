@@ -31,6 +31,7 @@ pack_programs() {
     cmake --install "$build" --prefix "$root" --strip > /dev/null
     # For building on Debian with the packages of scripts/packages.sh, not for a bundle.
     rm -r "$root/lib/libmgk.a" "$root/lib/cmake" "$root/lib/pkgconfig"
+    rm -f "$root"/lib/libmgk_mpi.so* # each cluster has an MPI of its own
     mkdir "$root/tests"
     if [ ! -e "$build/bin/bench_export" ]; then
         echo "bundle.sh: without tests: $build has none (cmake --build $build --target tests)" >&2

