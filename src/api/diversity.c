@@ -240,9 +240,9 @@ static mgk_status choose_sources(measuring *m)
     mgk_source_options *sources = &m->sources;
     size_t memory;
     TRY(mgk_diversity_choose(o, &m->chosen, &m->chosen_count));
-    TRY(mgk_memory_left(m->device, o->memory, 0, &memory));
+    TRY(mgk_memory_left(m->device, o->job.cluster, o->memory, 0, &memory));
     *sources = mgk_diversity_source_options(o);
-    sources->memory = memory / 4 / (size_t)mgk_cluster_neighbours(o->job.cluster);
+    sources->memory = memory / 4;
     sources->whole_groups = mgk_measures_need_groups(m->chosen, m->chosen_count);
     const unsigned needs = mgk_measures_needs(m->chosen, m->chosen_count);
     sources->vectors = mgk_measures_vectors(needs);
@@ -263,7 +263,8 @@ static mgk_status open_input(measuring *m, size_t i)
 
 static mgk_status check_memory(const measuring *m)
 {
-    const size_t given = m->options->memory, held = m->open.held;
+    const size_t neighbours = (size_t)mgk_cluster_neighbours(cluster_of(m));
+    const size_t given = m->options->memory / neighbours, held = m->open.held;
     if (given == 0 || held < given)
         return STATUS_OK;
     return mgk_fail(STATUS_MEMORY,
@@ -433,9 +434,7 @@ static mgk_status measure_samples(measuring *m, size_t i, const mgk_run_part *pa
     const mgk_diversity_options *o = m->options;
     const mgk_source_input *input = &m->open;
     size_t memory;
-    TRY(mgk_memory_left(m->device, o->memory, input->held, &memory));
-    if (o->memory == 0)
-        memory /= (size_t)mgk_cluster_neighbours(o->job.cluster);
+    TRY(mgk_memory_left(m->device, o->job.cluster, o->memory, input->held, &memory));
     const mgk_diversity_run_options options = {.layout = &m->parts[i].layout,
                                                .threshold = o->threshold,
                                                .relative = o->relative,
@@ -473,7 +472,7 @@ static mgk_status measure_together(measuring *m, size_t i)
     const size_t matrices = input->source.count * step / input->sample_count + 1;
     const mgk_share_options options = {.first = m->resumed / step,
                                        .count = mgk_shared_samples_units(input->sample_count, step),
-                                       .most = SIZE_MAX,
+                                       .most = 1, /* records wait for those of samples before */
                                        .receive = receive_any,
                                        .wait = tell_others,
                                        .state = m};
@@ -693,6 +692,7 @@ static mgk_status measure(measuring *m, mgk_table **means)
     const mgk_diversity_options *o = m->options;
     mgk_status status;
     CHECK(mgk_cluster_agree(o->job.cluster, begin(m)));
+    CHECK(mgk_sources_compare(m->inputs, m->count, o->job.cluster));
     for (size_t i = 0; i < m->count; i++)
         CHECK(measure_part(m, i));
     status = mgk_cluster_agree(o->job.cluster, leads(m) ? finish(m, means) : STATUS_OK);

@@ -168,8 +168,8 @@ static mgk_status open_inputs(ranking *r)
     mgk_source_options sources = mgk_rank_source_options(o);
     size_t memory;
     char note[512];
-    TRY(mgk_memory_left(r->device, o->memory, 0, &memory));
-    sources.memory = memory / 4 / (size_t)mgk_cluster_neighbours(o->job.cluster);
+    TRY(mgk_memory_left(r->device, o->job.cluster, o->memory, 0, &memory));
+    sources.memory = memory / 4;
     TRY(mgk_sources_open(&sources, &r->inputs, &r->input_count));
     for (size_t i = 0; i < r->input_count; i++) {
         const mgk_source_input *input = &r->inputs[i];
@@ -254,9 +254,7 @@ static mgk_status run_options(ranking *r, const mgk_source_input *input, mgk_ran
 {
     const mgk_rank_options *o = r->options;
     size_t memory;
-    TRY(mgk_memory_left(r->device, o->memory, input->held, &memory));
-    if (o->memory == 0)
-        memory /= (size_t)mgk_cluster_neighbours(o->job.cluster);
+    TRY(mgk_memory_left(r->device, o->job.cluster, o->memory, input->held, &memory));
     *out =
         (mgk_rank_run_options){.threshold_count = o->threshold_count,
                                .thresholds = o->thresholds,
@@ -405,9 +403,10 @@ static mgk_status rank_together(ranking *r, const mgk_source_input *input)
         r->done = input->source.count;
         tell(r, "");
     }
-    if (status == STATUS_INTERRUPTED) /* each has counted its own */
-        mgk_fail(status, "interrupted after %zu %s", r->done,
-                 MGK_NOUN(r->done, "matrix", "matrices"));
+    if (status == STATUS_INTERRUPTED && mgk_cluster_leads(cluster)) { /* each counts its own */
+        const size_t lines = mgk_journal_lines(r->journal);
+        mgk_fail(status, "interrupted after %zu %s", lines, MGK_NOUN(lines, "matrix", "matrices"));
+    }
     if (status == STATUS_OK && input->zero_keys)
         status = mgk_zero_keys_sum(cluster, input->zero_keys, &r->zero_keys);
     if (status == STATUS_OK)
@@ -528,6 +527,7 @@ static mgk_status rank_attention(ranking *r, mgk_table **table, mgk_rank_summary
     mgk_cluster *cluster = cluster_of(r);
     mgk_status status;
     CHECK(mgk_cluster_agree(cluster, begin(r)));
+    CHECK(mgk_sources_compare(r->inputs, r->input_count, cluster));
     for (size_t i = 0; i < r->input_count; i++)
         CHECK(rank_by_all(r, &r->inputs[i]));
     status = mgk_cluster_leads(cluster) ? finish(r, table, summary) : STATUS_OK;

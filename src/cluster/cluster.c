@@ -39,7 +39,7 @@ mgk_status mgk_cluster_join(mgk_cluster **out)
     TRY(mgk_alloc(1, sizeof(*cluster), &cluster));
     CHECK(mgk_cluster_prepare(cluster, size));
     CHECK(mgk_launched_join(&cluster->transport));
-    CHECK(mgk_cluster_agree(cluster, mgk_processors_share(cluster->transport)));
+    CHECK(mgk_cluster_agree(cluster, mgk_processors_share(cluster)));
     *out = cluster;
     return STATUS_OK;
 out:

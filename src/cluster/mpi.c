@@ -3,9 +3,9 @@
  * The transport over MPI. MPI is asked for one call at a time (MPI_THREAD_SERIALIZED, which every
  * MPI has), so that a lock surrounds each call, and no call waits.
  */
-#include <limits.h>
 #include <mpi.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -16,11 +16,20 @@
 /* The most bytes of one collective call or message; longer arrays go in pieces. */
 enum { PIECE = 1 << 28 };
 
+/* A message that has been found and not received. */
+typedef struct incoming {
+    bool there;
+    MPI_Message handle;
+    MPI_Status info;
+    int length;
+} incoming;
+
 typedef struct mpi_state {
     mgk_transport face;
     pthread_mutex_t lock;
     /* Messages and collective calls do not meet. */
     MPI_Comm messages, collective;
+    incoming incoming[2]; /* of each kind, which one thread receives at a time */
     mgk_cluster_fail *fail;
 } mpi_state;
 
@@ -60,32 +69,40 @@ static mgk_status send_message(void *state, int to, mgk_message_kind kind, const
     return STATUS_OK;
 }
 
+/* Finds a message, or the one that there was no memory for; false: there is none. */
+static bool find_message(mpi_state *s, mgk_message_kind kind, incoming *message)
+{
+    int there = message->there;
+    pthread_mutex_lock(&s->lock);
+    if (!there)
+        MPI_Improbe(MPI_ANY_SOURCE, (int)kind, s->messages, &there, &message->handle,
+                    &message->info);
+    if (there)
+        MPI_Get_count(&message->info, MPI_BYTE, &message->length);
+    pthread_mutex_unlock(&s->lock);
+    return message->there = there;
+}
+
 static mgk_status receive_message(void *state, mgk_message_kind kind, int *from, void **bytes,
                                   size_t *size)
 {
     mpi_state *s = state;
-    MPI_Message message;
+    incoming *message = &s->incoming[kind];
     MPI_Request request;
-    MPI_Status info;
-    int there, length = 0;
     *from = -1;
     *bytes = NULL;
     *size = 0;
-    pthread_mutex_lock(&s->lock);
-    MPI_Improbe(MPI_ANY_SOURCE, (int)kind, s->messages, &there, &message, &info);
-    if (there)
-        MPI_Get_count(&info, MPI_BYTE, &length);
-    pthread_mutex_unlock(&s->lock);
-    if (!there)
+    if (!find_message(s, kind, message))
         return STATUS_OK;
-    if (mgk_alloc((size_t)length, 1, bytes) != STATUS_OK)
-        return s->fail(STATUS_MEMORY, "no memory for a message of %d bytes", length);
+    if (mgk_alloc((size_t)message->length, 1, bytes) != STATUS_OK)
+        return s->fail(STATUS_MEMORY, "no memory for a message of %d bytes", message->length);
     pthread_mutex_lock(&s->lock);
-    MPI_Imrecv(*bytes, length, MPI_BYTE, &message, &request);
+    MPI_Imrecv(*bytes, message->length, MPI_BYTE, &message->handle, &request);
     pthread_mutex_unlock(&s->lock);
     finish(s, &request);
-    *from = info.MPI_SOURCE;
-    *size = (size_t)length;
+    message->there = false;
+    *from = message->info.MPI_SOURCE;
+    *size = (size_t)message->length;
     return STATUS_OK;
 }
 

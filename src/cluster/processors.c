@@ -33,13 +33,14 @@ static double count_own(const usable *all, int size, const usable *own)
     return processors;
 }
 
-mgk_status mgk_processors_share(const mgk_transport *transport)
+mgk_status mgk_processors_share(const mgk_cluster *cluster)
 {
+    const mgk_transport *transport = cluster->transport;
     usable own = {.host = ""}, *all;
     memcpy(own.host, transport->host, sizeof(own.host));
     if (sched_getaffinity(0, sizeof(own.set), &own.set) != 0)
         CPU_ZERO(&own.set);
-    TRY(mgk_alloc((size_t)transport->size, sizeof(*all), &all));
+    TRY(mgk_cluster_agree(cluster, mgk_alloc((size_t)transport->size, sizeof(*all), &all)));
     mgk_status status = transport->gather(transport->state, &own, sizeof(own), all);
     const double share = status == STATUS_OK ? count_own(all, transport->size, &own) : 0;
     const int allowed = mgk_default_threads();

@@ -132,7 +132,8 @@ static void pause_for(long nanoseconds)
     nanosleep(&(struct timespec){.tv_nsec = nanoseconds}, NULL);
 }
 
-/* Without memory for a message, which stays lost, the work fails; the others still end in order. */
+/* Without memory for a message the work fails; the message waits, so that the others end in order.
+ */
 static void *serve(void *context)
 {
     mgk_share *share = context;

@@ -26,7 +26,8 @@ typedef struct mgk_transport {
     mgk_status (*send)(void *state, int to, mgk_message_kind kind, const void *bytes, size_t size);
 
     /* Takes a message that has come. *bytes [*size], released with mgk_free; *from −1: there is
-     * none. STATUS_MEMORY. */
+     * none. By one thread at a time of each kind. STATUS_MEMORY: the message waits for the next
+     * call. */
     mgk_status (*receive)(void *state, mgk_message_kind kind, int *from, void **bytes,
                           size_t *size);
 

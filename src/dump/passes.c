@@ -291,7 +291,13 @@ static mgk_status run_share(mgk_dump *dump, work *w)
         .state = w,
     };
     TRY(mgk_share_begin(dump->cluster, &options, &dump->share));
-    const mgk_status status = mgk_share_end(dump->share, run_passes(w));
+    mgk_status status = run_passes(w);
+    /* What the writer delivers belongs to the share. */
+    if (status == STATUS_OK)
+        status = mgk_store_drain(dump->writer);
+    else
+        mgk_store_stop(dump->writer);
+    status = mgk_share_end(dump->share, status);
     dump->share = NULL;
     return status;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "run/arguments.h"
 #include "run/files.h"
@@ -197,19 +198,55 @@ mgk_status mgk_source_check_same(const mgk_source_input *described, const mgk_so
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-mgk_status mgk_memory_left(mgk_device *device, size_t limit, size_t held, size_t *out)
+mgk_status mgk_memory_left(mgk_device *device, const mgk_cluster *cluster, size_t limit,
+                           size_t held, size_t *out)
 {
+    const size_t neighbours = (size_t)mgk_cluster_neighbours(cluster), own = limit / neighbours;
     size_t left, total;
     *out = 0;
     if (limit > 0) {
-        *out = held < limit ? limit - held : 1;
+        *out = held < own ? own - held : 1;
         return STATUS_OK;
     }
     if (device->accelerator)
         return STATUS_OK;
     TRY(device->op->memory(device, &left, &total));
-    *out = left / 4 * 3 + 1;
+    *out = left / 4 * 3 / neighbours + 1;
     return STATUS_OK;
+}
+
+/* What inputs of other content, or of another model, have otherwise with certainty or most likely.
+ */
+static uint64_t identify(const mgk_source_input *inputs, size_t count)
+{
+    uint64_t hash = mgk_hash(MGK_HASH_START, &count, sizeof(count));
+    for (size_t i = 0; i < count; i++) {
+        const mgk_source_input *input = &inputs[i];
+        const size_t sizes[] = {input->source.count, input->source.n_max, input->sample_count,
+                                input->layer_count, input->head_count};
+        hash = mgk_hash(hash, sizes, sizeof(sizes));
+        hash = mgk_hash(hash, input->sha256, strlen(input->sha256));
+    }
+    return hash;
+}
+
+mgk_status mgk_sources_compare(const mgk_source_input *inputs, size_t count,
+                               const mgk_cluster *cluster)
+{
+    const int size = mgk_cluster_size_of(cluster);
+    const uint64_t own = identify(inputs, count);
+    uint64_t *all;
+    mgk_status status = mgk_cluster_agree(cluster, mgk_alloc((size_t)size, sizeof(*all), &all));
+    if (status == STATUS_OK)
+        status = mgk_cluster_gather(cluster, &own, sizeof(own), all);
+    for (int rank = 1; status == STATUS_OK && rank < size; rank++)
+        if (all[rank] != all[0])
+            status = mgk_fail(STATUS_USAGE,
+                              "rank %d reads other inputs under these names than rank 0: their "
+                              "models or sizes differ",
+                              rank);
+    mgk_free(all);
+    return status;
 }
 
 mgk_status mgk_source_merge(const mgk_source_input *input, const mgk_cluster *cluster)

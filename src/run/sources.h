@@ -69,6 +69,11 @@ typedef struct mgk_source_input {
     void (*close)(void *state); /* argument: source.state */
 } mgk_source_input;
 
+/* Collective: STATUS_USAGE, in all, if the processes have opened other inputs: models, numbers or
+ * sizes of matrices differ. */
+mgk_status mgk_sources_compare(const mgk_source_input *inputs, size_t count,
+                               const mgk_cluster *cluster);
+
 /* Collective: gives every process the errors of a model that runs as another kind, which each has
  * measured on its samples. */
 mgk_status mgk_source_merge(const mgk_source_input *input, const mgk_cluster *cluster);
@@ -146,7 +151,9 @@ mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_i
  * Bytes of host memory for matrices that the threads of `device` hold: of `limit` bytes those that
  * the `held` bytes of an input leave, at least 1, because 0 means no limit. Without a limit (0)
  * three quarters of the free memory; 0 where a GPU, which has its own memory, holds the matrices.
+ * The processes of a cluster on this machine divide the limit, or the free memory.
  */
-mgk_status mgk_memory_left(mgk_device *device, size_t limit, size_t held, size_t *out);
+mgk_status mgk_memory_left(mgk_device *device, const mgk_cluster *cluster, size_t limit,
+                           size_t held, size_t *out);
 
 #endif

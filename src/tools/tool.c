@@ -106,10 +106,12 @@ static void find_own_fonts(void)
  * too. Their end must not be that of a failure, for which mpirun would end rank 0 before it has
  * told it.
  */
-static void find_rank(mgk_tool *tool)
+static void find_rank(mgk_tool *tool, char **argv)
 {
     if (mgk_cluster_started(&tool->rank, &tool->processes) != MGK_OK || tool->rank == 0)
         return;
+    mgk_wait_briefly(tool->program->name,
+                     argv); /* the program that it starts has its own streams */
     tool->errors = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
     if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
         exit(EXIT_FAILURE);
@@ -148,7 +150,7 @@ bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char *
     tool->program = program;
     *exit_status = 0;
     tool->job.settings = &tool->settings;
-    find_rank(tool);
+    find_rank(tool, argv);
     catch_signals();
     find_own_fonts();
     if (mgk_args_parse(program, argc, argv, &outcome) != STATUS_OK ||

@@ -89,6 +89,26 @@ static void stop_writing(mgk_store_writer *writer, mgk_status reason)
     writer->has_thread = false;
 }
 
+mgk_status mgk_store_drain(mgk_store_writer *writer)
+{
+    pthread_mutex_lock(&writer->lock);
+    while (writer->status == STATUS_OK && writer->written < writer->submitted) {
+        help_writing(writer, writer->submitted);
+        if (writer->status == STATUS_OK && writer->written < writer->submitted)
+            pthread_cond_wait(&writer->changed, &writer->lock);
+    }
+    mgk_status status = writing_status(writer);
+    pthread_mutex_unlock(&writer->lock);
+    if (status != STATUS_OK)
+        mgk_store_stop(writer);
+    return status;
+}
+
+void mgk_store_stop(mgk_store_writer *writer)
+{
+    stop_writing(writer, STATUS_INTERRUPTED);
+}
+
 int mgk_store_blocks(const mgk_store_writer *writer)
 {
     return writer->block_count;

@@ -143,6 +143,13 @@ mgk_status mgk_store_next_block(mgk_store_writer *writer, mgk_store_block **out)
  */
 mgk_status mgk_store_submit(mgk_store_writer *writer, mgk_store_block *block);
 
+/* Waits until all submitted blocks are written; stops after a failure of writing, and returns it.
+ * No block may be lent. */
+mgk_status mgk_store_drain(mgk_store_writer *writer);
+
+/* Ends writing as soon as possible: the store can then only be discarded. */
+void mgk_store_stop(mgk_store_writer *writer);
+
 /*
  * Writes one whole object (STORE_KEY_WEIGHTS and later), given in the incoming element type:
  * key_weights [L, H, M, C, D], key_bias [L, H, M, D], priors [L, H, M] or [L, H, M, N], variances
