@@ -186,8 +186,9 @@ typedef struct mgk_job {
      * NULL (default): none, unless the file or its name tells, with a remark.
      */
     const char *trained_with;
-    /* The processes that share the job; NULL (default): this one alone does it. Of functions that
-     * do not name this: they are for one process. */
+    /* The processes that share the job; NULL (default): this one alone does it. Of mgk_train_model,
+     * mgk_dump_attention, mgk_rank_attention, mgk_rank_to_table and mgk_measure_diversity; other
+     * functions do their whole job in each process that calls them. */
     mgk_cluster *cluster;
 } mgk_job;
 
