@@ -214,7 +214,6 @@ static mgk_status measure_groups(prepared_groups *groups)
     const size_t spans = (groups->end - 1) / work->span_groups - groups->first / work->span_groups;
     const mgk_pipeline pipeline = {.units = spans + 1,
                                    .stages = work->sums ? STAGES : LAYERS + 1,
-                                   .apart = 1 + (size_t)(work->threads - 1) / work->span_heads,
                                    .threads = work->threads,
                                    .count = count_items,
                                    .run = run_item,

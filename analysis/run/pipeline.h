@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Work on units that all pass through the same stages, by threads that wait for each other as
- * little as possible: while some finish a stage of one unit, others work on the next units.
+ * little as possible: while some finish a stage of one unit, others work on the next units. A
+ * thread takes the earliest unit that has work, so few units are under way at once, and their data
+ * stay in caches.
  */
 #ifndef MGK_ANALYSIS_PIPELINE_H
 #define MGK_ANALYSIS_PIPELINE_H
@@ -17,10 +19,6 @@
  */
 typedef struct mgk_pipeline {
     size_t units, stages;
-    /* Threads claim items in an order in which a unit is this many units behind in each stage: at
-     * least 1, and enough that each thread has an item of a unit's longest stage. A unit's data are
-     * in caches the longer, the smaller it is. */
-    size_t apart;
     int threads;
     /* The items of a stage, at least 1; 0 if the unit has neither this nor later stages. */
     size_t (*count)(const void *state, size_t unit, size_t stage);
