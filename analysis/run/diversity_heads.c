@@ -157,12 +157,23 @@ static void add_rows(const head_matrix *m, const mgk_rows *rows, const mgk_measu
     *mean = (row_mean){sum, count};
 }
 
+static void keep_rows(const head_matrix *m, const mgk_rows *rows)
+{
+    const size_t place = mgk_diversity_place(m->work, m->group->slot + m->which);
+    for (size_t r = 0; r < rows->count; r++)
+        mgk_diversity_keep(m->work, place, m->keys, rows->first + r, mgk_row(rows, r));
+}
+
+/* Rows are kept while they are in the first cache, and beside computations: writing waits for
+ * memory. */
 static void measure_rows(const head_matrix *m)
 {
     const mgk_record_layout *layout = m->work->layout;
     row_mean means[MGK_MEASURES_MOST] = {{0, 0}};
     for (size_t first = 0; first < m->queries; first += MGK_ROWS_MOST) {
         const mgk_rows rows = take_rows(m, first);
+        if (m->work->kept)
+            keep_rows(m, &rows);
         for (size_t k = 0; k < layout->measure_count; k++)
             if (layout->measures[k]->rows && is_defined(m, layout->measures[k]))
                 add_rows(m, &rows, layout->measures[k], &means[k]);
@@ -340,9 +351,6 @@ static mgk_status measure_head(head_matrix *m)
         measure_mixture(m);
     if (m->work->outputs)
         compute_output(m);
-    if (m->work->kept)
-        mgk_diversity_keep(m->work, mgk_diversity_place(m->work, m->group->slot + m->which),
-                           m->queries, m->keys, m->n, m->a);
     const bool spectrum =
         mgk_diversity_wants(m->work, MGK_NEEDS_SPECTRUM) && m->queries > 0 && m->keys > 0;
     return spectrum ? measure_spectrum(m) : STATUS_OK;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Measured matrices that are compared with others later. They are kept without most keys that a
- * causal mask hides, and as floats if all entries are floats, as those of most files are: a quarter
- * of the memory, so that the matrices of a layer stay in the cache until all are measured.
+ * causal mask hides, and as floats if the source has floats: a quarter of the memory, so that the
+ * matrices of a layer stay in the cache until all are measured.
  */
 #include <string.h>
 
@@ -33,55 +33,44 @@ static kept_row find_row(const mgk_source *source, size_t keys, size_t i)
                       .count = count};
 }
 
-mgk_status mgk_diversity_kept_size(const mgk_source *source, size_t *out)
+static bool are_floats(const mgk_diversity_work *work)
 {
-    TRY(mgk_multiply(source->n_max, source->n_max, out));
-    *out = mgk_reduction_pitch(find_row(source, source->n_max, source->n_max).start);
+    return work->source->format >= MGK_FLOAT_F32;
+}
+
+mgk_status mgk_diversity_kept_size(const mgk_diversity_work *work, size_t *out)
+{
+    const size_t n = work->source->n_max, size = are_floats(work) ? sizeof(float) : sizeof(double);
+    size_t bytes;
+    TRY(mgk_multiply(n, n * size, &bytes));
+    bytes = find_row(work->source, n, n).start * size;
+    *out = mgk_reduction_pitch((bytes + sizeof(double) - 1) / sizeof(double)) * sizeof(double);
     return STATUS_OK;
 }
 
-static double *matrix_at(const mgk_diversity_work *work, size_t place)
+static void *matrix_at(const mgk_diversity_work *work, size_t place)
 {
-    return work->kept + place * work->kept_pitch;
+    return work->kept + place * work->kept_bytes;
 }
 
-/* Returns whether all entries are floats. */
-static bool keep_floats(const mgk_diversity_work *work, size_t queries, size_t keys, size_t n,
-                        const double *a, float *to)
+void mgk_diversity_keep(mgk_diversity_work *work, size_t place, size_t keys, size_t i,
+                        const double *from)
 {
-    bool same = true;
-    for (size_t i = 0; i < queries && same; i++) {
-        const kept_row row = find_row(work->source, keys, i);
-        same = work->kernels->narrow(row.count, a + i * n, to + row.start);
-    }
-    return same;
-}
-
-static void keep_doubles(const mgk_diversity_work *work, size_t queries, size_t keys, size_t n,
-                         const double *a, double *to)
-{
-    for (size_t i = 0; i < queries; i++) {
-        const kept_row row = find_row(work->source, keys, i);
-        memcpy(to + row.start, a + i * n, row.count * sizeof(*to));
-    }
-}
-
-void mgk_diversity_keep(mgk_diversity_work *work, size_t place, size_t queries, size_t keys,
-                        size_t n, const double *a)
-{
-    double *to = matrix_at(work, place);
-    work->kept_float[place] = keep_floats(work, queries, keys, n, a, (float *)to);
-    if (!work->kept_float[place])
-        keep_doubles(work, queries, keys, n, a, to);
+    void *to = matrix_at(work, place);
+    const kept_row row = find_row(work->source, keys, i);
+    if (are_floats(work))
+        work->kernels->narrow(row.count, from, (float *)to + row.start);
+    else
+        memcpy((double *)to + row.start, from, row.count * sizeof(double));
 }
 
 void mgk_diversity_row(const mgk_diversity_work *work, size_t place, size_t keys, size_t i,
                        double *out)
 {
-    const double *from = matrix_at(work, place);
+    const void *from = matrix_at(work, place);
     const kept_row row = find_row(work->source, keys, i);
-    if (work->kept_float[place])
+    if (are_floats(work))
         work->kernels->widen(row.count, (const float *)from + row.start, out);
     else
-        memcpy(out, from + row.start, row.count * sizeof(*out));
+        memcpy(out, (const double *)from + row.start, row.count * sizeof(double));
 }

@@ -28,8 +28,8 @@ static bool has_vectors(const mgk_diversity_work *work, mgk_vectors which)
 /* Matrices of a round for each thread: at most MOST, and of large ones, which are to be in caches
  * when their pairs are measured, what fits into `cached_bytes`, but LEAST at least. At the end of a
  * round threads wait for each other. */
-enum { ROUND_LEAST = 8, ROUND_MOST = 16 };
-static const double cached_bytes = 0x1p22;
+enum { ROUND_LEAST = 8, ROUND_MOST = 32 };
+static const double cached_bytes = 0x1p23;
 
 /* The bytes of a round at most, if it is not one span. */
 static const double round_bytes = 0x1p28;
@@ -38,14 +38,14 @@ static const double round_bytes = 0x1p28;
 static double matrix_bytes(const mgk_diversity_work *work)
 {
     const double n = (double)work->source->n_max, dim = (double)work->source->dim;
-    double numbers = (double)work->kept_pitch + 3 * n;
+    double numbers = 3 * n;
     if (has_vectors(work, MGK_VALUES))
         numbers += 3 * n * dim + n + (double)work->span_heads;
     if (has_vectors(work, MGK_QUERIES))
         numbers += n * dim;
     if (has_vectors(work, MGK_KEYS))
         numbers += n * dim * (double)work->source->mixtures;
-    return numbers * sizeof(double);
+    return (double)work->kept_bytes + numbers * sizeof(double);
 }
 
 /* Bytes of what a round holds of one group, besides its matrices. */
@@ -77,7 +77,7 @@ static double fixed_bytes(const mgk_diversity_work *work)
 {
     const double n = (double)work->source->n_max, heads = (double)work->layout->heads;
     double numbers = 4 * (double)mgk_record_size(work->layout);
-    numbers += (double)kept_matrices(work) * (double)work->kept_pitch;
+    numbers += (double)kept_matrices(work) * (double)work->kept_bytes / sizeof(double);
     if (mgk_diversity_wants(work, MGK_NEEDS_ROLLOUT))
         numbers += 2 * n * n;
     if (mgk_diversity_wants(work, MGK_NEEDS_MIXTURE))
@@ -259,13 +259,11 @@ static mgk_status make_common(mgk_diversity_work *work)
 static mgk_status open_groups(mgk_diversity_work *work)
 {
     const size_t n = work->source->n_max, heads = work->layout->heads, room = work->room;
-    size_t rows, sums, vectors, rollouts;
+    size_t sums, vectors, rollouts;
     TRY(mgk_multiply(work->span_heads, work->span_heads, &sums));
     TRY(mgk_multiply(sums, work->pair_blocks * MGK_PAIR_SUMS * sizeof(double), &sums));
     work->ring = room + kept_matrices(work);
-    TRY(mgk_multiply(work->kept_pitch, work->ring, &rows));
-    TRY(mgk_alloc(rows, sizeof(double), &work->kept));
-    TRY(mgk_alloc(work->ring, sizeof(bool), &work->kept_float));
+    TRY(mgk_alloc(work->ring, work->kept_bytes, &work->kept));
     if (mgk_diversity_wants(work, MGK_NEEDS_PAIRS))
         TRY(mgk_alloc(work->most_groups / work->span_groups, sums, &work->sums));
     if (mgk_diversity_wants(work, MGK_NEEDS_VALUES) && has_vectors(work, MGK_VALUES)) {
@@ -314,7 +312,7 @@ static mgk_status open_round(mgk_diversity_work *work)
     const size_t n = work->source->n_max, heads = work->layout->heads;
     size_t bytes;
     if (mgk_diversity_needs_groups(work))
-        TRY(mgk_diversity_kept_size(work->source, &work->kept_pitch));
+        TRY(mgk_diversity_kept_size(work, &work->kept_bytes));
     work->pair_blocks = larger(smaller(n, MGK_PAIR_BLOCKS), 1);
     work->span_groups =
         work->layout->across && mgk_diversity_needs_groups(work) ? work->layout->layers : 1;
@@ -381,7 +379,6 @@ void mgk_diversity_close(mgk_diversity_work *work)
     mgk_free(work->samples);
     mgk_free(work->records);
     mgk_free(work->kept);
-    mgk_free(work->kept_float);
     mgk_free(work->row_sums);
     mgk_free(work->zero_rows);
     mgk_free(work->entropies);

@@ -100,9 +100,8 @@ typedef struct mgk_diversity_work {
     size_t matrix_count;
     /* Measured matrices, if measures need groups: see diversity_kept.c. A ring, in which slot 0 of
      * the round is at `ring_start`; longer than a round where a layer is kept for the next one. */
-    double *kept;     /* [ring, kept_pitch] */
-    bool *kept_float; /* [ring] */
-    size_t kept_pitch, ring, ring_start;
+    unsigned char *kept; /* [ring, kept_bytes] */
+    size_t kept_bytes, ring, ring_start;
     double *row_sums;  /* [room, n_max] */
     bool *zero_rows;   /* [room, n_max] */
     double *entropies; /* [room, n_max], of rows; NULL: not needed */
@@ -159,12 +158,12 @@ static inline size_t mgk_diversity_place(const mgk_diversity_work *work, size_t 
     return (work->ring_start + slot) % work->ring;
 }
 
-/* The numbers that a kept matrix takes at most. STATUS_MEMORY: more than a size_t holds. */
-mgk_status mgk_diversity_kept_size(const mgk_source *source, size_t *out);
+/* The bytes that a kept matrix takes at most. STATUS_MEMORY: more than a size_t holds. */
+mgk_status mgk_diversity_kept_size(const mgk_diversity_work *work, size_t *out);
 
-/* Keeps a matrix [queries, n], 0 beyond its keys, in a place of the ring. */
-void mgk_diversity_keep(mgk_diversity_work *work, size_t place, size_t queries, size_t keys,
-                        size_t n, const double *a);
+/* Keeps row i of a matrix in a place of the ring: n entries, of which those beyond `keys` are 0. */
+void mgk_diversity_keep(mgk_diversity_work *work, size_t place, size_t keys, size_t i,
+                        const double *from);
 
 /* The keys that query i of a matrix sees. */
 static inline size_t mgk_diversity_keys(const mgk_diversity_work *work, size_t keys, size_t i)
