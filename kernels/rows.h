@@ -59,8 +59,8 @@ typedef struct mgk_row_kernels {
     /* out_j = the square root of x_j, correctly rounded. out [n] may be x. */
     void (*roots)(size_t n, const double *x, double *out);
 
-    /* out_j = x_j rounded to a float. Returns whether none has changed. */
-    bool (*narrow)(size_t n, const double *x, float *out);
+    /* out_j = x_j rounded to a float. */
+    void (*narrow)(size_t n, const double *x, float *out);
 
     /* out_j = x_j. */
     void (*widen)(size_t n, const float *x, double *out);
@@ -68,9 +68,9 @@ typedef struct mgk_row_kernels {
     /*
      * Sorts each of the rows [MGK_SORT_ROWS], of n entries each and any sign, in ascending order.
      * Column r of sorted [n, MGK_SORT_ROWS], row-major, becomes row r; rows may be the same.
-     * Numbers that are floats, which is found out, are sorted in half of the time.
+     * `floats`: all numbers are floats, and so they are sorted in half of the time.
      */
-    void (*sort)(size_t n, const double *const *rows, double *sorted);
+    void (*sort)(size_t n, const double *const *rows, bool floats, double *sorted);
 
     /* The sum of the differences of all pairs of each column, sorted as `sort` leaves it:
      * out_c = sum_{i<k} (x_kc - x_ic) = sum_k (2 k + 1 - n) x_kc; error (n + 2) 2^-53 times the sum

@@ -18,7 +18,8 @@ typedef struct head_matrix {
     double *row_sums;
     bool *zero_rows;
     double *entropies;  /* [queries], of the rows; NULL: not needed */
-    bool negative;      /* an entry is below 0 */
+    double lowest;      /* entry, or 0 */
+    bool attends_later; /* a query, to a later key of its sequence */
     mgk_rank_row row;   /* of the spectrum */
     double *record;     /* of the sample */
     size_t layer, head; /* positions in the source */
@@ -27,7 +28,7 @@ typedef struct head_matrix {
 static void store(const head_matrix *m, size_t measure, double value)
 {
     const mgk_record_layout *layout = m->work->layout;
-    if (m->negative && (layout->measures[measure]->needs & MGK_NEEDS_DISTRIBUTION))
+    if (m->lowest < 0 && (layout->measures[measure]->needs & MGK_NEEDS_DISTRIBUTION))
         value = NAN;
     mgk_record_values(layout, m->record, m->layer, measure)[m->head] = value;
 }
@@ -38,19 +39,6 @@ static void find_zero_rows(const head_matrix *m)
 {
     for (size_t i = 0; i < m->queries; i++)
         m->zero_rows[i] = m->row_sums[i] == 0 && mgk_rank_is_zero_row(m->n, m->a + i * m->n);
-}
-
-/* Whether a query attends to a later key of its sequence. */
-static bool attends_later(const head_matrix *m)
-{
-    for (size_t i = 0; i < m->n && !m->work->source->cross; i++) {
-        const double *later = m->a + i * m->n + i + 1;
-        const size_t count = m->n - i - 1;
-        if (m->work->kernels->largest(count, later) > 0 ||
-            (m->negative && m->work->kernels->smallest(count, later) < 0))
-            return true;
-    }
-    return false;
 }
 
 static mgk_status refuse_zero_row(const head_matrix *m)
@@ -68,17 +56,35 @@ static mgk_status describe_entries(head_matrix *m)
     find_zero_rows(m);
     if (m->row.zero_rows > 0 && !m->work->options->allow_zero_rows)
         return refuse_zero_row(m);
-    const double lowest = m->work->kernels->smallest(m->queries * m->n, m->a);
     m->work->norms[m->group->slot + m->which] = m->row.frobenius;
-    m->negative = lowest < 0;
+    return STATUS_OK;
+}
+
+/* Looks for an entry below 0, and for a later key of its sequence that a query attends to. */
+static void look_at_row(head_matrix *m, size_t i)
+{
+    const mgk_row_kernels *kernels = m->work->kernels;
+    const double *row = m->a + i * m->n, lowest = kernels->smallest(m->n, row);
+    m->lowest = fmin(m->lowest, lowest);
+    if (m->work->source->cross || m->attends_later)
+        return;
+    const double *later = row + i + 1;
+    const size_t count = m->n - i - 1;
+    m->attends_later =
+        kernels->largest(count, later) > 0 || (lowest < 0 && kernels->smallest(count, later) < 0);
+}
+
+/* After all rows have been looked at. */
+static mgk_status store_facts(const head_matrix *m)
+{
     double *facts = mgk_record_facts(m->work->layout, m->record, m->layer, m->head);
     facts[MGK_FACT_ROWS] = (double)m->queries;
     facts[MGK_FACT_ZERO_ROWS] = (double)m->row.zero_rows;
     facts[MGK_FACT_ROW_SUM_ERROR] = m->row.row_sum_error;
-    facts[MGK_FACT_LOWEST] = lowest;
+    facts[MGK_FACT_LOWEST] = m->lowest;
     facts[MGK_FACT_TOKENS] = m->group->tokens;
-    facts[MGK_FACT_LATER] = attends_later(m);
-    if (m->work->source->causal && facts[MGK_FACT_LATER] > 0)
+    facts[MGK_FACT_LATER] = m->attends_later;
+    if (m->work->source->causal && m->attends_later)
         return mgk_fail(STATUS_UNSUPPORTED, "entries right of the diagonal are not 0, but the "
                                             "attention is said to have a causal mask");
     return STATUS_OK;
@@ -105,7 +111,7 @@ static void sort_rows(const head_matrix *m, const mgk_rows *rows)
     const double *row[MGK_ROWS_MOST];
     for (size_t r = 0; r < MGK_ROWS_MOST; r++)
         row[r] = mgk_row(rows, r < rows->count ? r : rows->count - 1);
-    rows->kernels->sort(rows->longest, row, m->worker->sorted);
+    rows->kernels->sort(rows->longest, row, mgk_diversity_floats(m->work), m->worker->sorted);
 }
 
 /* The distances of keys from queries, see mgk_rows. */
@@ -164,23 +170,26 @@ static void keep_rows(const head_matrix *m, const mgk_rows *rows)
         mgk_diversity_keep(m->work, place, m->keys, rows->first + r, mgk_row(rows, r));
 }
 
-/* Rows are kept while they are in the first cache, and beside computations: writing waits for
- * memory. */
-static void measure_rows(const head_matrix *m)
+/* All that rows are needed for is done while they are in the first cache. */
+static mgk_status measure_rows(head_matrix *m)
 {
     const mgk_record_layout *layout = m->work->layout;
     row_mean means[MGK_MEASURES_MOST] = {{0, 0}};
     for (size_t first = 0; first < m->queries; first += MGK_ROWS_MOST) {
         const mgk_rows rows = take_rows(m, first);
+        for (size_t r = 0; r < rows.count; r++)
+            look_at_row(m, first + r);
         if (m->work->kept)
             keep_rows(m, &rows);
         for (size_t k = 0; k < layout->measure_count; k++)
             if (layout->measures[k]->rows && is_defined(m, layout->measures[k]))
                 add_rows(m, &rows, layout->measures[k], &means[k]);
     }
+    TRY(store_facts(m));
     for (size_t k = 0; k < layout->measure_count; k++)
         if (layout->measures[k]->rows)
             store(m, k, means[k].count > 0 ? means[k].sum / (double)means[k].count : NAN);
+    return STATUS_OK;
 }
 
 /* ---- measures of the matrix and of its spectrum ---------------------------------------------- */
@@ -345,7 +354,7 @@ static mgk_status measure_head(head_matrix *m)
     m->a = m->worker->matrix;
     TRY(source->take(source->state, m->group->group, m->which, m->a));
     TRY(describe_entries(m));
-    measure_rows(m);
+    TRY(measure_rows(m));
     measure_matrix(m);
     if (m->work->keys && mgk_source_is_gaussian(source, m->layer))
         measure_mixture(m);

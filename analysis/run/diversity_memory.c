@@ -28,8 +28,8 @@ static bool has_vectors(const mgk_diversity_work *work, mgk_vectors which)
 /* Matrices of a round for each thread: at most MOST, and of large ones, which are to be in caches
  * when their pairs are measured, what fits into `cached_bytes`, but LEAST at least. At the end of a
  * round threads wait for each other. */
-enum { ROUND_LEAST = 8, ROUND_MOST = 32 };
-static const double cached_bytes = 0x1p23;
+enum { ROUND_LEAST = 8, ROUND_MOST = 16 };
+static const double cached_bytes = 0x1p22;
 
 /* The bytes of a round at most, if it is not one span. */
 static const double round_bytes = 0x1p28;

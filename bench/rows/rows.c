@@ -245,22 +245,22 @@ static void roots_too_plain(bench *b)
 }
 
 /* Both sort the same numbers, each row twice or more often; the copy is part of the time. */
-static void sort_rows(bench *b, const double *rows)
+static void sort_rows(bench *b, const double *rows, bool floats)
 {
     const double *row[MGK_SORT_ROWS];
     for (size_t r = 0; r < MGK_SORT_ROWS; r++)
         row[r] = rows + r % HEADS * b->n;
-    b->kernels->sort(b->n, row, b->changed);
+    b->kernels->sort(b->n, row, floats, b->changed);
 }
 
 static void sort_ours(bench *b)
 {
-    sort_rows(b, b->rows);
+    sort_rows(b, b->rows, false);
 }
 
 static void sort_floats(bench *b)
 {
-    sort_rows(b, b->floats);
+    sort_rows(b, b->floats, true);
 }
 
 static int compare(const void *x, const void *y)

@@ -16,9 +16,9 @@ void MGK_CPU(row_centre)(size_t count, size_t n, const double *x, double *means,
 double MGK_CPU(row_distance)(size_t n, const double *x, const double *y);
 double MGK_CPU(row_entropy)(size_t n, const double *p);
 void MGK_CPU(row_roots)(size_t n, const double *x, double *out);
-bool MGK_CPU(row_narrow)(size_t n, const double *x, float *out);
+void MGK_CPU(row_narrow)(size_t n, const double *x, float *out);
 void MGK_CPU(row_widen)(size_t n, const float *x, double *out);
-void MGK_CPU(row_sort)(size_t n, const double *const *rows, double *sorted);
+void MGK_CPU(row_sort)(size_t n, const double *const *rows, bool floats, double *sorted);
 void MGK_CPU(row_spreads)(size_t n, const double *columns, double *out);
 void MGK_CPU(row_products)(size_t heads, size_t n, const double *rows, size_t pitch, double *out);
 void MGK_CPU(row_differences)(size_t heads, size_t n, const double *rows, size_t pitch,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sorts rows side by side, as the columns of a network. Numbers that are all floats, as those of
- * most files are, are sorted as floats, of which a register holds twice as many.
+ * Sorts rows side by side, as the columns of a network. Floats are sorted as such, of which a
+ * register holds twice as many.
  */
 #include <string.h>
 
@@ -12,17 +12,6 @@ void FLOATS(row_transpose)(size_t n, const float *const *rows, float *columns);
 void FLOATS(row_sort_columns)(size_t n, float *columns);
 
 enum { ROWS = MGK_SORT_ROWS };
-
-/* out [ROWS, n]. */
-static bool narrow_rows(size_t n, const double *const *rows, float *out, const float **narrowed)
-{
-    size_t r = 0;
-    while (r < ROWS && MGK_CPU(row_narrow)(n, rows[r], out + r * n)) {
-        narrowed[r] = out + r * n;
-        r++;
-    }
-    return r == ROWS;
-}
 
 /* `columns` is the second half of the memory of `wide`: each row is read before it is overwritten.
  */
@@ -36,11 +25,15 @@ static void widen(size_t n, const float *columns, double *wide)
     }
 }
 
-void MGK_CPU(row_sort)(size_t n, const double *const *rows, double *sorted)
+void MGK_CPU(row_sort)(size_t n, const double *const *rows, bool floats, double *sorted)
 {
     float *first = (float *)sorted, *second = first + n * ROWS; /* halves of the memory */
     const float *narrowed[ROWS];
-    if (narrow_rows(n, rows, first, narrowed)) {
+    if (floats) {
+        for (size_t r = 0; r < ROWS; r++) {
+            narrowed[r] = first + r * n;
+            MGK_CPU(row_narrow)(n, rows[r], first + r * n);
+        }
         FLOATS(row_transpose)(n, narrowed, second);
         FLOATS(row_sort_columns)(n, second);
         widen(n, second, sorted);
