@@ -27,11 +27,55 @@ typedef struct incoming {
 typedef struct mpi_state {
     mgk_transport face;
     pthread_mutex_t lock;
-    /* Messages and collective calls do not meet. */
-    MPI_Comm messages, collective;
     incoming incoming[2]; /* of each kind, which one thread receives at a time */
     mgk_cluster_fail *fail;
 } mpi_state;
+
+/* ---- calls that are started, and waited for ---------------------------------------------------
+ */
+
+/* What a call sends and receives. Messages and collective calls do not meet in one communicator,
+ * and the process has no other user of this one: copies of it would take 50 ms to make. */
+typedef struct transfer {
+    const void *own;
+    void *all;
+    int size;    /* bytes, of each process in collective calls */
+    int to, tag; /* of messages */
+    MPI_Message *message;
+} transfer;
+
+typedef void starter(const transfer *t, MPI_Request *request);
+
+static void start_send(const transfer *t, MPI_Request *request)
+{
+    MPI_Isend(t->own, t->size, MPI_BYTE, t->to, t->tag, MPI_COMM_WORLD, request);
+}
+
+static void start_receive(const transfer *t, MPI_Request *request)
+{
+    MPI_Imrecv(t->all, t->size, MPI_BYTE, t->message, request);
+}
+
+static void start_gather(const transfer *t, MPI_Request *request)
+{
+    MPI_Iallgather(t->own, t->size, MPI_BYTE, t->all, t->size, MPI_BYTE, MPI_COMM_WORLD, request);
+}
+
+static void start_exchange(const transfer *t, MPI_Request *request)
+{
+    MPI_Ialltoall(t->own, t->size, MPI_BYTE, t->all, t->size, MPI_BYTE, MPI_COMM_WORLD, request);
+}
+
+static void start_broadcast(const transfer *t, MPI_Request *request)
+{
+    MPI_Ibcast(t->all, t->size, MPI_BYTE, 0, MPI_COMM_WORLD, request);
+}
+
+static void start_barrier(const transfer *t, MPI_Request *request)
+{
+    (void)t;
+    MPI_Ibarrier(MPI_COMM_WORLD, request);
+}
 
 /* Sleeps longer the longer it is called in turn: 20 µs at first, at most 1 ms. */
 static void wait_a_little(long *pause)
@@ -40,33 +84,41 @@ static void wait_a_little(long *pause)
     nanosleep(&(struct timespec){.tv_nsec = *pause}, NULL);
 }
 
-/* Waits for a request that has been started. */
-static void finish(mpi_state *s, MPI_Request *request)
+/* Starts a call and sleeps until it is done; other threads call MPI meanwhile. */
+static void run(mpi_state *s, starter *start, const transfer *t)
 {
-    int done = 0;
-    for (long pause = 0;;) {
-        pthread_mutex_lock(&s->lock);
-        MPI_Test(request, &done, MPI_STATUS_IGNORE);
-        pthread_mutex_unlock(&s->lock);
-        if (done)
-            return;
+    MPI_Request request;
+    int done;
+    pthread_mutex_lock(&s->lock);
+    start(t, &request);
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    pthread_mutex_unlock(&s->lock);
+    for (long pause = 0; !done;) {
         wait_a_little(&pause);
+        pthread_mutex_lock(&s->lock);
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        pthread_mutex_unlock(&s->lock);
     }
 }
+
+/* The same, of so many bytes. */
+static mgk_status run_sized(mpi_state *s, starter *start, size_t size, transfer t)
+{
+    if (size > PIECE)
+        return s->fail(STATUS_UNSUPPORTED, "%zu bytes at once: MPI is given at most %d", size,
+                       PIECE);
+    t.size = (int)size;
+    run(s, start, &t);
+    return STATUS_OK;
+}
+
+/* ---- the transport ----------------------------------------------------------------------------
+ */
 
 static mgk_status send_message(void *state, int to, mgk_message_kind kind, const void *bytes,
                                size_t size)
 {
-    mpi_state *s = state;
-    MPI_Request request;
-    if (size > PIECE)
-        return s->fail(STATUS_UNSUPPORTED, "a message of %zu bytes: at most %d can be sent", size,
-                       PIECE);
-    pthread_mutex_lock(&s->lock);
-    MPI_Isend(bytes, (int)size, MPI_BYTE, to, (int)kind, s->messages, &request);
-    pthread_mutex_unlock(&s->lock);
-    finish(s, &request);
-    return STATUS_OK;
+    return run_sized(state, start_send, size, (transfer){.own = bytes, .to = to, .tag = (int)kind});
 }
 
 /* Finds a message, or the one that there was no memory for; false: there is none. */
@@ -75,7 +127,7 @@ static bool find_message(mpi_state *s, mgk_message_kind kind, incoming *message)
     int there = message->there;
     pthread_mutex_lock(&s->lock);
     if (!there)
-        MPI_Improbe(MPI_ANY_SOURCE, (int)kind, s->messages, &there, &message->handle,
+        MPI_Improbe(MPI_ANY_SOURCE, (int)kind, MPI_COMM_WORLD, &there, &message->handle,
                     &message->info);
     if (there)
         MPI_Get_count(&message->info, MPI_BYTE, &message->length);
@@ -88,7 +140,6 @@ static mgk_status receive_message(void *state, mgk_message_kind kind, int *from,
 {
     mpi_state *s = state;
     incoming *message = &s->incoming[kind];
-    MPI_Request request;
     *from = -1;
     *bytes = NULL;
     *size = 0;
@@ -96,10 +147,8 @@ static mgk_status receive_message(void *state, mgk_message_kind kind, int *from,
         return STATUS_OK;
     if (mgk_alloc((size_t)message->length, 1, bytes) != STATUS_OK)
         return s->fail(STATUS_MEMORY, "no memory for a message of %d bytes", message->length);
-    pthread_mutex_lock(&s->lock);
-    MPI_Imrecv(*bytes, message->length, MPI_BYTE, &message->handle, &request);
-    pthread_mutex_unlock(&s->lock);
-    finish(s, &request);
+    run(s, start_receive,
+        &(transfer){.all = *bytes, .size = message->length, .message = &message->handle});
     message->there = false;
     *from = message->info.MPI_SOURCE;
     *size = (size_t)message->length;
@@ -108,42 +157,19 @@ static mgk_status receive_message(void *state, mgk_message_kind kind, int *from,
 
 static mgk_status gather(void *state, const void *own, size_t size, void *all)
 {
-    mpi_state *s = state;
-    MPI_Request request;
-    if (size > PIECE)
-        return s->fail(STATUS_UNSUPPORTED, "%zu bytes of each rank: at most %d can be gathered",
-                       size, PIECE);
-    pthread_mutex_lock(&s->lock);
-    MPI_Iallgather(own, (int)size, MPI_BYTE, all, (int)size, MPI_BYTE, s->collective, &request);
-    pthread_mutex_unlock(&s->lock);
-    finish(s, &request);
-    return STATUS_OK;
+    return run_sized(state, start_gather, size, (transfer){.own = own, .all = all});
 }
 
 static mgk_status exchange(void *state, const void *parts, size_t size, void *all)
 {
-    mpi_state *s = state;
-    MPI_Request request;
-    if (size > PIECE)
-        return s->fail(STATUS_UNSUPPORTED, "%zu bytes for each rank: at most %d can be exchanged",
-                       size, PIECE);
-    pthread_mutex_lock(&s->lock);
-    MPI_Ialltoall(parts, (int)size, MPI_BYTE, all, (int)size, MPI_BYTE, s->collective, &request);
-    pthread_mutex_unlock(&s->lock);
-    finish(s, &request);
-    return STATUS_OK;
+    return run_sized(state, start_exchange, size, (transfer){.own = parts, .all = all});
 }
 
 static mgk_status broadcast(void *state, void *bytes, size_t size)
 {
-    mpi_state *s = state;
     for (size_t begun = 0, piece; begun < size; begun += piece) {
-        MPI_Request request;
         piece = size - begun < PIECE ? size - begun : PIECE;
-        pthread_mutex_lock(&s->lock);
-        MPI_Ibcast((char *)bytes + begun, (int)piece, MPI_BYTE, 0, s->collective, &request);
-        pthread_mutex_unlock(&s->lock);
-        finish(s, &request);
+        TRY(run_sized(state, start_broadcast, piece, (transfer){.all = (char *)bytes + begun}));
     }
     return STATUS_OK;
 }
@@ -151,13 +177,7 @@ static mgk_status broadcast(void *state, void *bytes, size_t size)
 static void close_mpi(mgk_transport *transport)
 {
     mpi_state *s = transport->state;
-    MPI_Request request;
-    pthread_mutex_lock(&s->lock);
-    MPI_Ibarrier(s->collective, &request);
-    pthread_mutex_unlock(&s->lock);
-    finish(s, &request);
-    MPI_Comm_free(&s->messages);
-    MPI_Comm_free(&s->collective);
+    run(s, start_barrier, &(transfer){0});
     MPI_Finalize();
     pthread_mutex_destroy(&s->lock);
     mgk_free(s);
@@ -207,8 +227,6 @@ __attribute__((visibility("default"))) mgk_status mgk_mpi_library_open(mgk_clust
                               .close = close_mpi};
     MPI_Comm_rank(MPI_COMM_WORLD, &s->face.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &s->face.size);
-    MPI_Comm_dup(MPI_COMM_WORLD, &s->messages);
-    MPI_Comm_dup(MPI_COMM_WORLD, &s->collective);
     find_neighbours(&s->face);
     *out = &s->face;
     return STATUS_OK;
