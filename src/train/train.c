@@ -382,7 +382,10 @@ mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_datase
                      const mgk_train_settings *settings, const mgk_train_watcher *watcher)
 {
     mgk_status status;
-    loop t = {.settings = settings, .watcher = watcher, .held_out = held_out};
+    loop t = {.settings = settings,
+              .watcher = watcher,
+              .held_out = held_out,
+              .room = {.settings = settings}};
     CHECK(agree(&t, begin(&t, model, data)));
     CHECK(agree(&t, open_files(&t)));
     CHECK(mgk_train_run_spread(&t.run, settings));
@@ -390,7 +393,7 @@ mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_datase
 out:
     mgk_log_close(&t.log, status != STATUS_OK && status != STATUS_INTERRUPTED);
     mgk_step_free(t.step);
-    if (status == STATUS_MEMORY && t.room.model)
+    if (status == STATUS_MEMORY) /* in all processes */
         status = mgk_room_suggest(&t.room);
     mgk_train_run_free(&t.run);
     return status;
