@@ -6,11 +6,13 @@
 
 #include "api/api.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "dump/dump.h"
 #include "model/formats/format.h"
 #include "run/arguments.h"
+#include "run/content.h"
 #include "run/files.h"
 #include "run/input.h"
 #include "run/job.h"
@@ -97,10 +99,14 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump, const 
     const mgk_config *config = &run->model->config;
     char sha256[MGK_SHA256_HEX_SIZE], name[256];
     char *json = NULL;
+    uint64_t content = 0;
     mgk_status status = mgk_model_hash_end(run->hash, sha256);
+    if (status == STATUS_OK && dump->cluster)
+        status = mgk_content_of_run(run, &o->input, &content);
     if (status == STATUS_OK)
         status = mgk_config_to_json(config, &json);
     CHECK(mgk_cluster_agree(dump->cluster, status));
+    CHECK(mgk_cluster_compare(dump->cluster, mgk_hash(content, sha256, strlen(sha256))));
     mgk_model_name(o->model, name, sizeof(name));
     mgk_store_description description = {
         .samples = run->samples,

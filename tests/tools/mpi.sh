@@ -65,7 +65,7 @@ fails() {
     shift
     ! "$@" >out.txt 2>err.txt || complain "succeeded: $*"
     [ "$(grep -c '^mgk-' err.txt)" -eq 1 ] || complain "not one line: $(cat err.txt)"
-    grep -qF -- "$text" err.txt || complain "no '$text' in: $(cat err.txt)"
+    grep -q -- "$text" err.txt || complain "no '$text' in: $(cat err.txt)"
     [ -z "$(ls | grep -E 'bad|mgk-lock')" ] || complain "left: $(ls | grep -E 'bad|mgk-lock')"
 }
 fails 'missing.h5: No such file' start 3 "$programs/mgk-rank" missing.h5 -o bad.csv
@@ -80,6 +80,15 @@ END
 mkdir elsewhere
 fails 'mgk-rank: rank 1 (' start 3 sh odd.sh "$programs/mgk-rank" --quiet store.h5 -o bad.csv
 fails 'store.h5: No such file' start 3 sh odd.sh "$programs/mgk-diversity" --quiet store.h5 -o bad.csv
+# Files of the same names and sizes, and other content.
+other='rank 1 (.*): reads another model, or other data, under these names than rank 0'
+tr a-z b-za <text.txt >elsewhere/text.txt
+cp model.safetensors elsewhere
+"$programs/mgk-dump" model.safetensors --text elsewhere/text.txt --samples 6 --quiet -o elsewhere/store.h5
+fails "$other" start 2 sh odd.sh "$programs/mgk-rank" $input --samples 9 -o bad.csv
+fails "$other" start 2 sh odd.sh "$programs/mgk-diversity" $input --samples 9 -o bad.csv
+fails "$other" start 2 sh odd.sh "$programs/mgk-dump" model.safetensors --text text.txt --samples 9 -q -o bad.h5
+fails "$other" start 2 sh odd.sh "$programs/mgk-rank" --quiet store.h5 -o bad.csv
 fails 'nowhere' start 2 "$programs/mgk-rank" --quiet store.h5 -o nowhere/bad.csv
 # Started by mpirun of another MPI, as it were.
 fails 'of which MPI has joined 1' env OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 \
