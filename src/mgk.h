@@ -104,6 +104,10 @@ MGK_API mgk_result mgk_cluster_started(int *rank, int *size);
 MGK_API mgk_result mgk_cluster_open(mgk_cluster **out);
 MGK_API void mgk_cluster_close(mgk_cluster *cluster); /* NULL is accepted */
 
+/* Called in place of a job that this process cannot begin, while others may wait for it: the job
+ * fails in all, which tell `why` and the rank. Returns the failure; alone that of this process. */
+MGK_API mgk_result mgk_cluster_refuse(mgk_cluster *cluster, const char *why);
+
 /* ---- jobs --------------------------------------------------------------------------------- */
 
 /* The progress of a job. */

@@ -274,7 +274,8 @@ static mgk_status divide(const mgk_dump *dump, int32_t **shards)
     const int64_t some = size < batches ? size : batches;
     TRY(mgk_alloc((size_t)size + 1, sizeof(**shards), shards));
     for (int rank = 0; rank <= size; rank++) {
-        const int64_t first = rank < some ? rank * batches / some * run->capacity : run->samples;
+        const int64_t first =
+            rank < some ? (int64_t)rank * batches / some * run->capacity : run->samples;
         (*shards)[rank] = (int32_t)(first < run->samples ? first : run->samples);
     }
     return STATUS_OK;

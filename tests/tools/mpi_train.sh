@@ -8,7 +8,7 @@ command -v mpirun >/dev/null || {
     exit 77
 }
 . "$(dirname "$0")/begin.sh"
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_pml=ob1
 
 # Starts the program as process number `rank`, whose id pid.RANK holds; rank.RANK, if it exists, is its folder.
 cat >start <<EOF
