@@ -35,7 +35,7 @@ typedef struct mpi_state {
  */
 
 /* What a call sends and receives. Messages and collective calls do not meet in one communicator,
- * and the process has no other user of this one: copies of it would take 50 ms to make. */
+ * and the process has no other user of this one; to copy it would take up to 0.1 s at the start. */
 typedef struct transfer {
     const void *own;
     void *all;
