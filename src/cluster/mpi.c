@@ -13,8 +13,9 @@
 #include "base/memory.h"
 #include "cluster/transport.h"
 
-/* The most bytes of one collective call or message; longer arrays go in pieces. */
-enum { PIECE = 1 << 28 };
+/* The most bytes of one collective call or message; longer arrays go in pieces. The bytes up to
+ * which a message goes at once, and those of longer ones under way from which on a sender waits. */
+enum { PIECE = 1 << 28, SHORT = 1 << 10, UNDER_WAY = 1 << 24 };
 
 /* A message that has been found and not received. */
 typedef struct incoming {
@@ -24,9 +25,22 @@ typedef struct incoming {
     int length;
 } incoming;
 
+/* A message on its way. */
+typedef struct outgoing {
+    struct outgoing *next;
+    MPI_Request request;
+    size_t size;
+    char bytes[];
+} outgoing;
+
 typedef struct mpi_state {
     mgk_transport face;
     pthread_mutex_t lock;
+    outgoing *oldest, **newest; /* long messages on their way; *newest: the end of the list */
+    size_t under_way;           /* their bytes */
+    pthread_cond_t changed;     /* the list, or `closing` */
+    pthread_t mover;            /* waits for them in place of the senders */
+    bool closing;
     incoming incoming[2]; /* of each kind, which one thread receives at a time */
     mgk_cluster_fail *fail;
 } mpi_state;
@@ -101,12 +115,17 @@ static void run(mpi_state *s, starter *start, const transfer *t)
     }
 }
 
+static mgk_status check_size(const mpi_state *s, size_t size)
+{
+    return size <= PIECE ? STATUS_OK
+                         : s->fail(STATUS_UNSUPPORTED, "%zu bytes at once: MPI is given at most %d",
+                                   size, PIECE);
+}
+
 /* The same, of so many bytes. */
 static mgk_status run_sized(mpi_state *s, starter *start, size_t size, transfer t)
 {
-    if (size > PIECE)
-        return s->fail(STATUS_UNSUPPORTED, "%zu bytes at once: MPI is given at most %d", size,
-                       PIECE);
+    TRY(check_size(s, size));
     t.size = (int)size;
     run(s, start, &t);
     return STATUS_OK;
@@ -115,10 +134,81 @@ static mgk_status run_sized(mpi_state *s, starter *start, size_t size, transfer 
 /* ---- the transport ----------------------------------------------------------------------------
  */
 
+/* Releases the long messages that have gone; false: none has. The caller holds the lock. */
+static bool release_gone(mpi_state *s)
+{
+    bool any = false;
+    while (s->oldest) {
+        outgoing *first = s->oldest;
+        int gone;
+        MPI_Test(&first->request, &gone, MPI_STATUS_IGNORE);
+        if (!gone)
+            return any;
+        s->under_way -= first->size;
+        s->oldest = first->next;
+        mgk_free(first);
+        any = true;
+    }
+    s->newest = &s->oldest;
+    return any;
+}
+
+/* MPI moves a long message while it is asked about it: by this thread, for the others compute. */
+static void *move_messages(void *state)
+{
+    mpi_state *s = state;
+    long pause = 0;
+    pthread_mutex_lock(&s->lock);
+    while (s->oldest || !s->closing) {
+        if (!s->oldest) {
+            pthread_cond_wait(&s->changed, &s->lock);
+            continue;
+        }
+        if (release_gone(s)) {
+            pthread_cond_broadcast(&s->changed);
+            pause = 0;
+        }
+        pthread_mutex_unlock(&s->lock);
+        wait_a_little(&pause);
+        pthread_mutex_lock(&s->lock);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+/* Sends a long message, which the receiver asks for up to a millisecond later: the sender waits for
+ * it only if too many are on their way. */
+static mgk_status send_long(mpi_state *s, const transfer *t)
+{
+    outgoing *message;
+    if (mgk_alloc(1, sizeof(*message) + (size_t)t->size, &message) != STATUS_OK)
+        return s->fail(STATUS_MEMORY, "no memory for a message of %d bytes", t->size);
+    message->size = (size_t)t->size;
+    memcpy(message->bytes, t->own, message->size);
+    transfer copy = *t;
+    copy.own = message->bytes;
+    pthread_mutex_lock(&s->lock);
+    start_send(&copy, &message->request);
+    *s->newest = message;
+    s->newest = &message->next;
+    s->under_way += message->size;
+    pthread_cond_broadcast(&s->changed);
+    while (s->under_way > UNDER_WAY)
+        pthread_cond_wait(&s->changed, &s->lock);
+    pthread_mutex_unlock(&s->lock);
+    return STATUS_OK;
+}
+
 static mgk_status send_message(void *state, int to, mgk_message_kind kind, const void *bytes,
                                size_t size)
 {
-    return run_sized(state, start_send, size, (transfer){.own = bytes, .to = to, .tag = (int)kind});
+    mpi_state *s = state;
+    TRY(check_size(s, size));
+    const transfer t = {.own = bytes, .size = (int)size, .to = to, .tag = (int)kind};
+    if (size > SHORT)
+        return send_long(s, &t);
+    run(s, start_send, &t);
+    return STATUS_OK;
 }
 
 /* Finds a message, or the one that there was no memory for; false: there is none. */
@@ -177,8 +267,14 @@ static mgk_status broadcast(void *state, void *bytes, size_t size)
 static void close_mpi(mgk_transport *transport)
 {
     mpi_state *s = transport->state;
+    pthread_mutex_lock(&s->lock);
+    s->closing = true;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    pthread_join(s->mover, NULL);
     run(s, start_barrier, &(transfer){0});
     MPI_Finalize();
+    pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->lock);
     mgk_free(s);
 }
@@ -211,12 +307,16 @@ __attribute__((visibility("default"))) mgk_status mgk_mpi_library_open(mgk_clust
     if (mgk_alloc(1, sizeof(*s), &s) != STATUS_OK)
         return fail(STATUS_MEMORY, "no memory for MPI");
     MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided);
-    if (provided < MPI_THREAD_SERIALIZED) {
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->changed, NULL);
+    s->newest = &s->oldest;
+    const bool serial = provided >= MPI_THREAD_SERIALIZED;
+    if (!serial || pthread_create(&s->mover, NULL, move_messages, s) != 0) {
         MPI_Finalize();
         mgk_free(s);
-        return fail(STATUS_DEVICE, "this MPI cannot be called by several threads");
+        return serial ? fail(STATUS_MEMORY, "cannot start a thread for MPI")
+                      : fail(STATUS_DEVICE, "this MPI cannot be called by several threads");
     }
-    pthread_mutex_init(&s->lock, NULL);
     s->fail = fail;
     s->face = (mgk_transport){.state = s,
                               .send = send_message,
