@@ -10,6 +10,7 @@ import argparse
 import heapq
 import os
 import random
+import sys
 import tempfile
 from pathlib import Path
 
@@ -21,46 +22,69 @@ ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 # ---- one machine --------------------------------------------------------------------------------
 
+def repeated(text, samples, length, path):
+    """A text long enough for so many samples; repetitions begin elsewhere in a sample."""
+    once = text.read_bytes()
+    path.write_bytes(once * (samples * length // len(once) + 1))
+    return path
+
+
 def jobs(a, folder):
-    """{name: words of a command without its output and threads}, and the output's ending."""
+    """{name: words of a command without its amount of work, output and threads}, the option of that
+    amount, the amount, and the output's ending."""
+    shape = measure.shape_options("lm", a.quick)
     model = folder / "initial.safetensors"
     measure.initial_model(a, "lm", "mgk", model)
-    source = (model, "--text", a.text, "--samples", 8 if a.quick else a.samples)
+    text = repeated(a.text, a.most_samples, int(shape["--length"]), folder / "text.txt")
+    source = ("--model", model, "--text", text)
+    samples = "--samples", 8 if a.quick else a.samples
+    steps = "--steps", 2 if a.quick else 40
     found = {
-        "mgk-rank, singular values": (("mgk-rank", "--model", *source, "--matrices", 0), ".csv"),
-        "mgk-rank, counted": (("mgk-rank", "--model", *source, "--matrices", 0, "--method", "count"),
+        "mgk-rank, singular values": (("mgk-rank", *source, "--matrices", 0), *samples, ".csv"),
+        "mgk-rank, counted": (("mgk-rank", *source, "--matrices", 0, "--method", "count"), *samples,
                               ".csv"),
-        "mgk-diversity": (("mgk-diversity", "--model", *source), ".csv"),
-        "mgk-dump": (("mgk-dump", *source), ".h5"),
+        "mgk-diversity": (("mgk-diversity", *source), *samples, ".csv"),
+        "mgk-dump": (("mgk-dump", *source[1:]), *samples, ".h5"),
+        "mgk-dump, compressed": (("mgk-dump", *source[1:], "--compress", 1), *samples, ".h5"),
+        "mgk-train": (("mgk-train", *measure.words(shape), "--attention", "mgk", "--data", a.text,
+                       "--warmup", 0), *steps, ".safetensors"),
     }
-    shape = measure.shape_options("lm", a.quick)
-    found["mgk-train, 40 steps"] = (("mgk-train", *measure.words(shape), "--attention", "mgk", "--data",
-                                     a.text, "--steps", 2 if a.quick else 40, "--warmup", 0),
-                                    ".safetensors")
     return {name: job for name, job in found.items() if name.split(",")[0] in a.jobs}
 
 
-def seconds_of(a, command, ending, folder, start, threads):
-    program, *rest = command
+def seconds_of(a, job, folder, start, threads):
+    (program, *rest), option, amount, ending = job
     output = folder / ("out" + ending)
-    taken = measure.run(*start, a.programs / program, *rest, "--threads", threads, "--quiet", "--force",
-                        "-o", output, **ROOT)[0]
+    taken = measure.run(*start, a.programs / program, *rest, option, amount, "--threads", threads, "--quiet",
+                        "--force", "-o", output, **ROOT)[0]
     output.unlink()
     return taken
 
 
+def lengthened(a, job, folder):
+    """The job with so much work that one process takes a.seconds for it, or little more."""
+    command, option, amount, ending = job
+    if a.seconds == 0:
+        return job
+    taken = seconds_of(a, job, folder, (), a.processes)
+    most = a.most_samples if option == "--samples" else 10 ** 9
+    return command, option, min(most, int(1.1 * amount * a.seconds / taken) + 1), ending
+
+
 def compare(a, folder):
     rows = []
-    for name, (command, ending) in jobs(a, folder).items():
+    for name, short in jobs(a, folder).items():
+        job = lengthened(a, short, folder)
         ways = {"threads": ((), a.processes), "processes": ((*MPIRUN, a.processes), 1)}
         results = measure.interleave({
-            way: lambda start=start, threads=threads: seconds_of(a, command, ending, folder, start,
-                                                                 threads)
+            way: lambda start=start, threads=threads: seconds_of(a, job, folder, start, threads)
             for way, (start, threads) in ways.items()}, a.repetitions)
         one, many = (measure.spread(results[way]) for way in ("threads", "processes"))
-        rows.append((name, f"{one[0]:.2f} ± {one[1]:.0%}", f"{many[0]:.2f} ± {many[1]:.0%}",
-                     f"{many[0] / one[0]:.2f}"))
-    measure.table(("job", f"1 process × {a.processes} threads, s", f"{a.processes} × 1, s", "ratio"), rows)
+        rows.append((name, f"{job[2]} {job[1][2:]}", f"{one[0]:.2f} ± {one[1]:.0%}",
+                     f"{many[0]:.2f} ± {many[1]:.0%}", f"{many[0] / one[0]:.2f}"))
+        print(*rows[-1], sep="  ", file=sys.stderr)
+    measure.table(("job", "work", f"1 process × {a.processes} threads, s", f"{a.processes} × 1, s",
+                   "ratio"), rows)
 
 
 # ---- more machines ------------------------------------------------------------------------------
@@ -120,7 +144,12 @@ def main():
     parser = measure.arguments(__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--processes", type=int, default=os.cpu_count(), metavar="T")
-    parser.add_argument("--samples", type=int, default=64, metavar="S")
+    parser.add_argument("--samples", type=int, default=64, metavar="S",
+                        help="of each job; of the first trial with --seconds")
+    parser.add_argument("--seconds", type=float, default=0, metavar="X",
+                        help="lengthen each job until one process takes as long; 0: do not")
+    parser.add_argument("--most-samples", type=int, default=4096, metavar="S",
+                        help="with --seconds; one of mgk-dump takes 13 MB")
     parser.add_argument("--jobs", nargs="+", default=["mgk-rank", "mgk-diversity", "mgk-dump", "mgk-train"])
     parser.add_argument("--simulate", action="store_true", help="the second table, in place of the first")
     for name, value, text in (

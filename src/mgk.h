@@ -104,6 +104,10 @@ MGK_API mgk_result mgk_cluster_started(int *rank, int *size);
 MGK_API mgk_result mgk_cluster_open(mgk_cluster **out);
 MGK_API void mgk_cluster_close(mgk_cluster *cluster); /* NULL is accepted */
 
+/* Called in place of a job that this process cannot begin, while others may wait for it: the job
+ * fails in all, which tell `why` and the rank. Returns the failure; alone that of this process. */
+MGK_API mgk_result mgk_cluster_refuse(mgk_cluster *cluster, const char *why);
+
 /* ---- jobs --------------------------------------------------------------------------------- */
 
 /* The progress of a job. */
@@ -584,7 +588,9 @@ typedef struct mgk_dump_options {
     const char *output;    /* HDF5 */
     /* Each process writes a file of its own, "a.shard-0.h5", "a.shard-1.h5", ... of "a.h5", a store
      * of some of the samples; "a.h5" joins them by virtual datasets of HDF5 1.10: keep them in one
-     * folder. For file systems where several machines cannot write one file, as NFS. */
+     * folder. They are "a.shard-0.1.h5", ... where these names are taken by the store that `force`
+     * replaces, until "a.h5" is the new one; then the old shards go. For file systems where several
+     * machines cannot write one file, as NFS. */
     bool shards;
 } mgk_dump_options;
 

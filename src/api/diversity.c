@@ -16,12 +16,12 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/utf8.h"
+#include "diversity/together.h"
 #include "run/arguments.h"
 #include "run/array_axes.h"
 #include "run/files.h"
 #include "run/job.h"
 #include "run/run_journal.h"
-#include "run/shared_samples.h"
 
 /* One call of mgk_measure_diversity. */
 typedef struct measuring {
@@ -42,9 +42,7 @@ typedef struct measuring {
     mgk_warnings warnings;
     size_t before, done, total;    /* matrices: of finished inputs, of the current one, of all */
     volatile sig_atomic_t stopped; /* the watcher asked to stop */
-    size_t resumed;   /* samples of the current input that an interrupted run has finished */
-    mgk_share *share; /* of the others among the processes; NULL: one process has all */
-    mgk_diversity_queue queue;
+    size_t resumed; /* samples of the current input that an interrupted run has finished */
 } measuring;
 
 static mgk_cluster *cluster_of(const measuring *m)
@@ -130,18 +128,10 @@ static void warn(measuring *m, const char *note)
     mgk_warnings_add(&m->warnings, note);
 }
 
-/* The matrices of the finished samples of the current input, by all processes. */
-static size_t count_shared(const measuring *m)
-{
-    const mgk_source_input *input = &m->inputs[m->current];
-    const size_t samples = m->resumed + mgk_share_delivered(m->share);
-    return input->source.count / input->sample_count * samples;
-}
-
 static void progress(void *state, size_t done)
 {
     measuring *m = state;
-    m->done = m->share ? count_shared(m) : done;
+    m->done = done;
     tell(m, "");
     if (mgk_job_stopped(&m->options->job))
         m->stopped = 1;
@@ -394,21 +384,6 @@ static mgk_status receive(void *state, size_t sample, double *record)
     return STATUS_OK;
 }
 
-/* Sends a record to rank 0. */
-static mgk_status send_record(void *state, size_t sample, double *record)
-{
-    const measuring *m = state;
-    return mgk_diversity_send(m->share, sample, record,
-                              mgk_record_size(&m->parts[m->current].layout));
-}
-
-/* Rank 0: records of processes come in any order. */
-static mgk_status receive_any(void *state, const void *bytes, size_t size)
-{
-    measuring *m = state;
-    return mgk_diversity_queue_add(&m->queue, bytes, size, receive, m);
-}
-
 static void tell_notes(measuring *m, size_t i)
 {
     mgk_diversity_notes notes;
@@ -428,13 +403,15 @@ static void tell_zero_keys(measuring *m, const mgk_source_input *input,
         warn(m, note);
 }
 
-/* Measures the samples of the input, of which `part` names some; NULL: all. */
-static mgk_status measure_samples(measuring *m, size_t i, const mgk_run_part *part)
+/* Measures the samples of the input that an interrupted run has not finished. */
+static mgk_status measure_samples(measuring *m, size_t i)
 {
     const mgk_diversity_options *o = m->options;
     const mgk_source_input *input = &m->open;
+    mgk_cluster *cluster = cluster_of(m);
     size_t memory;
-    TRY(mgk_memory_left(m->device, o->job.cluster, o->memory, input->held, &memory));
+    TRY(mgk_cluster_agree(cluster,
+                          mgk_memory_left(m->device, cluster, o->memory, input->held, &memory)));
     const mgk_diversity_run_options options = {.layout = &m->parts[i].layout,
                                                .threshold = o->threshold,
                                                .relative = o->relative,
@@ -445,47 +422,12 @@ static mgk_status measure_samples(measuring *m, size_t i, const mgk_run_part *pa
                                                .memory_is_most = true,
                                                .held = o->memory > 0 ? input->held : 0,
                                                .finished = m->resumed,
-                                               .part = part,
                                                .cancel = &m->stopped,
-                                               .receive = part ? send_record : receive,
+                                               .receive = receive,
                                                .progress = progress,
                                                .limited = tell_limit,
                                                .state = m};
-    mgk_status status = mgk_diversity_run(&input->source, &options);
-    return status == STATUS_NUMERIC || status == STATUS_UNSUPPORTED
-               ? mgk_fail_prefix(status, input->name)
-               : status;
-}
-
-static void tell_others(void *state)
-{
-    progress(state, 0);
-}
-
-/* Measures the samples of the input by all processes; rank 0 receives the records. */
-static mgk_status measure_together(measuring *m, size_t i)
-{
-    const mgk_source_input *input = &m->open;
-    mgk_cluster *cluster = cluster_of(m);
-    size_t step;
-    TRY(mgk_shared_samples_step(cluster, &input->source, input->sample_count, &step));
-    const size_t matrices = input->source.count * step / input->sample_count + 1;
-    const mgk_share_options options = {.first = m->resumed / step,
-                                       .count = mgk_shared_samples_units(input->sample_count, step),
-                                       .most = 1, /* records wait for those of samples before */
-                                       .receive = receive_any,
-                                       .wait = tell_others,
-                                       .state = m};
-    TRY(mgk_share_begin(cluster, &options, &m->share));
-    mgk_shared_samples samples = {.share = m->share, .step = step};
-    const mgk_run_part part = mgk_shared_samples_part(&samples, matrices, m->device);
-    mgk_status status = mgk_share_end(m->share, measure_samples(m, i, &part));
-    m->share = NULL;
-    if (status == STATUS_OK) {
-        m->done = input->source.count;
-        tell(m, "");
-    }
-    return status;
+    return mgk_diversity_measure(cluster, input, m->device, &options);
 }
 
 static mgk_status measure_all(measuring *m, size_t i)
@@ -493,7 +435,7 @@ static mgk_status measure_all(measuring *m, size_t i)
     const mgk_source_input *input = &m->open;
     mgk_cluster *cluster = cluster_of(m);
     mgk_zero_keys zero_keys = {0};
-    TRY(cluster ? measure_together(m, i) : measure_samples(m, i, NULL));
+    TRY(measure_samples(m, i));
     if (input->zero_keys)
         TRY(mgk_zero_keys_sum(cluster, input->zero_keys, &zero_keys));
     TRY(mgk_source_merge(input, cluster));
@@ -545,7 +487,7 @@ static mgk_status measure_part(measuring *m, size_t i)
     const bool pruned = !m->options->prune || finished.orders == MGK_PRUNING_ORDERS;
     mgk_status status = STATUS_OK;
     m->current = i;
-    m->resumed = m->queue.first = (size_t)finished.samples;
+    m->resumed = (size_t)finished.samples;
     if (!measured || !pruned)
         TRY(mgk_cluster_agree(cluster, open_again(m, i)));
     if (!measured)
@@ -699,7 +641,6 @@ static mgk_status measure(measuring *m, mgk_table **means)
 out:
     status = mgk_run_journal_close(m->journal, o->array_count == 0, status);
     close_inputs(m);
-    mgk_diversity_queue_free(&m->queue);
     mgk_device_close(m->device);
     mgk_claims_release(&m->claims);
     mgk_warnings_free(&m->warnings);

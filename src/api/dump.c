@@ -6,15 +6,17 @@
 
 #include "api/api.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "dump/dump.h"
 #include "model/formats/format.h"
 #include "run/arguments.h"
+#include "run/content.h"
 #include "run/files.h"
 #include "run/input.h"
 #include "run/job.h"
-#include "store/schema/shards.h"
+#include "store/schema/shard_files.h"
 
 enum { USUAL_SAMPLES = 16 };
 
@@ -97,10 +99,14 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump, const 
     const mgk_config *config = &run->model->config;
     char sha256[MGK_SHA256_HEX_SIZE], name[256];
     char *json = NULL;
+    uint64_t content = 0;
     mgk_status status = mgk_model_hash_end(run->hash, sha256);
+    if (status == STATUS_OK && dump->cluster)
+        status = mgk_content_of_run(run, &o->input, &content);
     if (status == STATUS_OK)
         status = mgk_config_to_json(config, &json);
     CHECK(mgk_cluster_agree(dump->cluster, status));
+    CHECK(mgk_cluster_compare(dump->cluster, mgk_hash(content, sha256, strlen(sha256))));
     mgk_model_name(o->model, name, sizeof(name));
     mgk_store_description description = {
         .samples = run->samples,
@@ -161,7 +167,7 @@ static mgk_status add_size(const char *path, double *bytes)
 
 /* Rank 0 finds the files of all. */
 static mgk_status summarize(const mgk_dump_options *o, mgk_dump *dump, const int32_t *shards,
-                            mgk_dump_summary *summary)
+                            int shard_set, mgk_dump_summary *summary)
 {
     mgk_loss loss;
     TRY(mgk_model_run_loss(dump->run, &loss));
@@ -177,7 +183,7 @@ static mgk_status summarize(const mgk_dump_options *o, mgk_dump *dump, const int
         char *path;
         if (shards[rank] == shards[rank + 1])
             continue;
-        TRY(mgk_shard_path(o->output, rank, &path));
+        TRY(mgk_shard_path(o->output, shard_set, rank, &path));
         const mgk_status status = add_size(path, &summary->bytes);
         mgk_free(path);
         TRY(status);
@@ -185,16 +191,18 @@ static mgk_status summarize(const mgk_dump_options *o, mgk_dump *dump, const int
     return STATUS_OK;
 }
 
-/* The shard of this process, for which it alone is responsible. */
-static mgk_status claim_shard(const mgk_dump_options *o, mgk_claims *claims)
+static void tell_removed(void *job, const char *line)
 {
-    char *path;
-    TRY(mgk_shard_path(o->output, mgk_cluster_rank_of(o->job.cluster), &path));
-    mgk_status status = mgk_claims_add_output(claims, path);
-    if (status == STATUS_OK)
-        status = mgk_output_check(path, o->job.force);
-    mgk_free(path);
-    return status;
+    mgk_job_report(job, &(mgk_report){.note = line, .milestone = true});
+}
+
+/* Rank 0 has the lock of the store, and with it that of its shards. */
+static mgk_status check_shards(const mgk_dump_options *o)
+{
+    mgk_job job = o->job;
+    int set;
+    TRY(mgk_shards_clean(o->output, tell_removed, &job));
+    return o->shards ? mgk_shards_choose(o->output, o->job.force, &set) : STATUS_OK;
 }
 
 static mgk_status claim_files(const mgk_dump_options *o, mgk_claims *claims)
@@ -204,11 +212,12 @@ static mgk_status claim_files(const mgk_dump_options *o, mgk_claims *claims)
     TRY(mgk_files_input(claims, &o->input));
     if (leads)
         TRY(mgk_claims_add_output(claims, o->output));
-    if (o->shards)
-        TRY(claim_shard(o, claims));
     TRY(mgk_files_lock(claims, &o->job));
     TRY(mgk_check_ending(o->output, "an attention store is HDF5", ".h5"));
-    return leads ? mgk_output_check(o->output, o->job.force) : STATUS_OK;
+    if (!leads)
+        return STATUS_OK;
+    TRY(mgk_output_check(o->output, o->job.force));
+    return check_shards(o);
 }
 
 /* Pictures are named one by one, so the default takes all of them. */
@@ -265,7 +274,8 @@ static mgk_status divide(const mgk_dump *dump, int32_t **shards)
     const int64_t some = size < batches ? size : batches;
     TRY(mgk_alloc((size_t)size + 1, sizeof(**shards), shards));
     for (int rank = 0; rank <= size; rank++) {
-        const int64_t first = rank < some ? rank * batches / some * run->capacity : run->samples;
+        const int64_t first =
+            rank < some ? (int64_t)rank * batches / some * run->capacity : run->samples;
         (*shards)[rank] = (int32_t)(first < run->samples ? first : run->samples);
     }
     return STATUS_OK;
@@ -312,10 +322,12 @@ static mgk_status dump_attention(const mgk_dump_options *o, mgk_dump_summary *su
     CHECK(mgk_cluster_agree(cluster, mgk_dump_errors(&dump)));
     mgk_model_run_tell_errors(&run, &o->job);
     CHECK(mgk_cluster_agree(cluster, mgk_model_run_merge_losses(&run, cluster)));
+    const int shard_set = mgk_store_shard_set(dump.writer);
     status = mgk_store_finish(dump.writer, &summary->writing_seconds);
     dump.writer = NULL;
     CHECK(status);
-    status = mgk_cluster_leads(cluster) ? summarize(o, &dump, shards, summary) : STATUS_OK;
+    status =
+        mgk_cluster_leads(cluster) ? summarize(o, &dump, shards, shard_set, summary) : STATUS_OK;
     CHECK(mgk_cluster_agree(cluster, status));
 out:
     mgk_store_discard(dump.writer);

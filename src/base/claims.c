@@ -219,7 +219,7 @@ mgk_status mgk_claims_lock(mgk_claims *claims, mgk_output_tell tell, void *conte
     for (mgk_claim *lock; (lock = next_lock(claims));) {
         const mgk_claim *output = lock - 1;
         TRY(mgk_output_lock(output->path, lock->path, &lock->descriptor));
-        TRY(mgk_output_clean(output->path, is_input, claims, tell, context));
+        TRY(mgk_output_clean(output->path, mgk_output_has_part, is_input, claims, tell, context));
     }
     return STATUS_OK;
 }

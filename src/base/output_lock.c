@@ -77,8 +77,7 @@ void mgk_output_unlock(const char *lock, int descriptor)
     close(descriptor);
 }
 
-/* Whether an entry is name.mgk-XXXXXX.part. */
-static bool is_part(const char *entry, const char *name)
+bool mgk_output_has_part(const char *entry, const char *name)
 {
     size_t length = strlen(name);
     return strncmp(entry, name, length) == 0 && mgk_is_part_ending(entry + length);
@@ -108,8 +107,9 @@ static mgk_status open_folder_of(const char *path, DIR **out)
     return STATUS_OK;
 }
 
-mgk_status mgk_output_clean(const char *output, bool (*keep)(void *keeper, const struct stat *info),
-                            void *keeper, mgk_output_tell tell, void *context)
+mgk_status mgk_output_clean(const char *output, bool (*owns)(const char *entry, const char *name),
+                            bool (*keep)(void *keeper, const struct stat *info), void *keeper,
+                            mgk_output_tell tell, void *context)
 {
     const char *name = mgk_file_name(output);
     char first[256] = "", line[1024], more[32] = "";
@@ -117,8 +117,8 @@ mgk_status mgk_output_clean(const char *output, bool (*keep)(void *keeper, const
     DIR *entries;
     TRY(open_folder_of(output, &entries));
     for (struct dirent *entry; entries && (entry = readdir(entries));)
-        if (is_part(entry->d_name, name) &&
-            remove_part(dirfd(entries), entry->d_name, keep, keeper) && count++ == 0)
+        if (owns(entry->d_name, name) && remove_part(dirfd(entries), entry->d_name, keep, keeper) &&
+            count++ == 0)
             snprintf(first, sizeof(first), "%s", entry->d_name);
     if (entries)
         closedir(entries);

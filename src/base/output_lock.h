@@ -28,12 +28,17 @@ void mgk_output_unlock(const char *lock, int descriptor);
 /* Receives a line of text. */
 typedef void (*mgk_output_tell)(void *context, const char *line);
 
-/*
- * Removes the remains of killed runs next to a locked output: files OUTPUT.mgk-XXXXXX.part (see
- * mgk_output_open) that no process has locked, except those for which `keep` is true. If there were
- * any, calls `tell` with one line.
+/* Whether a file of a folder is a temporary one (see mgk_output_open) of the output `name` there.
  */
-mgk_status mgk_output_clean(const char *output, bool (*keep)(void *keeper, const struct stat *info),
-                            void *keeper, mgk_output_tell tell, void *context);
+bool mgk_output_has_part(const char *entry, const char *name);
+
+/*
+ * Removes the remains of killed runs next to a locked output: its files, those for which `owns` is
+ * true, as mgk_output_has_part, that no process has locked, except those for which `keep` is true.
+ * If there were any, calls `tell` with one line.
+ */
+mgk_status mgk_output_clean(const char *output, bool (*owns)(const char *entry, const char *name),
+                            bool (*keep)(void *keeper, const struct stat *info), void *keeper,
+                            mgk_output_tell tell, void *context);
 
 #endif

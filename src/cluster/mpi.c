@@ -13,8 +13,9 @@
 #include "base/memory.h"
 #include "cluster/transport.h"
 
-/* The most bytes of one collective call or message; longer arrays go in pieces. */
-enum { PIECE = 1 << 28 };
+/* The most bytes of one collective call or message; longer arrays go in pieces. The bytes up to
+ * which a message goes at once, and those of longer ones under way from which on a sender waits. */
+enum { PIECE = 1 << 28, SHORT = 1 << 10, UNDER_WAY = 1 << 24 };
 
 /* A message that has been found and not received. */
 typedef struct incoming {
@@ -24,14 +25,71 @@ typedef struct incoming {
     int length;
 } incoming;
 
+/* A message on its way. */
+typedef struct outgoing {
+    struct outgoing *next;
+    MPI_Request request;
+    size_t size;
+    char bytes[];
+} outgoing;
+
 typedef struct mpi_state {
     mgk_transport face;
     pthread_mutex_t lock;
-    /* Messages and collective calls do not meet. */
-    MPI_Comm messages, collective;
+    outgoing *oldest, **newest; /* long messages on their way; *newest: the end of the list */
+    size_t under_way;           /* their bytes */
+    pthread_cond_t changed;     /* the list, or `closing` */
+    pthread_t mover;            /* waits for them in place of the senders */
+    bool closing;
     incoming incoming[2]; /* of each kind, which one thread receives at a time */
     mgk_cluster_fail *fail;
 } mpi_state;
+
+/* ---- calls that are started, and waited for ---------------------------------------------------
+ */
+
+/* What a call sends and receives. Messages and collective calls do not meet in one communicator,
+ * and the process has no other user of this one; to copy it would take up to 0.1 s at the start. */
+typedef struct transfer {
+    const void *own;
+    void *all;
+    int size;    /* bytes, of each process in collective calls */
+    int to, tag; /* of messages */
+    MPI_Message *message;
+} transfer;
+
+typedef void starter(const transfer *t, MPI_Request *request);
+
+static void start_send(const transfer *t, MPI_Request *request)
+{
+    MPI_Isend(t->own, t->size, MPI_BYTE, t->to, t->tag, MPI_COMM_WORLD, request);
+}
+
+static void start_receive(const transfer *t, MPI_Request *request)
+{
+    MPI_Imrecv(t->all, t->size, MPI_BYTE, t->message, request);
+}
+
+static void start_gather(const transfer *t, MPI_Request *request)
+{
+    MPI_Iallgather(t->own, t->size, MPI_BYTE, t->all, t->size, MPI_BYTE, MPI_COMM_WORLD, request);
+}
+
+static void start_exchange(const transfer *t, MPI_Request *request)
+{
+    MPI_Ialltoall(t->own, t->size, MPI_BYTE, t->all, t->size, MPI_BYTE, MPI_COMM_WORLD, request);
+}
+
+static void start_broadcast(const transfer *t, MPI_Request *request)
+{
+    MPI_Ibcast(t->all, t->size, MPI_BYTE, 0, MPI_COMM_WORLD, request);
+}
+
+static void start_barrier(const transfer *t, MPI_Request *request)
+{
+    (void)t;
+    MPI_Ibarrier(MPI_COMM_WORLD, request);
+}
 
 /* Sleeps longer the longer it is called in turn: 20 µs at first, at most 1 ms. */
 static void wait_a_little(long *pause)
@@ -40,32 +98,116 @@ static void wait_a_little(long *pause)
     nanosleep(&(struct timespec){.tv_nsec = *pause}, NULL);
 }
 
-/* Waits for a request that has been started. */
-static void finish(mpi_state *s, MPI_Request *request)
+/* Starts a call and sleeps until it is done; other threads call MPI meanwhile. */
+static void run(mpi_state *s, starter *start, const transfer *t)
 {
-    int done = 0;
-    for (long pause = 0;;) {
-        pthread_mutex_lock(&s->lock);
-        MPI_Test(request, &done, MPI_STATUS_IGNORE);
-        pthread_mutex_unlock(&s->lock);
-        if (done)
-            return;
+    MPI_Request request;
+    int done;
+    pthread_mutex_lock(&s->lock);
+    start(t, &request);
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    pthread_mutex_unlock(&s->lock);
+    for (long pause = 0; !done;) {
         wait_a_little(&pause);
+        pthread_mutex_lock(&s->lock);
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        pthread_mutex_unlock(&s->lock);
     }
+}
+
+static mgk_status check_size(const mpi_state *s, size_t size)
+{
+    return size <= PIECE ? STATUS_OK
+                         : s->fail(STATUS_UNSUPPORTED, "%zu bytes at once: MPI is given at most %d",
+                                   size, PIECE);
+}
+
+/* The same, of so many bytes. */
+static mgk_status run_sized(mpi_state *s, starter *start, size_t size, transfer t)
+{
+    TRY(check_size(s, size));
+    t.size = (int)size;
+    run(s, start, &t);
+    return STATUS_OK;
+}
+
+/* ---- the transport ----------------------------------------------------------------------------
+ */
+
+/* Releases the long messages that have gone; false: none has. The caller holds the lock. */
+static bool release_gone(mpi_state *s)
+{
+    bool any = false;
+    while (s->oldest) {
+        outgoing *first = s->oldest;
+        int gone;
+        MPI_Test(&first->request, &gone, MPI_STATUS_IGNORE);
+        if (!gone)
+            return any;
+        s->under_way -= first->size;
+        s->oldest = first->next;
+        mgk_free(first);
+        any = true;
+    }
+    s->newest = &s->oldest;
+    return any;
+}
+
+/* MPI moves a long message while it is asked about it: by this thread, for the others compute. */
+static void *move_messages(void *state)
+{
+    mpi_state *s = state;
+    long pause = 0;
+    pthread_mutex_lock(&s->lock);
+    while (s->oldest || !s->closing) {
+        if (!s->oldest) {
+            pthread_cond_wait(&s->changed, &s->lock);
+            continue;
+        }
+        if (release_gone(s)) {
+            pthread_cond_broadcast(&s->changed);
+            pause = 0;
+        }
+        pthread_mutex_unlock(&s->lock);
+        wait_a_little(&pause);
+        pthread_mutex_lock(&s->lock);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+/* Sends a long message, which the receiver asks for up to a millisecond later: the sender waits for
+ * it only if too many are on their way. */
+static mgk_status send_long(mpi_state *s, const transfer *t)
+{
+    outgoing *message;
+    if (mgk_alloc(1, sizeof(*message) + (size_t)t->size, &message) != STATUS_OK)
+        return s->fail(STATUS_MEMORY, "no memory for a message of %d bytes", t->size);
+    message->size = (size_t)t->size;
+    memcpy(message->bytes, t->own, message->size);
+    transfer copy = *t;
+    copy.own = message->bytes;
+    pthread_mutex_lock(&s->lock);
+    start_send(&copy, &message->request);
+    *s->newest = message;
+    s->newest = &message->next;
+    s->under_way += message->size;
+    pthread_cond_broadcast(&s->changed);
+    while (s->under_way > UNDER_WAY)
+        pthread_cond_wait(&s->changed, &s->lock);
+    pthread_mutex_unlock(&s->lock);
+    return STATUS_OK;
 }
 
 static mgk_status send_message(void *state, int to, mgk_message_kind kind, const void *bytes,
                                size_t size)
 {
     mpi_state *s = state;
-    MPI_Request request;
-    if (size > PIECE)
-        return s->fail(STATUS_UNSUPPORTED, "a message of %zu bytes: at most %d can be sent", size,
-                       PIECE);
-    pthread_mutex_lock(&s->lock);
-    MPI_Isend(bytes, (int)size, MPI_BYTE, to, (int)kind, s->messages, &request);
-    pthread_mutex_unlock(&s->lock);
-    finish(s, &request);
+    TRY(check_size(s, size));
+    const transfer t = {.own = bytes, .size = (int)size, .to = to, .tag = (int)kind};
+    if (size > SHORT)
+        return send_long(s, &t);
+    run(s, start_send, &t);
     return STATUS_OK;
 }
 
@@ -75,7 +217,7 @@ static bool find_message(mpi_state *s, mgk_message_kind kind, incoming *message)
     int there = message->there;
     pthread_mutex_lock(&s->lock);
     if (!there)
-        MPI_Improbe(MPI_ANY_SOURCE, (int)kind, s->messages, &there, &message->handle,
+        MPI_Improbe(MPI_ANY_SOURCE, (int)kind, MPI_COMM_WORLD, &there, &message->handle,
                     &message->info);
     if (there)
         MPI_Get_count(&message->info, MPI_BYTE, &message->length);
@@ -88,7 +230,6 @@ static mgk_status receive_message(void *state, mgk_message_kind kind, int *from,
 {
     mpi_state *s = state;
     incoming *message = &s->incoming[kind];
-    MPI_Request request;
     *from = -1;
     *bytes = NULL;
     *size = 0;
@@ -96,10 +237,8 @@ static mgk_status receive_message(void *state, mgk_message_kind kind, int *from,
         return STATUS_OK;
     if (mgk_alloc((size_t)message->length, 1, bytes) != STATUS_OK)
         return s->fail(STATUS_MEMORY, "no memory for a message of %d bytes", message->length);
-    pthread_mutex_lock(&s->lock);
-    MPI_Imrecv(*bytes, message->length, MPI_BYTE, &message->handle, &request);
-    pthread_mutex_unlock(&s->lock);
-    finish(s, &request);
+    run(s, start_receive,
+        &(transfer){.all = *bytes, .size = message->length, .message = &message->handle});
     message->there = false;
     *from = message->info.MPI_SOURCE;
     *size = (size_t)message->length;
@@ -108,42 +247,19 @@ static mgk_status receive_message(void *state, mgk_message_kind kind, int *from,
 
 static mgk_status gather(void *state, const void *own, size_t size, void *all)
 {
-    mpi_state *s = state;
-    MPI_Request request;
-    if (size > PIECE)
-        return s->fail(STATUS_UNSUPPORTED, "%zu bytes of each rank: at most %d can be gathered",
-                       size, PIECE);
-    pthread_mutex_lock(&s->lock);
-    MPI_Iallgather(own, (int)size, MPI_BYTE, all, (int)size, MPI_BYTE, s->collective, &request);
-    pthread_mutex_unlock(&s->lock);
-    finish(s, &request);
-    return STATUS_OK;
+    return run_sized(state, start_gather, size, (transfer){.own = own, .all = all});
 }
 
 static mgk_status exchange(void *state, const void *parts, size_t size, void *all)
 {
-    mpi_state *s = state;
-    MPI_Request request;
-    if (size > PIECE)
-        return s->fail(STATUS_UNSUPPORTED, "%zu bytes for each rank: at most %d can be exchanged",
-                       size, PIECE);
-    pthread_mutex_lock(&s->lock);
-    MPI_Ialltoall(parts, (int)size, MPI_BYTE, all, (int)size, MPI_BYTE, s->collective, &request);
-    pthread_mutex_unlock(&s->lock);
-    finish(s, &request);
-    return STATUS_OK;
+    return run_sized(state, start_exchange, size, (transfer){.own = parts, .all = all});
 }
 
 static mgk_status broadcast(void *state, void *bytes, size_t size)
 {
-    mpi_state *s = state;
     for (size_t begun = 0, piece; begun < size; begun += piece) {
-        MPI_Request request;
         piece = size - begun < PIECE ? size - begun : PIECE;
-        pthread_mutex_lock(&s->lock);
-        MPI_Ibcast((char *)bytes + begun, (int)piece, MPI_BYTE, 0, s->collective, &request);
-        pthread_mutex_unlock(&s->lock);
-        finish(s, &request);
+        TRY(run_sized(state, start_broadcast, piece, (transfer){.all = (char *)bytes + begun}));
     }
     return STATUS_OK;
 }
@@ -151,14 +267,14 @@ static mgk_status broadcast(void *state, void *bytes, size_t size)
 static void close_mpi(mgk_transport *transport)
 {
     mpi_state *s = transport->state;
-    MPI_Request request;
     pthread_mutex_lock(&s->lock);
-    MPI_Ibarrier(s->collective, &request);
+    s->closing = true;
+    pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
-    finish(s, &request);
-    MPI_Comm_free(&s->messages);
-    MPI_Comm_free(&s->collective);
+    pthread_join(s->mover, NULL);
+    run(s, start_barrier, &(transfer){0});
     MPI_Finalize();
+    pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->lock);
     mgk_free(s);
 }
@@ -191,12 +307,16 @@ __attribute__((visibility("default"))) mgk_status mgk_mpi_library_open(mgk_clust
     if (mgk_alloc(1, sizeof(*s), &s) != STATUS_OK)
         return fail(STATUS_MEMORY, "no memory for MPI");
     MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided);
-    if (provided < MPI_THREAD_SERIALIZED) {
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->changed, NULL);
+    s->newest = &s->oldest;
+    const bool serial = provided >= MPI_THREAD_SERIALIZED;
+    if (!serial || pthread_create(&s->mover, NULL, move_messages, s) != 0) {
         MPI_Finalize();
         mgk_free(s);
-        return fail(STATUS_DEVICE, "this MPI cannot be called by several threads");
+        return serial ? fail(STATUS_MEMORY, "cannot start a thread for MPI")
+                      : fail(STATUS_DEVICE, "this MPI cannot be called by several threads");
     }
-    pthread_mutex_init(&s->lock, NULL);
     s->fail = fail;
     s->face = (mgk_transport){.state = s,
                               .send = send_message,
@@ -207,8 +327,6 @@ __attribute__((visibility("default"))) mgk_status mgk_mpi_library_open(mgk_clust
                               .close = close_mpi};
     MPI_Comm_rank(MPI_COMM_WORLD, &s->face.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &s->face.size);
-    MPI_Comm_dup(MPI_COMM_WORLD, &s->messages);
-    MPI_Comm_dup(MPI_COMM_WORLD, &s->collective);
     find_neighbours(&s->face);
     *out = &s->face;
     return STATUS_OK;

@@ -145,15 +145,14 @@ static void *serve(void *context)
         void *bytes;
         size_t size;
         mgk_status status = t->receive(t->state, MGK_REQUEST, &from, &bytes, &size);
-        if (status == STATUS_OK && from < 0) {
+        if (from >= 0) {
+            status = handle(share, from, bytes, size);
+            mgk_free(bytes);
+            pause = SHORTEST;
+        } else {
             pause_for(pause);
             pause = pause * 2 < LONGEST ? pause * 2 : LONGEST;
-            continue;
         }
-        pause = SHORTEST;
-        if (status == STATUS_OK)
-            status = handle(share, from, bytes, size);
-        mgk_free(bytes);
         pthread_mutex_lock(&share->lock);
         keep_failure(share, status);
         pthread_mutex_unlock(&share->lock);

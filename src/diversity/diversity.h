@@ -7,7 +7,6 @@
 #include "analysis/run/journal.h"
 #include "analysis/table/diversity_table.h"
 #include "analysis/table/pruning.h"
-#include "diversity/queue.h"
 #include "mgk.h"
 #include "run/sources.h"
 #include "run/warnings.h"

@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "model/formats/format.h"
 #include "run/arguments.h"
+#include "run/content.h"
 #include "run/model_source_private.h"
 
 /* Limit of the matrices prepared at a time, in bytes; but always a few matrices per thread, because
@@ -275,6 +276,7 @@ mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_i
 {
     mgk_model_source *s;
     char sha256[MGK_SHA256_HEX_SIZE] = "";
+    uint64_t content = 0;
     TRY(mgk_alloc(1, sizeof(*s), &s));
     s->kinds = options->vectors;
     s->outputs = options->outputs;
@@ -282,12 +284,15 @@ mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_i
     mgk_status status = open_model(options, s);
     if (status == STATUS_OK)
         status = mgk_model_hash_end(s->run.hash, sha256);
+    if (status == STATUS_OK && options->job->cluster)
+        status = mgk_content_of_run(&s->run, options->input, &content);
     if (status != STATUS_OK) {
         close_model(s);
         return status;
     }
     const mgk_config *config = &s->run.model->config;
     *out = (mgk_source_input){.name = options->model,
+                              .content = content,
                               .training_step = s->run.model->step,
                               .sample_count = (size_t)s->run.samples,
                               .layer_count = s->layer_count,

@@ -14,8 +14,11 @@ mgk_status mgk_shared_samples_step(const mgk_cluster *cluster, const mgk_source 
                                    size_t samples, size_t *step)
 {
     const size_t even = samples / (LEAST_UNITS * (size_t)mgk_cluster_size_of(cluster));
-    uint64_t chosen = even < source->batch ? even : source->batch;
+    const size_t batch = source->batch > 0 ? source->batch : 1;
+    uint64_t chosen = even < batch ? even : batch;
     chosen = chosen > 0 ? chosen : 1;
+    while (batch % chosen != 0)
+        chosen--;
     TRY(mgk_cluster_broadcast(cluster, &chosen, sizeof(chosen)));
     *step = (size_t)chosen;
     return STATUS_OK;

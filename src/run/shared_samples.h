@@ -14,8 +14,9 @@ typedef struct mgk_shared_samples {
     bool over;         /* there are no more */
 } mgk_shared_samples;
 
-/* The samples of a unit: a batch of the source, so that no other process computes it, too, but
- * fewer where there are too few batches to balance. The same in all processes: rank 0 decides. */
+/* The samples of a unit: a batch of the source, so that no other process computes it, too, but an
+ * equal part of one where there are too few batches to balance. The same in all processes: rank 0
+ * decides. */
 mgk_status mgk_shared_samples_step(const mgk_cluster *cluster, const mgk_source *source,
                                    size_t samples, size_t *step);
 

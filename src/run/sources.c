@@ -226,6 +226,7 @@ static uint64_t identify(const mgk_source_input *inputs, size_t count)
                                 input->layer_count, input->head_count};
         hash = mgk_hash(hash, sizes, sizeof(sizes));
         hash = mgk_hash(hash, input->sha256, strlen(input->sha256));
+        hash = mgk_hash(hash, &input->content, sizeof(input->content));
     }
     return hash;
 }
@@ -233,20 +234,7 @@ static uint64_t identify(const mgk_source_input *inputs, size_t count)
 mgk_status mgk_sources_compare(const mgk_source_input *inputs, size_t count,
                                const mgk_cluster *cluster)
 {
-    const int size = mgk_cluster_size_of(cluster);
-    const uint64_t own = identify(inputs, count);
-    uint64_t *all;
-    mgk_status status = mgk_cluster_agree(cluster, mgk_alloc((size_t)size, sizeof(*all), &all));
-    if (status == STATUS_OK)
-        status = mgk_cluster_gather(cluster, &own, sizeof(own), all);
-    for (int rank = 1; status == STATUS_OK && rank < size; rank++)
-        if (all[rank] != all[0])
-            status = mgk_fail(STATUS_USAGE,
-                              "rank %d reads other inputs under these names than rank 0: their "
-                              "models or sizes differ",
-                              rank);
-    mgk_free(all);
-    return status;
+    return mgk_cluster_compare(cluster, identify(inputs, count));
 }
 
 mgk_status mgk_source_merge(const mgk_source_input *input, const mgk_cluster *cluster)

@@ -49,7 +49,10 @@ typedef struct mgk_source_options {
 typedef struct mgk_source_input {
     const char *name;                 /* path, borrowed */
     char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "": not known */
-    mgk_file_identity file;          /* of a store or array before it was opened; zeroed: a model */
+    mgk_file_identity file; /* of a store or array before it was opened; zeroed: a model */
+    /* Of what is read, where several processes have to read the same; see content.h. 0: of one
+     * process alone, and of an array in memory */
+    uint64_t content;
     int64_t training_step;           /* of the model; -1: not known */
     size_t sample_count, head_count; /* S of which samples are chosen, H */
     size_t mixtures;                 /* M, keys per position */
@@ -69,8 +72,8 @@ typedef struct mgk_source_input {
     void (*close)(void *state); /* argument: source.state */
 } mgk_source_input;
 
-/* Collective: STATUS_USAGE, in all, if the processes have opened other inputs: models, numbers or
- * sizes of matrices differ. */
+/* Collective: STATUS_USAGE, in all, if the processes have opened other inputs: models, numbers,
+ * sizes of matrices or what is read differ. */
 mgk_status mgk_sources_compare(const mgk_source_input *inputs, size_t count,
                                const mgk_cluster *cluster);
 

@@ -11,6 +11,7 @@
 #include "model/core/config.h"
 #include "run/arguments.h"
 #include "run/array_axes.h"
+#include "run/content.h"
 #include "run/recognise.h"
 #include "run/sources.h"
 #include "store/foreign/axes.h"
@@ -336,6 +337,7 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
         [STORE_F16] = MGK_FLOAT_F16, [STORE_F32] = MGK_FLOAT_F32, [STORE_F64] = MGK_FLOAT_F64};
     mgk_status status;
     mgk_file_identity file;
+    uint64_t content = 0;
     store_source *s;
     TRY(mgk_alloc(1, sizeof(*s), &s));
     mgk_file_identify(path, &file); /* before it is opened: a later file is another one */
@@ -372,8 +374,11 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
     CHECK(open_vectors(s, options->vectors, &source));
     CHECK(open_parameters(s, &source));
     CHECK(open_config(s, &source));
+    if (options->job->cluster)
+        CHECK(mgk_content_of_file(path, &content));
     *out = (mgk_source_input){.name = path,
                               .file = file,
+                              .content = content,
                               .training_step = d->training_step,
                               .sample_count = (size_t)d->samples,
                               .layer_count = s->layer_count,

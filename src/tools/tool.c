@@ -386,6 +386,8 @@ static int end_early(mgk_tool *tool, const char *message, int exit_status)
 {
     fprintf(stderr, "%s: %s%s\n", tool->program->name, message,
             exit_status == EXIT_USAGE ? " (see --help)" : "");
+    if (tool->job.cluster) /* others may have begun */
+        mgk_cluster_refuse(tool->job.cluster, message);
     release(tool);
     return tool->rank == 0 ? exit_status : 0;
 }

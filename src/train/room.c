@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "train/room.h"
 
+#include <math.h>
+#include <stdio.h>
+
 #include "base/number.h"
 #include "train/portion.h"
 
@@ -51,19 +54,32 @@ mgk_status mgk_room_check(const mgk_room *room)
                     device->name, has);
 }
 
+/* Samples of a batch for which this process has memory; NaN: it does not know. */
+static double count_fitting(const mgk_room *room)
+{
+    size_t each, left;
+    if (!room->model || bytes_of(room, 1, &each) != STATUS_OK ||
+        free_memory(room, &left) != STATUS_OK)
+        return NAN;
+    return (double)(usable(left) / each);
+}
+
 mgk_status mgk_room_suggest(const mgk_room *room)
 {
     const mgk_train_settings *s = room->settings;
     const size_t processes = (size_t)mgk_cluster_size_of(s->cluster);
-    size_t each, left;
-    if (bytes_of(room, 1, &each) != STATUS_OK || free_memory(room, &left) != STATUS_OK)
-        return STATUS_MEMORY;
-    size_t fitting = usable(left) / each, most = (size_t)s->batch - 1;
+    char message[1024];
+    snprintf(message, sizeof(message), "%s", mgk_fail_message());
+    double least = -count_fitting(room);
+    TRY(mgk_cluster_maximum(s->cluster, &least, 1));
+    if (isnan(least))
+        return mgk_fail(STATUS_MEMORY, "%s", message);
+    size_t fitting = (size_t)-least, most = (size_t)s->batch - 1;
     if (processes > (size_t)s->accumulation) /* a process has a part of each batch */
         fitting = fitting * processes / (size_t)s->accumulation;
     if (fitting > most)
         fitting = most;
     if (fitting == 0)
-        return mgk_fail(STATUS_MEMORY, "%s; not even a batch of 1 would fit", mgk_fail_message());
-    return mgk_fail(STATUS_MEMORY, "%s; `batch` %zu would fit", mgk_fail_message(), fitting);
+        return mgk_fail(STATUS_MEMORY, "%s; not even a batch of 1 would fit", message);
+    return mgk_fail(STATUS_MEMORY, "%s; `batch` %zu would fit", message, fitting);
 }

@@ -19,8 +19,9 @@ typedef struct mgk_room {
 mgk_status mgk_room_check(const mgk_room *room);
 
 /*
- * Adds the size of a batch that would fit to the message of a lack of memory, and returns
- * STATUS_MEMORY. Call after releasing the batch.
+ * Collective: adds the size of a batch that would fit into the memory of each process to the
+ * message of a lack of memory, and returns STATUS_MEMORY. Call after releasing the batch. Without a
+ * model the process does not know what would fit; then nothing is added in any of them.
  */
 mgk_status mgk_room_suggest(const mgk_room *room);
 

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "model/formats/format.h"
@@ -365,6 +366,15 @@ static mgk_status begin(loop *t, mgk_model *model, const mgk_dataset *data)
     return mgk_step_create(&t->run, data, s, &t->step);
 }
 
+/* Collective: all train the same model with the same data. */
+static mgk_status compare_data(const loop *t)
+{
+    const mgk_parameters *parameters = &t->run.model->parameters;
+    uint64_t hash = mgk_hash(t->run.data_hash, &t->run.held_out_hash, sizeof(t->run.held_out_hash));
+    hash = mgk_hash(hash, &parameters->total, sizeof(parameters->total));
+    return mgk_cluster_compare(t->settings->cluster, hash);
+}
+
 /* Of several processes one does this. */
 static mgk_status open_files(loop *t)
 {
@@ -382,15 +392,19 @@ mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_datase
                      const mgk_train_settings *settings, const mgk_train_watcher *watcher)
 {
     mgk_status status;
-    loop t = {.settings = settings, .watcher = watcher, .held_out = held_out};
+    loop t = {.settings = settings,
+              .watcher = watcher,
+              .held_out = held_out,
+              .room = {.settings = settings}};
     CHECK(agree(&t, begin(&t, model, data)));
+    CHECK(compare_data(&t));
     CHECK(agree(&t, open_files(&t)));
     CHECK(mgk_train_run_spread(&t.run, settings));
     status = run_loop(&t);
 out:
     mgk_log_close(&t.log, status != STATUS_OK && status != STATUS_INTERRUPTED);
     mgk_step_free(t.step);
-    if (status == STATUS_MEMORY && t.room.model)
+    if (status == STATUS_MEMORY) /* in all processes */
         status = mgk_room_suggest(&t.room);
     mgk_train_run_free(&t.run);
     return status;

@@ -58,6 +58,36 @@ static void test_agree(void **state)
     assert_int_equal(mgk_cluster_agree(NULL, STATUS_FORMAT), STATUS_FORMAT);
 }
 
+/* What three processes hear of each other's inputs. */
+typedef struct comparison {
+    uint64_t own[3];
+    mgk_status heard[3];
+    char message[3][128];
+} comparison;
+
+static void compare(mgk_cluster *cluster, void *context)
+{
+    comparison *c = context;
+    const int rank = mgk_cluster_rank_of(cluster);
+    c->heard[rank] = mgk_cluster_compare(cluster, c->own[rank]);
+    snprintf(c->message[rank], sizeof(c->message[rank]), "%s", mgk_fail_message());
+}
+
+static void test_compare(void **state)
+{
+    (void)state;
+    comparison same = {.own = {7, 7, 7}}, other = {.own = {7, 7, (uint64_t)7 << 40}};
+    test_run_cluster(3, compare, &same);
+    test_run_cluster(3, compare, &other);
+    for (int rank = 0; rank < 3; rank++) {
+        assert_ok(same.heard[rank]);
+        assert_int_equal(other.heard[rank], STATUS_USAGE);
+        assert_string_equal(other.message[rank], "rank 2 (host2): reads another model, or other "
+                                                 "data, under these names than rank 0");
+    }
+    assert_ok(mgk_cluster_compare(NULL, 7));
+}
+
 typedef struct exchange {
     int sent[4], gathered[4][4];
     unsigned any[4];
@@ -198,9 +228,9 @@ static void test_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_agree), cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_sums),  cmocka_unit_test(test_launchers),
-        cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_agree),     cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_numbers),   cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_launchers), cmocka_unit_test(test_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include "store/fixture.h"
 #include "store/foreign/list.h"
 #include "store/schema/reader.h"
+#include "store/schema/shard_files.h"
 #include "store/schema/shards.h"
 #include "store/schema/store_file.h"
 #include "test.h"
@@ -81,6 +82,49 @@ static void one_process(void **state)
     assert_ok(mgk_store_create(PATH, &description, &options, &writer));
     mgk_store_discard(writer);
     assert_false(mgk_exists(PATH) || mgk_exists(names[0]));
+}
+
+static int commits_left = -1; /* outputs that take their names before one cannot; −1: all can */
+
+/* The linker redirects the calls of the library (--wrap). */
+mgk_status __real_mgk_output_commit(mgk_output *output);
+mgk_status __wrap_mgk_output_commit(mgk_output *output);
+
+mgk_status __wrap_mgk_output_commit(mgk_output *output)
+{
+    if (commits_left != 0) {
+        commits_left -= commits_left > 0;
+        return __real_mgk_output_commit(output);
+    }
+    mgk_output_discard(output);
+    return mgk_fail(STATUS_IO, "no more commits");
+}
+
+/* Until the new file has its name, the old store is whole; then its shards go. */
+static void replaced_at_once(void **state)
+{
+    (void)state;
+    static const char new_name[] = "joined.shard-0.1.h5";
+    const int32_t shards[] = {0, FIXTURE_SAMPLES};
+    const mgk_store_description description = fixture_description(TOKENS, STORE_F32, FIXTURE_ALL);
+    const mgk_store_options options = {.force = true, .incoming = STORE_F32, .shards = shards};
+    remove_all();
+    assert_ok(fixture_store_as(PATH, &description, &options));
+    for (int commits = 0; commits < 2; commits++) { /* of the shard, of the file */
+        commits_left = commits;
+        assert_fails(fixture_store_as(PATH, &description, &options), STATUS_IO);
+        check_values(PATH, FIXTURE_SAMPLES);
+        assert_false(mgk_exists(new_name));
+    }
+    commits_left = -1;
+    assert_ok(fixture_store_as(PATH, &description, &options));
+    check_values(PATH, FIXTURE_SAMPLES);
+    assert_true(mgk_exists(new_name));
+    assert_false(mgk_exists(names[0]));
+    assert_ok(fixture_store_as(PATH, &description, &options));
+    assert_true(mgk_exists(names[0]));
+    assert_false(mgk_exists(new_name));
+    remove_all();
 }
 
 static mgk_store_description part_of(const mgk_store_description *whole, int first, int count)
@@ -296,21 +340,26 @@ static void paths(void **state)
 {
     (void)state;
     char *path;
-    assert_ok(mgk_shard_path("a.b/c.h5", 12, &path));
+    assert_ok(mgk_shard_path("a.b/c.h5", 0, 12, &path));
     assert_string_equal(path, "a.b/c.shard-12.h5");
     mgk_free(path);
-    assert_ok(mgk_shard_path(".h5", 0, &path));
-    assert_string_equal(path, ".h5.shard-0.h5");
+    assert_ok(mgk_shard_path(".h5", 3, 0, &path));
+    assert_string_equal(path, ".h5.shard-0.3.h5");
     mgk_free(path);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths),       cmocka_unit_test(one_process),
-        cmocka_unit_test(two_shards),  cmocka_unit_test(missing_shard),
-        cmocka_unit_test(wrong_shard), cmocka_unit_test(other_mappings),
-        cmocka_unit_test(own_shard),   cmocka_unit_test(partly_in_shards),
+        cmocka_unit_test(paths),
+        cmocka_unit_test(one_process),
+        cmocka_unit_test(replaced_at_once),
+        cmocka_unit_test(two_shards),
+        cmocka_unit_test(missing_shard),
+        cmocka_unit_test(wrong_shard),
+        cmocka_unit_test(other_mappings),
+        cmocka_unit_test(own_shard),
+        cmocka_unit_test(partly_in_shards),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,13 +59,14 @@ start 3 "$programs/mgk-info" model.safetensors >many.txt || complain "mgk-info f
 "$programs/mgk-info" model.safetensors >one.txt
 cmp -s one.txt many.txt || complain "mgk-info by three processes prints other text"
 
-# fails TEXT COMMAND...: it fails, and one line of its messages is not mpirun's and contains the text.
+# fails TEXT COMMAND...: it fails, and one line of its messages is not mpirun's and contains the text. mpirun needs
+# not wait for the other processes, which have ended.
 fails() {
     text=$1
     shift
-    ! "$@" >out.txt 2>err.txt || complain "succeeded: $*"
+    ! OMPI_MCA_odls_base_sigkill_timeout=0 "$@" >out.txt 2>err.txt || complain "succeeded: $*"
     [ "$(grep -c '^mgk-' err.txt)" -eq 1 ] || complain "not one line: $(cat err.txt)"
-    grep -qF -- "$text" err.txt || complain "no '$text' in: $(cat err.txt)"
+    grep -q -- "$text" err.txt || complain "no '$text' in: $(cat err.txt)"
     [ -z "$(ls | grep -E 'bad|mgk-lock')" ] || complain "left: $(ls | grep -E 'bad|mgk-lock')"
 }
 fails 'missing.h5: No such file' start 3 "$programs/mgk-rank" missing.h5 -o bad.csv
@@ -80,6 +81,18 @@ END
 mkdir elsewhere
 fails 'mgk-rank: rank 1 (' start 3 sh odd.sh "$programs/mgk-rank" --quiet store.h5 -o bad.csv
 fails 'store.h5: No such file' start 3 sh odd.sh "$programs/mgk-diversity" --quiet store.h5 -o bad.csv
+# One process refuses before the job begins, in which the others wait for it.
+echo '[ "$OMPI_COMM_WORLD_RANK" != 1 ] || export TMPDIR=/nowhere; exec "$@"' >no_tmp.sh
+fails 'rank 1 (.*): /nowhere/mgk-.*: No such file' start 3 sh no_tmp.sh "$programs/mgk-rank" --quiet store.h5 -o -
+# Files of the same names and sizes, and other content.
+other='rank 1 (.*): reads another model, or other data, under these names than rank 0'
+tr a-z b-za <text.txt >elsewhere/text.txt
+cp model.safetensors elsewhere
+"$programs/mgk-dump" model.safetensors --text elsewhere/text.txt --samples 6 --quiet -o elsewhere/store.h5
+fails "$other" start 2 sh odd.sh "$programs/mgk-rank" $input --samples 9 -o bad.csv
+fails "$other" start 2 sh odd.sh "$programs/mgk-diversity" $input --samples 9 -o bad.csv
+fails "$other" start 2 sh odd.sh "$programs/mgk-dump" model.safetensors --text text.txt --samples 9 -q -o bad.h5
+fails "$other" start 2 sh odd.sh "$programs/mgk-rank" --quiet store.h5 -o bad.csv
 fails 'nowhere' start 2 "$programs/mgk-rank" --quiet store.h5 -o nowhere/bad.csv
 # Started by mpirun of another MPI, as it were.
 fails 'of which MPI has joined 1' env OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 \

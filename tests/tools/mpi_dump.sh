@@ -114,4 +114,40 @@ ended term
 ended term --shards
 ended kill
 
+# A store in shards is replaced by shards of other names, by fewer processes; then its own go.
+mkdir out
+files() {
+    (cd out && echo *)
+}
+again() {
+    ranks=$1
+    shift
+    start "$ranks" "$dump" mgk.safetensors --text text.txt --samples 200 -q -o out/bad.h5 "$@" >out.txt 2>err.txt
+}
+again 3 --shards || complain "shards: $(cat err.txt)"
+! again 2 --shards || complain "shards are overwritten without --force"
+again 2 --shards --force || complain "shards again: $(cat err.txt)"
+[ "$(files)" = 'bad.h5 bad.shard-0.1.h5 bad.shard-1.1.h5' ] || complain "shards again: $(files)"
+"$dump" mgk.safetensors --text text.txt --samples 200 -q -o one.h5 --force >one.txt
+equal one.h5 out/bad.h5
+
+# A process that is killed leaves its unfinished shard, and the next run takes that away, but not the files of others.
+touch out/bad.shard-x.h5 out/bad.shard-01.h5 out/worse.shard-2.h5.mgk-aaaaaa.part
+rm -f pid.*[0-9]
+OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe -n 3 sh pid.sh "$dump" mgk.safetensors \
+    --text text.txt --samples 2000 --save $all --compress 9 -q -o out/bad.h5 --shards --force >out.txt 2>&1 &
+job=$! tries=0
+until [ -n "$(find out -name 'bad.shard-2.h5.*.part' -size +50k)" ] || [ $tries -ge 500 ]; do
+    sleep 0.02
+    tries=$((tries + 1))
+done
+kill -9 "$(cat pid.2)"
+! wait $job || complain "a job goes on without one of its processes"
+ls out | grep -q '^bad.shard-2.h5.mgk-.*.part$' || complain "nothing of a killed process is left: $(files)"
+equal one.h5 out/bad.h5 # as it was
+again 1 --force || complain "after a kill: $(cat err.txt)"
+[ "$(files)" = 'bad.h5 bad.shard-01.h5 bad.shard-x.h5 worse.shard-2.h5.mgk-aaaaaa.part' ] || complain "after a kill: $(files)"
+equal one.h5 out/bad.h5
+rm -r out
+
 exit "$failures"

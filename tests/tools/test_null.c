@@ -95,6 +95,12 @@ static mgk_result null_cluster_open(pointers none)
     return result;
 }
 
+static mgk_result null_cluster_refuse(pointers none)
+{
+    return mgk_cluster_refuse(NULL, none & 2 ? NULL : "no reason") == MGK_INPUT ? MGK_OK
+                                                                                : MGK_USAGE;
+}
+
 static mgk_result null_cluster_close(pointers none)
 {
     (void)none;
@@ -651,6 +657,7 @@ static const struct {
     {"mgk_cluster_started", null_cluster_started, 2, 0},
     {"mgk_cluster_open", null_cluster_open, 1, 0},
     {"mgk_cluster_close", null_cluster_close, 1, 0},
+    {"mgk_cluster_refuse", null_cluster_refuse, 2, 0},
     {"mgk_check_job", null_check_job, 1, 1},
     {"mgk_write_output", null_write_output, 3, 1},
     {"mgk_train_options_init", null_train_options_init, 1, 0},

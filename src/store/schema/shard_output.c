@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/unfinished.h"
-#include "store/schema/shards.h"
+#include "store/schema/shard_files.h"
 
 /* The description of a store of some samples; what is written at once is in the whole store alone.
  */
@@ -21,7 +21,7 @@ static mgk_store_description describe(const mgk_store_description *store, int32_
     return own;
 }
 
-mgk_status mgk_shard_output_open(const char *path, int number, bool force,
+mgk_status mgk_shard_output_open(const char *path, int set, int number,
                                  const mgk_store_description *store, int32_t first, int32_t count,
                                  mgk_store_real incoming, int compress, mgk_store_target whole,
                                  mgk_shard_output *out)
@@ -30,8 +30,8 @@ mgk_status mgk_shard_output_open(const char *path, int number, bool force,
     const mgk_store_storage storage = {.compress = compress};
     *out = (mgk_shard_output){.first = first, .whole = whole};
     out->file.file.id = H5I_INVALID_HID;
-    TRY(mgk_shard_path(path, number, &out->path));
-    TRY(mgk_output_open(out->path, force, &out->output));
+    TRY(mgk_shard_path(path, set, number, &out->path));
+    TRY(mgk_output_open(out->path, false, &out->output)); /* there is none of this set */
     return mgk_store_file_create(out->output.temporary, out->path, &own, incoming, &storage,
                                  &out->file);
 }
@@ -64,16 +64,22 @@ mgk_status mgk_shard_output_commit(mgk_shard_output *shard)
         return STATUS_OK;
     mgk_unfinished_add(shard->path);
     const mgk_status status = mgk_output_commit(&shard->output);
+    shard->ends = true;
     shard->appeared = status == STATUS_OK;
     if (!shard->appeared)
-        mgk_unfinished_end(shard->path);
+        mgk_shard_output_hold(shard);
     return status;
+}
+
+void mgk_shard_output_hold(mgk_shard_output *shard)
+{
+    if (shard->ends)
+        mgk_unfinished_end(shard->path);
+    shard->ends = false;
 }
 
 void mgk_shard_output_keep(mgk_shard_output *shard)
 {
-    if (shard->appeared)
-        mgk_unfinished_end(shard->path);
     shard->appeared = false;
 }
 
@@ -83,10 +89,9 @@ void mgk_shard_output_close(mgk_shard_output *shard)
         return;
     mgk_store_file_abandon(&shard->file);
     mgk_output_discard(&shard->output);
-    if (shard->appeared) {
+    if (shard->appeared)
         unlink(shard->path);
-        mgk_unfinished_end(shard->path);
-    }
+    mgk_shard_output_hold(shard);
     mgk_free(shard->path);
     *shard = (mgk_shard_output){0};
 }

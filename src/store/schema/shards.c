@@ -7,17 +7,6 @@
 
 #include "base/memory.h"
 
-mgk_status mgk_shard_path(const char *store, int number, char **out)
-{
-    static const char ending[] = ".h5";
-    const size_t end = sizeof(ending) - 1, length = strlen(store), room = length + 32;
-    const bool ends = length > end && strcmp(store + length - end, ending) == 0;
-    TRY(mgk_alloc(room, 1, out));
-    snprintf(*out, room, "%.*s.shard-%d%s", (int)(ends ? length - end : length), store, number,
-             ending);
-    return STATUS_OK;
-}
-
 mgk_status mgk_shards_allow(const mgk_h5_file *file)
 {
     if (H5Fset_libver_bounds(file->id, H5F_LIBVER_EARLIEST, H5F_LIBVER_V110) < 0)

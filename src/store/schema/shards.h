@@ -11,10 +11,6 @@
 
 #include "store/schema/create.h"
 
-/* The path of shard number `number` of a store: "a/b.shard-2.h5" of "a/b.h5". Release with
- * mgk_free. */
-mgk_status mgk_shard_path(const char *store, int number, char **out);
-
 /* Lets the new file have virtual datasets, which HDF5 1.8 cannot read. */
 mgk_status mgk_shards_allow(const mgk_h5_file *file);
 

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/progress.h"
+#include "store/schema/shard_files.h"
 #include "store/schema/writer_private.h"
 
 /* Whether a block is waiting and may be written. The caller holds the lock. */
@@ -235,13 +236,31 @@ static mgk_status close_files(mgk_store_writer *writer)
     return mgk_cluster_leads(writer->cluster) ? mgk_store_file_finish(&writer->file) : STATUS_OK;
 }
 
+/* The file of rank 0 takes its name, and with it replaces a store that was there; the shards of
+ * that one are in nobody's way if they cannot be removed. */
+static mgk_status take_place(mgk_store_writer *writer)
+{
+    const bool replaces = writer->output.force;
+    TRY(mgk_output_commit(&writer->output));
+    if (replaces)
+        (void)mgk_shards_remove_others(writer->path, writer->shard_set);
+    return STATUS_OK;
+}
+
+int mgk_store_shard_set(const mgk_store_writer *writer)
+{
+    return writer->shard_set;
+}
+
 mgk_status mgk_store_finish(mgk_store_writer *writer, double *seconds)
 {
     const mgk_cluster *cluster = writer->cluster;
     mgk_status status;
     CHECK(mgk_cluster_agree(cluster, close_files(writer)));
     CHECK(mgk_cluster_agree(cluster, mgk_shard_output_commit(&writer->shard)));
-    status = mgk_cluster_leads(cluster) ? mgk_output_commit(&writer->output) : STATUS_OK;
+    mgk_shard_output_hold(&writer->shard); /* by all, before any reader finds them */
+    CHECK(mgk_cluster_agree(cluster, STATUS_OK));
+    status = mgk_cluster_leads(cluster) ? take_place(writer) : STATUS_OK;
     CHECK(mgk_cluster_agree(cluster, status));
     mgk_shard_output_keep(&writer->shard);
     if (seconds)

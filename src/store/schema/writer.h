@@ -158,9 +158,13 @@ void mgk_store_stop(mgk_store_writer *writer);
 mgk_status mgk_store_write_whole(mgk_store_writer *writer, mgk_store_object object,
                                  const void *data);
 
+/* The set of its shards, see shard_files.h; −1: the store is in one file. */
+int mgk_store_shard_set(const mgk_store_writer *writer);
+
 /*
- * Writes all waiting blocks, closes the file and renames it to `path`. Releases the writer in any
- * case; on failure, of any process, nothing is left on disk. *seconds (may be NULL) is the time of
+ * Writes all waiting blocks, closes the file and renames it to `path`; then the shards of a store
+ * that was there go. Releases the writer in any case; on failure, of any process, nothing is left
+ * on disk, and a store that was there is as before. *seconds (may be NULL) is the time of
  * conversion, compression and writing, summed over threads. STATUS_USAGE: some block or parameter
  * was never written.
  */

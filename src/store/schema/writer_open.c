@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "store/schema/convert.h"
-#include "store/schema/shards.h"
+#include "store/schema/shard_files.h"
 #include "store/schema/writer_private.h"
 
 /*
@@ -93,7 +93,8 @@ static void free_shards(shard_list *list)
 }
 
 /* Lists the shards that have samples. */
-static mgk_status list_shards(const char *path, const mgk_store_options *options, shard_list *out)
+static mgk_status list_shards(const mgk_store_writer *writer, const mgk_store_options *options,
+                              shard_list *out)
 {
     const int size = mgk_cluster_size_of(options->cluster);
     TRY(mgk_alloc((size_t)size, sizeof(*out->shards), &out->shards));
@@ -102,7 +103,7 @@ static mgk_status list_shards(const char *path, const mgk_store_options *options
         const int32_t first = options->shards[rank], count = options->shards[rank + 1] - first;
         if (count == 0)
             continue;
-        TRY(mgk_shard_path(path, rank, &out->paths[out->count]));
+        TRY(mgk_shard_path(writer->path, writer->shard_set, rank, &out->paths[out->count]));
         out->shards[out->count] = (mgk_store_shard){
             .name = mgk_file_name(out->paths[out->count]), .first = first, .count = count};
         out->count++;
@@ -118,7 +119,7 @@ static mgk_status open_file(mgk_store_writer *writer, const mgk_store_descriptio
     shard_list list = {0};
     CHECK(mgk_output_open(writer->path, options->force, &writer->output));
     if (options->shards)
-        CHECK(list_shards(writer->path, options, &list));
+        CHECK(list_shards(writer, options, &list));
     const mgk_store_storage storage = {
         .compress = options->compress, .shards = list.shards, .shard_count = list.count};
     CHECK(mgk_store_file_create(writer->output.temporary, writer->path, description,
@@ -139,7 +140,7 @@ static mgk_status open_shard(mgk_store_writer *writer, const mgk_store_descripti
                                                    .put_chunk = mgk_shard_output_put_chunk,
                                                    .tokens = &writer->shard,
                                                    .chunks = &writer->shard};
-    return mgk_shard_output_open(writer->path, rank, options->force, description, first, count,
+    return mgk_shard_output_open(writer->path, writer->shard_set, rank, description, first, count,
                                  options->incoming, options->compress, whole, &writer->shard);
 }
 
@@ -285,6 +286,17 @@ static mgk_status open_blocks(mgk_store_writer *writer, const mgk_store_options 
     return options->own_thread ? mgk_store_start_thread(writer) : STATUS_OK;
 }
 
+/* Collective: the set that rank 0 chooses. */
+static mgk_status choose_set(mgk_store_writer *writer, const char *path,
+                             const mgk_store_options *options)
+{
+    mgk_status status = STATUS_OK;
+    if (options->shards && mgk_cluster_leads(options->cluster))
+        status = mgk_shards_choose(path, options->force, &writer->shard_set);
+    TRY(mgk_cluster_agree(options->cluster, status));
+    return mgk_cluster_broadcast(options->cluster, &writer->shard_set, sizeof(writer->shard_set));
+}
+
 static mgk_status allocate_writer(const mgk_store_options *options, mgk_store_writer **out)
 {
     TRY(mgk_alloc(1, sizeof(**out), out));
@@ -292,6 +304,7 @@ static mgk_status allocate_writer(const mgk_store_options *options, mgk_store_wr
     pthread_mutex_init(&writer->lock, NULL);
     pthread_cond_init(&writer->changed, NULL);
     writer->cluster = options->cluster;
+    writer->shard_set = -1;
     writer->file.file.id = H5I_INVALID_HID;
     writer->blocks_out.incoming = options->incoming;
     return STATUS_OK;
@@ -301,11 +314,11 @@ mgk_status mgk_store_create(const char *path, const mgk_store_description *descr
                             const mgk_store_options *options, mgk_store_writer **out)
 {
     mgk_store_writer *writer;
+    mgk_status status;
     *out = NULL;
-    mgk_status status = allocate_writer(options, &writer);
-    if (status == STATUS_OK)
-        status = open_outputs(writer, path, description, options);
-    CHECK(mgk_cluster_agree(options->cluster, status));
+    TRY(mgk_cluster_agree(options->cluster, allocate_writer(options, &writer)));
+    CHECK(choose_set(writer, path, options));
+    CHECK(mgk_cluster_agree(options->cluster, open_outputs(writer, path, description, options)));
     if (writes_places(options))
         CHECK(share_file(writer));
     CHECK(mgk_cluster_agree(options->cluster, open_blocks(writer, options)));

@@ -26,6 +26,7 @@ struct mgk_store_writer {
     mgk_store_places places;     /* where processes write the same file */
     mgk_store_delivery delivery; /* of other processes */
     mgk_shard_output shard;      /* of this process, if it writes one */
+    int32_t shard_set;           /* of shard_files.h; −1: the store is in one file */
     mgk_block_writer blocks_out;
     mgk_store_block *blocks;   /* [block_count] */
     mgk_store_block **idle;    /* [block_count], the first idle_count are valid */

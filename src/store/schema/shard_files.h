@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The files of the shards of a store, beside it: "b.shard-0.h5", "b.shard-1.h5", … of "b.h5". Where
+ * these names are taken, by the store that is replaced, new shards are a set of their own:
+ * "b.shard-0.1.h5", and so on. So the old store stays whole until the new "b.h5" takes its name.
+ * Who calls these functions holds the lock of the store.
+ */
+#ifndef MGK_STORE_SHARD_FILES_H
+#define MGK_STORE_SHARD_FILES_H
+
+#include <stdbool.h>
+
+#include "base/output_lock.h"
+#include "base/status.h"
+
+/* The path of a shard; release with mgk_free. */
+mgk_status mgk_shard_path(const char *store, int set, int number, char **out);
+
+/* The first set of which there is no file. STATUS_EXISTS without `force` if there are shards. */
+mgk_status mgk_shards_choose(const char *store, bool force, int *set);
+
+/* Removes the shards of all sets but this one; −1: of all. What cannot be removed stays. */
+mgk_status mgk_shards_remove_others(const char *store, int set);
+
+/* Removes what killed runs have left of shards, as mgk_output_clean. */
+mgk_status mgk_shards_clean(const char *store, mgk_output_tell tell, void *context);
+
+#endif
