@@ -156,16 +156,18 @@ static mgk_status take_stored(void *state, const mgk_group *group, size_t which,
     return STATUS_OK;
 }
 
-/* Reads the first n rows of each head's object [mixtures, N, D], packed. */
+/* Reads the first n rows of each head's object [mixtures, N, D], packed: as they are stored where
+ * these are all rows of heads that follow each other. */
 static mgk_status read_vectors(store_source *s, const mgk_group *group, mgk_store_object object,
                                size_t mixtures, double *out)
 {
     const size_t tokens = (size_t)s->description->tokens, dim = (size_t)s->description->head_dim;
     const size_t numbers = group->n * dim;
     const int32_t first = group->heads[0], last = group->heads[group->count - 1];
+    const bool packed = group->n == tokens && group->count == (size_t)(last - first) + 1;
     TRY(mgk_store_read_heads(s->reader, object, (int32_t)group->sample, s->layers[group->layer],
-                             first, last - first + 1, STORE_F64, s->vectors));
-    for (size_t h = 0; h < group->count; h++)
+                             first, last - first + 1, STORE_F64, packed ? out : s->vectors));
+    for (size_t h = 0; h < group->count && !packed; h++)
         for (size_t r = 0; r < mixtures; r++) {
             const size_t row = (size_t)(group->heads[h] - first) * mixtures + r;
             memcpy(out + (h * mixtures + r) * numbers, s->vectors + row * tokens * dim,
