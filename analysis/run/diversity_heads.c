@@ -111,7 +111,7 @@ static void sort_rows(const head_matrix *m, const mgk_rows *rows)
     const double *row[MGK_ROWS_MOST];
     for (size_t r = 0; r < MGK_ROWS_MOST; r++)
         row[r] = mgk_row(rows, r < rows->count ? r : rows->count - 1);
-    rows->kernels->sort(rows->longest, row, mgk_diversity_floats(m->work), m->worker->sorted);
+    rows->kernels->sort(rows->longest, row, m->work->source->floats, m->worker->sorted);
 }
 
 /* The distances of keys from queries, see mgk_rows. */

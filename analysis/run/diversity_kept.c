@@ -36,7 +36,7 @@ static kept_row find_row(const mgk_source *source, size_t keys, size_t i)
 mgk_status mgk_diversity_kept_size(const mgk_diversity_work *work, size_t *out)
 {
     const size_t n = work->source->n_max,
-                 size = mgk_diversity_floats(work) ? sizeof(float) : sizeof(double);
+                 size = work->source->floats ? sizeof(float) : sizeof(double);
     size_t bytes;
     TRY(mgk_multiply(n, n * size, &bytes));
     bytes = find_row(work->source, n, n).start * size;
@@ -54,7 +54,7 @@ void mgk_diversity_keep(mgk_diversity_work *work, size_t place, size_t keys, siz
 {
     void *to = matrix_at(work, place);
     const kept_row row = find_row(work->source, keys, i);
-    if (mgk_diversity_floats(work))
+    if (work->source->floats)
         work->kernels->narrow(row.count, from, (float *)to + row.start);
     else
         memcpy((double *)to + row.start, from, row.count * sizeof(double));
@@ -65,7 +65,7 @@ void mgk_diversity_row(const mgk_diversity_work *work, size_t place, size_t keys
 {
     const void *from = matrix_at(work, place);
     const kept_row row = find_row(work->source, keys, i);
-    if (mgk_diversity_floats(work))
+    if (work->source->floats)
         work->kernels->widen(row.count, (const float *)from + row.start, out);
     else
         memcpy(out, (const double *)from + row.start, row.count * sizeof(double));

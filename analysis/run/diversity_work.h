@@ -152,12 +152,6 @@ static inline bool mgk_diversity_needs_groups(const mgk_diversity_work *work)
     return mgk_diversity_wants(work, MGK_NEEDS_PAIRS | MGK_NEEDS_LAYERS);
 }
 
-/* Whether all entries are floats. */
-static inline bool mgk_diversity_floats(const mgk_diversity_work *work)
-{
-    return work->source->format >= MGK_FLOAT_F32;
-}
-
 /* The place in the ring of matrix number `slot` of the round. */
 static inline size_t mgk_diversity_place(const mgk_diversity_work *work, size_t slot)
 {

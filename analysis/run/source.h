@@ -66,6 +66,7 @@ typedef struct mgk_source {
     size_t ahead;     /* the most matrices of one `prepare`; 0: any number */
     size_t batch;     /* samples computed together, from a multiple of it on; 0: single ones */
     mgk_float_format format; /* the coarsest format that entries are known to have had */
+    bool floats;             /* all entries are known to be floats */
     bool causal;             /* entries of keys after the query are known to be 0 */
     bool unnormalized;       /* rows of some matrices are known not to sum to 1 */
     bool merged_heads;       /* W_O reads mixtures of heads: no column of it is of one head */

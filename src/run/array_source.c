@@ -194,6 +194,7 @@ mgk_status mgk_open_array_source(const mgk_source_options *options, const mgk_ar
                        (size_t)(array->tokens > s->keys.tokens ? array->tokens : s->keys.tokens),
                    .count = s->layer_count * s->selection.per_layer,
                    .format = s->single ? MGK_FLOAT_F32 : MGK_FLOAT_F64,
+                   .floats = s->single,
                    .causal = options->causal,
                    .cross = array->keys > 0,
                    .layers = s->layers,

@@ -356,6 +356,7 @@ mgk_source mgk_model_source_of(mgk_model_source *s, bool double_precision)
                         .samples = run->index,
                         .layers = s->layers,
                         .format = double_precision ? MGK_FLOAT_F64 : MGK_FLOAT_F32,
+                        .floats = !double_precision,
                         .device = there ? run->device : NULL,
                         .next = next_computed,
                         .prepare = prepare_computed,

@@ -362,6 +362,7 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
     mgk_source source = {.n_max = (size_t)(d->tokens > keys ? d->tokens : keys),
                          .count = s->layer_count * selection->per_layer,
                          .format = grids[d->storage],
+                         .floats = mgk_store_widest(s->reader) <= STORE_F32,
                          .causal = d->causal || options->causal,
                          .unnormalized = *d->attention && !d->row_normalized,
                          .may_be_blank = mgk_kinds_may_be_blank(d->attention),

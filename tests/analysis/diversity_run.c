@@ -182,6 +182,22 @@ static void threads_and_rounds_change_nothing(void **state)
     }
 }
 
+/* A source that knows that all entries are floats is measured to the same bits. */
+static void floats_are_known_or_not(void **state)
+{
+    (void)state;
+    const test_model model = model_of(TEST_FLOATS);
+    trial known, unknown;
+    begin_all(&unknown, &model, false);
+    begin_all(&known, &model, false);
+    known.source.floats = true;
+    assert_ok(run(&unknown, (mgk_diversity_run_options){.threads = 1}));
+    assert_ok(run(&known, (mgk_diversity_run_options){.threads = 1}));
+    assert_same_records(&unknown, &known);
+    forget(&unknown);
+    forget(&known);
+}
+
 /* BLAS divides products of this order among its threads, which changes last digits of some. */
 static void large_rollouts_do_not_depend_on_threads(void **state)
 {
@@ -483,6 +499,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_and_rounds_change_nothing),
+        cmocka_unit_test(floats_are_known_or_not),
         cmocka_unit_test(large_rollouts_do_not_depend_on_threads),
         cmocka_unit_test(slices_change_nothing),
         cmocka_unit_test(needs_are_those_of_parts_too),

@@ -10,7 +10,7 @@
 typedef enum test_kind {
     TEST_RANDOM,    /* softmax of normal logits */
     TEST_CAUSAL,    /* the same, of keys that are not after the query */
-    TEST_FLOATS,    /* causal, of numbers that floats hold but for each third matrix */
+    TEST_FLOATS,    /* causal, of numbers that floats hold */
     TEST_PADDED,    /* samples of n, n / 2, 1 and 0 tokens */
     TEST_ONE_HOT,   /* each query attends to one key; no token repeats */
     TEST_UNIFORM,   /* 1 / n */

@@ -204,6 +204,7 @@ mgk_source test_source_of(test_source *s)
                         .importances = s->importance ? (1u << MGK_IMPORTANCES) - 1 : 0,
                         .importance = s->importance ? importance : NULL,
                         .projections = s->projection ? projections : NULL,
+                        .floats = s->floats,
                         .causal = s->causal,
                         .cross = s->sides != NULL,
                         .samples = s->sample_numbers,

@@ -43,7 +43,7 @@ typedef struct test_source {
     double (*importance)(const void *context, size_t i, int which);
     /* Projection `which` of head i, [D or M D, width]; NULL: none. */
     void (*projection)(const void *context, size_t i, mgk_projection which, double *data);
-    bool causal;
+    bool floats, causal;
     const void *context;
     const int32_t *sample_numbers, *layer_numbers, *head_numbers;
     size_t failing; /* index of the matrix with which `stage` fails; SIZE_MAX: none */

@@ -192,8 +192,15 @@ static void arrays_of_layers(void **state)
         assert_true(matrix[0] == value((S * H - 1) * N * N));
         assert_true(matrix[N * N - 1] == layer);
     }
+    assert_int_equal(mgk_store_widest(reader), STORE_F32);
     mgk_store_close(reader);
     assert_fails(mgk_store_open(NPZ, "l*x", &reader), STATUS_FORMAT);
+    make_array("<f8", false, 4, shape, &arrays[1]); /* a wide layer among narrow ones */
+    make_npz(NPZ, names, arrays, LAYERS, true);
+    assert_ok(mgk_store_open(NPZ, "layer_*", &reader));
+    assert_int_equal(mgk_store_describe(reader)->storage, STORE_F32);
+    assert_int_equal(mgk_store_widest(reader), STORE_F64);
+    mgk_store_close(reader);
     make_array("<f4", false, 3, shape + 1, &arrays[3]);
     make_npz(NPZ, names, arrays, LAYERS, true);
     assert_fails(mgk_store_open(NPZ, "layer_*", &reader), STATUS_SHAPE);

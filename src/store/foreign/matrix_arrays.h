@@ -18,6 +18,7 @@ typedef struct mgk_matrix_array {
     char *name;
     mgk_stored_dataset dataset; /* id: of an object, own, or invalid (NumPy) */
     size_t member;              /* index of the array in a NumPy file */
+    mgk_store_real storage;     /* element type */
 } mgk_matrix_array;
 
 /* One array per layer, or one for all; count 0: no matrices. */

@@ -105,21 +105,19 @@ static mgk_status choose(const char *path, const char *name, candidates *c)
     return STATUS_OK;
 }
 
-static mgk_status open_hdf5(const mgk_h5_file *file, mgk_matrix_array *array,
-                            mgk_store_real *storage)
+static mgk_status open_hdf5(const mgk_h5_file *file, mgk_matrix_array *array)
 {
     mgk_stored_dataset *dataset = &array->dataset;
     TRY(mgk_h5_open_dataset(file, array->name, H5T_FLOAT, STORE_MAX_RANK, &dataset->id,
                             &dataset->rank, dataset->shape));
-    *storage = mgk_storage_of(dataset->id);
+    array->storage = mgk_storage_of(dataset->id);
     return STATUS_OK;
 }
 
-static mgk_status open_numpy(const mgk_numpy_matrices *numpy, mgk_matrix_array *array,
-                             mgk_store_real *storage)
+static mgk_status open_numpy(const mgk_numpy_matrices *numpy, mgk_matrix_array *array)
 {
     mgk_stored_dataset *dataset = &array->dataset;
-    TRY(mgk_numpy_matrices_find(numpy, array->name, &array->member, storage));
+    TRY(mgk_numpy_matrices_find(numpy, array->name, &array->member, &array->storage));
     const mgk_npy *header = &mgk_numpy_at(numpy->file, array->member)->header;
     dataset->rank = header->rank;
     for (int i = 0; i < header->rank && i < STORE_MAX_RANK; i++)
@@ -222,13 +220,12 @@ static mgk_status open_arrays(const char *path, const mgk_h5_file *hdf5,
     *narrowest = STORE_F64;
     for (size_t i = 0; i < c->count; i++) {
         mgk_matrix_array *array;
-        mgk_store_real storage = STORE_F64;
         TRY(mgk_add_matrices(out, c->names[i], &array));
-        TRY(numpy->file ? open_numpy(numpy, array, &storage) : open_hdf5(hdf5, array, &storage));
+        TRY(numpy->file ? open_numpy(numpy, array) : open_hdf5(hdf5, array));
         TRY(check_shape(path, array, most_axes));
         TRY(check_alike(path, &out->at[0], array));
-        if (storage < *narrowest)
-            *narrowest = storage;
+        if (array->storage < *narrowest)
+            *narrowest = array->storage;
     }
     return STATUS_OK;
 }

@@ -30,6 +30,7 @@ static mgk_status choose_matrices(mgk_store_reader *reader, const char *name)
             continue;
         TRY(mgk_add_matrices(&reader->matrices, chosen, &array));
         array->dataset = reader->objects[object];
+        array->storage = mgk_storage_of(array->dataset.id);
     }
     if (name && reader->matrices.count == 0)
         return mgk_fail(STATUS_FORMAT, "%s: no matrices \"%s\"", reader->path, name);
@@ -191,6 +192,21 @@ void mgk_store_close(mgk_store_reader *reader)
 const mgk_store_description *mgk_store_describe(const mgk_store_reader *reader)
 {
     return &reader->description;
+}
+
+static mgk_store_real wider(mgk_store_real a, mgk_store_real b)
+{
+    return a > b ? a : b;
+}
+
+mgk_store_real mgk_store_widest(const mgk_store_reader *reader)
+{
+    mgk_store_real widest = STORE_F16;
+    for (size_t i = 0; i < reader->matrices.count; i++)
+        widest = wider(widest, reader->matrices.at[i].storage);
+    for (size_t i = 0; i < reader->shard_count; i++)
+        widest = wider(widest, mgk_store_widest(reader->shards[i].reader));
+    return widest;
 }
 
 static mgk_status check_position(const mgk_store_reader *reader, int32_t sample, int32_t layer,

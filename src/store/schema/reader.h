@@ -57,6 +57,10 @@ void mgk_store_close(mgk_store_reader *reader);
  * or of keys, queries or values if there are no matrices. Strings that the file lacks are "". */
 const mgk_store_description *mgk_store_describe(const mgk_store_reader *reader);
 
+/* The widest element type of the arrays that mgk_store_read_matrix reads: those of layers may
+ * differ, and `storage` of the description is the narrowest. */
+mgk_store_real mgk_store_widest(const mgk_store_reader *reader);
+
 /*
  * Reads one matrix into out [N, K] of `type` (STORE_F32 or STORE_F64), and the sample's valid
  * length, 0 to N, that of its queries, into *length (may be NULL). sample, layer and head are
