@@ -62,7 +62,9 @@ static mgk_status open_chunks(chunks *c)
             return fail(c, "its chunks are impossible");
     /* Incompressible data grows a little: zlib's bound, and a checksum. */
     c->room = c->bytes + c->bytes / 256 + 64;
-    return read_filters(c);
+    TRY(read_filters(c));
+    TRY(mgk_alloc(c->room, 1, &c->values));
+    return mgk_alloc(c->room, 1, &c->scratch);
 }
 
 static void close_chunks(chunks *c)
@@ -160,9 +162,9 @@ static mgk_status load(chunks *c, const hsize_t *place)
 {
     uint32_t mask;
     hsize_t stored;
-    if (H5Dget_chunk_storage_size(c->dataset, place, &stored) < 0)
+    if (H5Dget_chunk_info_by_coord(c->dataset, place, NULL, NULL, &stored) < 0)
         return fail(c, "a chunk is not found");
-    if (stored == 0)
+    if (stored == 0) /* it was never written */
         return fill(c);
     size_t size = stored;
     if (stored > c->room)
@@ -211,32 +213,9 @@ static void copy(const chunks *c, const hsize_t *place, const hsize_t *start, co
     } while (advance(c->rank - 1, first, end, NULL, at));
 }
 
-/* Whether the box is a chunk as it lies in the file, without filters. */
-static bool is_stored(const chunks *c, const hsize_t *start, const hsize_t *count)
-{
-    hsize_t stored;
-    for (int i = 0; i < c->rank; i++)
-        if (start[i] % c->size[i] != 0 || count[i] != c->size[i])
-            return false;
-    return c->filters == 0 && H5Dget_chunk_storage_size(c->dataset, start, &stored) >= 0 &&
-           stored == c->bytes;
-}
-
-static mgk_status read_stored(const chunks *c, const hsize_t *start, unsigned char *out)
-{
-    uint32_t mask;
-    return H5Dread_chunk(c->dataset, H5P_DEFAULT, start, &mask, out) < 0
-               ? fail(c, "a chunk is not stored")
-               : STATUS_OK;
-}
-
 static mgk_status read_all(chunks *c, const hsize_t *start, const hsize_t *count,
                            unsigned char *out)
 {
-    if (is_stored(c, start, count))
-        return read_stored(c, start, out);
-    TRY(mgk_alloc(c->room, 1, &c->values));
-    TRY(mgk_alloc(c->room, 1, &c->scratch));
     hsize_t first[H5S_MAX_RANK], end[H5S_MAX_RANK], place[H5S_MAX_RANK];
     for (int i = 0; i < c->rank; i++) {
         place[i] = first[i] = start[i] / c->size[i] * c->size[i];
