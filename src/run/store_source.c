@@ -31,7 +31,7 @@ typedef struct store_source {
     int32_t *tokens; /* [N], of one sample; NULL: the store has none */
     bool counts_zero_keys;
     mgk_zero_keys zero_keys;
-    pthread_mutex_t lock; /* held during reads */
+    pthread_mutex_t lock; /* held while `vectors`, `tokens` or `weights` are used */
 } store_source;
 
 static void close_store(void *state)
@@ -144,12 +144,8 @@ static void pack(double *matrix, size_t stride, const mgk_group *group)
 static mgk_status take_stored(void *state, const mgk_group *group, size_t which, double *data)
 {
     store_source *s = state;
-    pthread_mutex_lock(&s->lock);
-    mgk_status status =
-        mgk_store_read_matrix(s->reader, (int32_t)group->sample, s->layers[group->layer],
-                              group->heads[which], STORE_F64, data, NULL);
-    pthread_mutex_unlock(&s->lock);
-    TRY(status);
+    TRY(mgk_store_read_matrix(s->reader, (int32_t)group->sample, s->layers[group->layer],
+                              group->heads[which], STORE_F64, data, NULL));
     pack(data, (size_t)mgk_store_keys(s->description), group);
     if (s->counts_zero_keys)
         mgk_zero_keys_look(&s->zero_keys, data, group->queries, group->keys, group->n);

@@ -4,6 +4,7 @@
 #define MGK_STORE_MATRIX_ARRAYS_H
 
 #include "store/hdf5/h5.h"
+#include "store/hdf5/h5_flat.h"
 #include "store/schema/layout.h"
 
 /* A dataset and its shape; id is H5I_INVALID_HID if the file has none. */
@@ -19,6 +20,7 @@ typedef struct mgk_matrix_array {
     mgk_stored_dataset dataset; /* id: of an object, own, or invalid (NumPy) */
     size_t member;              /* index of the array in a NumPy file */
     mgk_store_real storage;     /* element type */
+    mgk_h5_flat flat;          /* of a dataset */
 } mgk_matrix_array;
 
 /* One array per layer, or one for all; count 0: no matrices. */

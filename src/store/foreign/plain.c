@@ -111,6 +111,7 @@ static mgk_status open_hdf5(const mgk_h5_file *file, mgk_matrix_array *array)
     TRY(mgk_h5_open_dataset(file, array->name, H5T_FLOAT, STORE_MAX_RANK, &dataset->id,
                             &dataset->rank, dataset->shape));
     array->storage = mgk_storage_of(dataset->id);
+    mgk_h5_find_flat(file, dataset->id, dataset->rank, &array->flat);
     return STATUS_OK;
 }
 

@@ -31,6 +31,7 @@ static mgk_status choose_matrices(mgk_store_reader *reader, const char *name)
         TRY(mgk_add_matrices(&reader->matrices, chosen, &array));
         array->dataset = reader->objects[object];
         array->storage = mgk_storage_of(array->dataset.id);
+        mgk_h5_find_flat(&reader->file, array->dataset.id, array->dataset.rank, &array->flat);
     }
     if (name && reader->matrices.count == 0)
         return mgk_fail(STATUS_FORMAT, "%s: no matrices \"%s\"", reader->path, name);
@@ -98,6 +99,7 @@ static mgk_status open_whole(const char *path, const char *dataset, const char *
     *out = NULL;
     TRY(mgk_alloc(1, sizeof(*reader), &reader));
     const mgk_stored_dataset none = {.id = H5I_INVALID_HID};
+    pthread_mutex_init(&reader->numpy_lock, NULL);
     reader->file.id = H5I_INVALID_HID;
     reader->description.training_step = -1;
     for (int side = 0; side < STORE_SIDES; side++)
@@ -185,6 +187,7 @@ void mgk_store_close(mgk_store_reader *reader)
     mgk_free_matrices(&reader->matrices);
     mgk_mask_free(&reader->mask);
     mgk_numpy_matrices_close(&reader->numpy);
+    pthread_mutex_destroy(&reader->numpy_lock);
     mgk_free(reader->path);
     mgk_free(reader);
 }
@@ -221,24 +224,82 @@ static mgk_status check_position(const mgk_store_reader *reader, int32_t sample,
     return STATUS_OK;
 }
 
-/* Reads all elements with the first `fixed` coordinates, of which the last one takes `last` values.
- */
-static mgk_status read_under(mgk_store_reader *reader, const char *name,
+/* A box of a dataset. */
+typedef struct store_box {
+    hsize_t start[STORE_MAX_RANK], count[STORE_MAX_RANK];
+} store_box;
+
+/* All elements with the first `fixed` coordinates, of which the last one takes `last` values. */
+static store_box box_under(const mgk_stored_dataset *dataset, int fixed, const hsize_t *coordinates,
+                           hsize_t last)
+{
+    store_box box = {{0}, {0}};
+    for (int i = 0; i < dataset->rank; i++) {
+        box.start[i] = i < fixed ? coordinates[i] : 0;
+        box.count[i] = i + 1 == fixed ? last : i < fixed ? 1 : dataset->shape[i];
+    }
+    return box;
+}
+
+static mgk_status read_under(const mgk_store_reader *reader, const char *name,
                              const mgk_stored_dataset *dataset, int fixed,
                              const hsize_t *coordinates, hsize_t last, mgk_store_real type,
                              void *out)
 {
-    hsize_t start[STORE_MAX_RANK] = {0}, count[STORE_MAX_RANK];
-    for (int i = 0; i < dataset->rank; i++) {
-        start[i] = i < fixed ? coordinates[i] : 0;
-        count[i] = i + 1 == fixed ? last : i < fixed ? 1 : dataset->shape[i];
-    }
+    const store_box box = box_under(dataset, fixed, coordinates, last);
     mgk_h5_enter();
     hid_t memory_type = mgk_h5_real_type(type);
-    mgk_status status = mgk_h5_read_box(&reader->file, name, dataset->id, dataset->rank, start,
-                                        count, memory_type, out);
+    mgk_status status = mgk_h5_read_box(&reader->file, name, dataset->id, dataset->rank, box.start,
+                                        box.count, memory_type, out);
     mgk_h5_close(memory_type);
     mgk_h5_leave();
+    return status;
+}
+
+/* Reads a matrix where it lies as it is, in pieces of whole rows, without keeping other threads
+ * from HDF5 meanwhile; *found: it does. */
+static mgk_status read_flat(const mgk_store_reader *reader, const mgk_matrix_array *array,
+                            store_box box, mgk_store_real type, void *out, bool *found)
+{
+    const mgk_h5_flat *flat = &array->flat;
+    const int axis = array->dataset.rank - 2;
+    const hsize_t rows = box.count[axis], columns = box.count[axis + 1];
+    const hsize_t each = flat->chunked ? flat->chunk[axis] : rows;
+    *found = flat->descriptor >= 0 && flat->storage <= type;
+    for (hsize_t first = 0; first < rows && *found; first += each) {
+        uint64_t address;
+        box.start[axis] = first;
+        box.count[axis] = rows - first < each ? rows - first : each;
+        mgk_h5_enter();
+        *found = mgk_h5_locate(flat, array->dataset.id, box.start, box.count, &address);
+        mgk_h5_leave();
+        if (*found)
+            TRY(mgk_h5_read_flat(flat, reader->path, array->name, address,
+                                 box.count[axis] * columns, type,
+                                 (char *)out + first * columns * mgk_real_size(type)));
+    }
+    return STATUS_OK;
+}
+
+static mgk_status read_array(const mgk_store_reader *reader, const mgk_matrix_array *array,
+                             const hsize_t *coordinates, mgk_store_real type, void *out)
+{
+    const int leading = array->dataset.rank - 2;
+    const store_box box = box_under(&array->dataset, leading, coordinates, 1);
+    bool found;
+    TRY(read_flat(reader, array, box, type, out, &found));
+    return found ? STATUS_OK
+                 : read_under(reader, array->name, &array->dataset, leading, coordinates, 1, type,
+                              out);
+}
+
+static mgk_status read_numpy(mgk_store_reader *reader, const mgk_matrix_array *array,
+                             const hsize_t *coordinates, mgk_store_real type, void *out)
+{
+    pthread_mutex_lock(&reader->numpy_lock);
+    mgk_status status =
+        mgk_numpy_matrices_read(&reader->numpy, array->member, coordinates, type, out);
+    pthread_mutex_unlock(&reader->numpy_lock);
     return status;
 }
 
@@ -295,7 +356,6 @@ mgk_status mgk_store_read_matrix(mgk_store_reader *reader, int32_t sample, int32
                                  [MGK_LEADING_LAYER] = (hsize_t)layer,
                                  [MGK_LEADING_HEAD] = (hsize_t)head};
     hsize_t coordinates[MGK_LEADING_AXES] = {0};
-    int32_t valid;
     TRY(check_position(reader, sample, layer, head));
     if (reader->matrices.count == 0)
         return mgk_fail(STATUS_USAGE, "%s: the store has no \"attention\"", reader->path);
@@ -306,16 +366,14 @@ mgk_status mgk_store_read_matrix(mgk_store_reader *reader, int32_t sample, int32
                                       : mgk_usual_axes(leading);
     for (int i = 0; i < leading; i++)
         coordinates[i] = positions[axes.at[i]];
-    TRY(read_length(reader, STORE_SIDE_QUERIES, sample, &valid));
     if (length)
-        *length = valid;
+        TRY(read_length(reader, STORE_SIDE_QUERIES, sample, length));
     if (reader->shard_count > 0) {
         mgk_store_reader *shard = mgk_reader_of(reader, &sample);
         return mgk_store_read_matrix(shard, sample, layer, head, type, out, NULL);
     }
-    TRY(reader->numpy.file
-            ? mgk_numpy_matrices_read(&reader->numpy, array->member, coordinates, type, out)
-            : read_under(reader, array->name, &array->dataset, leading, coordinates, 1, type, out));
+    TRY(reader->numpy.file ? read_numpy(reader, array, coordinates, type, out)
+                           : read_array(reader, array, coordinates, type, out));
     if (reader->mask.length && reader->description.cross)
         mgk_mask_apply_keys(&reader->mask, sample, mgk_real_size(type),
                             (size_t)reader->description.tokens, out);

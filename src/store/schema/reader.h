@@ -64,8 +64,8 @@ mgk_store_real mgk_store_widest(const mgk_store_reader *reader);
 /*
  * Reads one matrix into out [N, K] of `type` (STORE_F32 or STORE_F64), and the sample's valid
  * length, 0 to N, that of its queries, into *length (may be NULL). sample, layer and head are
- * positions from 0, not the model's numbers. Values are not checked: they may be NaN. STATUS_USAGE:
- * no such position, or the store has no matrices.
+ * positions from 0, not the model's numbers. Values are not checked: they may be NaN. Several
+ * threads may read matrices at once. STATUS_USAGE: no such position, or the store has no matrices.
  */
 mgk_status mgk_store_read_matrix(mgk_store_reader *reader, int32_t sample, int32_t layer,
                                  int32_t head, mgk_store_real type, void *out, int32_t *length);

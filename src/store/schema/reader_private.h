@@ -4,6 +4,7 @@
 #define MGK_STORE_READER_PRIVATE_H
 
 #include <limits.h>
+#include <pthread.h>
 
 #include "store/foreign/mask.h"
 #include "store/foreign/matrix_arrays.h"
@@ -26,6 +27,7 @@ struct mgk_store_reader {
     mgk_stored_dataset objects[STORE_OBJECTS];
     mgk_matrix_arrays matrices; /* the arrays that mgk_store_read_matrix reads */
     mgk_numpy_matrices numpy;   /* open if the file is a NumPy file */
+    pthread_mutex_t numpy_lock; /* of its buffers */
     mgk_reader_shard *shards;   /* [shard_count], of a store in shards (shards.h); else 0 */
     size_t shard_count;
     mgk_mask mask; /* of an array of other software; zeroed: none */
