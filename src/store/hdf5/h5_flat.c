@@ -7,14 +7,16 @@
 
 #include "store/schema/convert.h"
 
-/* Whether the file begins where HDF5 counts addresses from. */
-static bool begins_at_0(hid_t file)
+/* Whether it is one file for HDF5, which counts addresses from its beginning. */
+static bool is_file_itself(hid_t file)
 {
     hsize_t before = 1;
-    hid_t properties = H5Fget_create_plist(file);
-    const bool known = properties >= 0 && H5Pget_userblock(properties, &before) >= 0;
-    mgk_h5_close(properties);
-    return known && before == 0;
+    hid_t creation = H5Fget_create_plist(file), access = H5Fget_access_plist(file);
+    const bool itself = creation >= 0 && H5Pget_userblock(creation, &before) >= 0 && before == 0 &&
+                        access >= 0 && H5Pget_driver(access) == H5FD_SEC2;
+    mgk_h5_close(access);
+    mgk_h5_close(creation);
+    return itself;
 }
 
 static bool is_native(hid_t dataset, mgk_store_real storage)
@@ -55,7 +57,7 @@ void mgk_h5_find_flat(const mgk_h5_file *file, hid_t dataset, int rank, mgk_h5_f
 {
     void *handle = NULL;
     *out = (mgk_h5_flat){.descriptor = -1, .storage = mgk_storage_of(dataset), .rank = rank};
-    if (begins_at_0(file->id) && is_native(dataset, out->storage) && has_shape(dataset, out) &&
+    if (is_file_itself(file->id) && is_native(dataset, out->storage) && has_shape(dataset, out) &&
         has_layout(dataset, out) && H5Fget_vfd_handle(file->id, H5P_DEFAULT, &handle) >= 0)
         out->descriptor = *(const int *)handle;
 }
