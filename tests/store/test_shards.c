@@ -22,12 +22,14 @@
 enum { TOKENS = 5, FIRST = 2, OBJECTS = 31 }; /* samples of the first shard; all but whole ones */
 
 static const char *const names[] = {"joined.shard-0.h5", "joined.shard-1.h5"};
+static const char other_name[] = "joined.shard-0.1.h5"; /* where names[0] is taken */
 
 static void remove_all(void)
 {
     unlink(PATH);
     unlink(names[0]);
     unlink(names[1]);
+    unlink(other_name);
 }
 
 /* The value i of a sample, whose numbers begin anew in each shard. */
@@ -104,7 +106,6 @@ int __wrap_fsync(int descriptor)
 static void replaced_at_once(void **state)
 {
     (void)state;
-    static const char new_name[] = "joined.shard-0.1.h5";
     const int32_t shards[] = {0, FIXTURE_SAMPLES};
     const mgk_store_description description = fixture_description(TOKENS, STORE_F32, FIXTURE_ALL);
     const mgk_store_options options = {.force = true, .incoming = STORE_F32, .shards = shards};
@@ -119,9 +120,66 @@ static void replaced_at_once(void **state)
         replaced += status == STATUS_OK;
         check_values(PATH, FIXTURE_SAMPLES);
         assert_int_equal(mgk_exists(names[0]), replaced % 2 == 0);
-        assert_int_equal(mgk_exists(new_name), replaced % 2 == 1);
+        assert_int_equal(mgk_exists(other_name), replaced % 2 == 1);
     }
     remove_all();
+}
+
+/* Only shards that the replaced store has named go: these are of a store that was given another
+ * name. */
+static void shards_of_another(void **state)
+{
+    (void)state;
+    static const char other[] = "other.h5";
+    const int32_t shards[] = {0, FIXTURE_SAMPLES};
+    const mgk_store_description description = fixture_description(TOKENS, STORE_F32, FIXTURE_ALL);
+    mgk_store_options options = {.force = true, .incoming = STORE_F32, .shards = shards};
+    remove_all();
+    assert_ok(fixture_store_as(PATH, &description, &options));
+    assert_int_equal(rename(PATH, other), 0);
+    for (int i = 0; i < 3; i++) { /* in place of none, of one in shards, of one without */
+        options.shards = i == 1 ? NULL : shards;
+        assert_ok(fixture_store_as(PATH, &description, &options));
+        check_values(PATH, FIXTURE_SAMPLES);
+        check_values(other, FIXTURE_SAMPLES);
+        assert_int_equal(mgk_exists(other_name), i != 1);
+    }
+    unlink(other);
+    remove_all();
+}
+
+/* The new shards take the names of those that the replaced store lacks. */
+static void missing_shard_replaced(void **state)
+{
+    (void)state;
+    const int32_t shards[] = {0, FIXTURE_SAMPLES};
+    const mgk_store_description description = fixture_description(TOKENS, STORE_F32, FIXTURE_ALL);
+    const mgk_store_options options = {.force = true, .incoming = STORE_F32, .shards = shards};
+    remove_all();
+    for (int i = 0; i < 2; i++) {
+        assert_ok(fixture_store_as(PATH, &description, &options));
+        check_values(PATH, FIXTURE_SAMPLES);
+        unlink(names[0]);
+    }
+    remove_all();
+}
+
+/* Without `force` no shard may be there, of whichever set; where the folder is none, nobody knows.
+ */
+static void choice_of_names(void **state)
+{
+    (void)state;
+    int set;
+    assert_ok(mgk_shards_choose(PATH, false, &set));
+    assert_int_equal(set, 0);
+    assert_ok(mgk_write_file("joined.shard-7.2.h5", false, NULL, 0));
+    assert_fails(mgk_shards_choose(PATH, false, &set), STATUS_EXISTS);
+    assert_non_null(strstr(mgk_fail_message(), "joined.shard-7.2.h5"));
+    assert_ok(mgk_shards_choose(PATH, true, &set));
+    assert_int_equal(set, 0);
+    unlink("joined.shard-7.2.h5");
+    assert_fails(mgk_shards_choose("no-folder/joined.h5", true, &set), STATUS_IO);
+    assert_non_null(strstr(mgk_fail_message(), "No such file"));
 }
 
 static mgk_store_description part_of(const mgk_store_description *whole, int first, int count)
@@ -351,6 +409,9 @@ int main(void)
         cmocka_unit_test(paths),
         cmocka_unit_test(one_process),
         cmocka_unit_test(replaced_at_once),
+        cmocka_unit_test(shards_of_another),
+        cmocka_unit_test(missing_shard_replaced),
+        cmocka_unit_test(choice_of_names),
         cmocka_unit_test(two_shards),
         cmocka_unit_test(missing_shard),
         cmocka_unit_test(wrong_shard),

@@ -8,6 +8,7 @@
 #define MGK_STORE_READER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/status.h"
 #include "store/schema/description.h"
@@ -49,6 +50,9 @@ mgk_status mgk_store_open(const char *path, const char *dataset, mgk_store_reade
  * error of mgk_mask_read.
  */
 mgk_status mgk_store_mask(mgk_store_reader *reader, const char *path);
+
+/* The name of the file of shard i in the folder of the store, from 0; NULL: it has no more. */
+const char *mgk_store_shard_name(const mgk_store_reader *reader, size_t i);
 
 /* Closes it; NULL is accepted. */
 void mgk_store_close(mgk_store_reader *reader);

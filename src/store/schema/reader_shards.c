@@ -125,6 +125,11 @@ mgk_status mgk_open_shards(mgk_store_reader *reader, const char *dataset)
     return status;
 }
 
+const char *mgk_store_shard_name(const mgk_store_reader *reader, size_t i)
+{
+    return i < reader->shard_count ? reader->shards[i].name : NULL;
+}
+
 void mgk_close_shards(mgk_store_reader *reader)
 {
     for (size_t i = 0; i < reader->shard_count; i++)
