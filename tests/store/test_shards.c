@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "cluster/threads.h"
 #include "store/fixture.h"
 #include "store/foreign/list.h"
 #include "store/schema/reader.h"
@@ -180,6 +181,61 @@ static void choice_of_names(void **state)
     unlink("joined.shard-7.2.h5");
     assert_fails(mgk_shards_choose("no-folder/joined.h5", true, &set), STATUS_IO);
     assert_non_null(strstr(mgk_fail_message(), "No such file"));
+}
+
+static _Thread_local bool no_memory;
+static _Thread_local int arrays; /* allocated and not released */
+
+mgk_status __real_mgk_alloc(size_t count, size_t size, void *out);
+mgk_status __wrap_mgk_alloc(size_t count, size_t size, void *out);
+void __real_mgk_free(void *array);
+void __wrap_mgk_free(void *array);
+
+mgk_status __wrap_mgk_alloc(size_t count, size_t size, void *out)
+{
+    if (no_memory)
+        return mgk_fail(STATUS_MEMORY, "not enough memory");
+    TRY(__real_mgk_alloc(count, size, out));
+    arrays += count > 0 && size > 0;
+    return STATUS_OK;
+}
+
+void __wrap_mgk_free(void *array)
+{
+    arrays -= array != NULL;
+    __real_mgk_free(array);
+}
+
+/* What a process has after it could not create a store. */
+typedef struct remains {
+    mgk_status status[2];
+    int arrays[2];
+} remains;
+
+static void create_without_memory(mgk_cluster *cluster, void *context)
+{
+    remains *out = context;
+    const int rank = mgk_cluster_rank_of(cluster);
+    const mgk_store_description description = fixture_description(TOKENS, STORE_F32, FIXTURE_ALL);
+    const mgk_store_options options = {.incoming = STORE_F32, .cluster = cluster};
+    mgk_store_writer *writer;
+    no_memory = rank == 1;
+    arrays = 0;
+    out->status[rank] = mgk_store_create(PATH, &description, &options, &writer);
+    out->arrays[rank] = arrays;
+    no_memory = false;
+}
+
+/* A process whose fellow has no memory for its part releases its own. */
+static void released_by_all(void **state)
+{
+    (void)state;
+    remains left;
+    test_run_cluster(2, create_without_memory, &left);
+    for (int rank = 0; rank < 2; rank++) {
+        assert_int_equal(left.status[rank], STATUS_MEMORY);
+        assert_int_equal(left.arrays[rank], 0);
+    }
 }
 
 static mgk_store_description part_of(const mgk_store_description *whole, int first, int count)
@@ -412,6 +468,7 @@ int main(void)
         cmocka_unit_test(shards_of_another),
         cmocka_unit_test(missing_shard_replaced),
         cmocka_unit_test(choice_of_names),
+        cmocka_unit_test(released_by_all),
         cmocka_unit_test(two_shards),
         cmocka_unit_test(missing_shard),
         cmocka_unit_test(wrong_shard),
