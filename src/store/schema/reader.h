@@ -51,8 +51,8 @@ mgk_status mgk_store_open(const char *path, const char *dataset, mgk_store_reade
  */
 mgk_status mgk_store_mask(mgk_store_reader *reader, const char *path);
 
-/* The name of the file of shard i in the folder of the store, from 0; NULL: it has no more. */
-const char *mgk_store_shard_name(const mgk_store_reader *reader, size_t i);
+/* The path of the file of shard i, from 0, to release with mgk_free; NULL: there are no more. */
+mgk_status mgk_store_shard_path(const mgk_store_reader *reader, size_t i, char **out);
 
 /* Closes it; NULL is accepted. */
 void mgk_store_close(mgk_store_reader *reader);

@@ -107,19 +107,11 @@ mgk_status mgk_shards_choose(const char *store, bool force, int *set)
     return STATUS_OK;
 }
 
-mgk_status mgk_shard_remove_other(const char *store, const char *name, int set)
+void mgk_shard_remove_other(const char *store, const char *path, int set)
 {
     int own;
-    char *folder, *path;
-    if (!is_shard(name, mgk_file_name(store), &own) || own == set)
-        return STATUS_OK;
-    TRY(mgk_folder_of(store, &folder));
-    const mgk_status status = mgk_join_path(folder, name, &path);
-    mgk_free(folder);
-    TRY(status);
-    unlink(path);
-    mgk_free(path);
-    return STATUS_OK;
+    if (is_shard(mgk_file_name(path), mgk_file_name(store), &own) && own != set)
+        unlink(path);
 }
 
 static bool keep_none(void *keeper, const struct stat *info)

@@ -20,9 +20,9 @@ mgk_status mgk_shard_path(const char *store, int set, int number, char **out);
  * set; STATUS_IO: the folder cannot be read. */
 mgk_status mgk_shards_choose(const char *store, bool force, int *set);
 
-/* Removes the file of this name beside the store if it is the name of one of its shards, of another
- * set than this one; −1: of any set. What cannot be removed stays. */
-mgk_status mgk_shard_remove_other(const char *store, const char *name, int set);
+/* Removes a file in the folder of the store if it has the name of one of its shards, of another set
+ * than this one; −1: of any set. What cannot be removed stays. */
+void mgk_shard_remove_other(const char *store, const char *path, int set);
 
 /* Removes what killed runs have left of shards, as mgk_output_clean. */
 mgk_status mgk_shards_clean(const char *store, mgk_output_tell tell, void *context);

@@ -241,9 +241,11 @@ static mgk_status close_files(mgk_store_writer *writer)
  */
 static void remove_shards(const mgk_store_writer *writer, const mgk_store_reader *replaced)
 {
-    const char *name;
-    for (size_t i = 0; (name = mgk_store_shard_name(replaced, i)); i++)
-        (void)mgk_shard_remove_other(writer->path, name, writer->shard_set);
+    char *path;
+    for (size_t i = 0; mgk_store_shard_path(replaced, i, &path) == STATUS_OK && path; i++) {
+        mgk_shard_remove_other(writer->path, path, writer->shard_set);
+        mgk_free(path);
+    }
 }
 
 /* The file of rank 0 takes its name, and with it replaces a store that was there. What cannot be
