@@ -588,9 +588,9 @@ typedef struct mgk_dump_options {
     const char *output;    /* HDF5 */
     /* Each process writes a file of its own, "a.shard-0.h5", "a.shard-1.h5", ... of "a.h5", a store
      * of some of the samples; "a.h5" joins them by virtual datasets of HDF5 1.10: keep them in one
-     * folder. They are "a.shard-0.1.h5", ... where these names are taken by the store that `force`
-     * replaces, until "a.h5" is the new one; then the old shards go. For file systems where several
-     * machines cannot write one file, as NFS. */
+     * folder. With `force` the new shards are named "a.shard-0.1.h5" and so on if those names are
+     * taken, and keep these names. The old shards go once "a.h5" is the new one. For file systems
+     * where several machines cannot write one file, as NFS. */
     bool shards;
 } mgk_dump_options;
 

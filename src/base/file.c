@@ -239,11 +239,21 @@ static int create_temporary(char *path, size_t name)
     return descriptor;
 }
 
+static mgk_status open_folder_of(const char *path, int *descriptor)
+{
+    char *folder;
+    TRY(mgk_folder_of(path, &folder));
+    *descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int reason = errno;
+    mgk_free(folder);
+    return *descriptor >= 0 ? STATUS_OK : fail_output(path, "create", reason);
+}
+
 mgk_status mgk_output_open(const char *path, bool force, mgk_output *out)
 {
     mgk_status status = STATUS_OK;
     struct stat info;
-    *out = (mgk_output){.descriptor = -1, .force = force};
+    *out = (mgk_output){.descriptor = -1, .folder = -1, .force = force};
     if (!path[0])
         return mgk_fail(STATUS_IO, "an output file needs a name");
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
@@ -251,8 +261,9 @@ mgk_status mgk_output_open(const char *path, bool force, mgk_output *out)
     if (!force && mgk_exists(path))
         return mgk_fail(STATUS_EXISTS, "%s: exists (use `force` to overwrite it)", path);
     size_t length = strlen(path);
-    TRY(mgk_alloc(length + ENDING, 1, &out->temporary));
-    CHECK(mgk_copy_string(path, &out->path));
+    TRY(mgk_copy_string(path, &out->path));
+    CHECK(open_folder_of(path, &out->folder));
+    CHECK(mgk_alloc(length + ENDING, 1, &out->temporary));
     memcpy(out->temporary, path, length);
     snprintf(out->temporary + length, ENDING, "%sXXXXXX%s", part_start, part_end);
     out->descriptor = create_temporary(out->temporary, length + START);
@@ -277,17 +288,9 @@ mgk_status mgk_output_check(const char *path, bool force)
     return STATUS_OK;
 }
 
-static mgk_status sync_path(const char *path, int flags)
+static mgk_status sync_content(const mgk_output *output)
 {
-    mgk_status status = STATUS_OK;
-    int descriptor = open(path, flags | O_CLOEXEC);
-    if (descriptor < 0)
-        return mgk_fail(STATUS_IO, "%s: %s", path, strerror(errno));
-    /* Some file systems cannot sync a folder and return EINVAL: this loses no data. */
-    if (fsync(descriptor) != 0 && errno != EINVAL)
-        status = mgk_fail_write(path, errno);
-    close(descriptor);
-    return status;
+    return fsync(output->descriptor) == 0 ? STATUS_OK : mgk_fail_write(output->path, errno);
 }
 
 /*
@@ -309,16 +312,14 @@ static mgk_status take_name(const mgk_output *output)
 mgk_status mgk_output_commit(mgk_output *output)
 {
     mgk_status status;
-    char *folder = NULL; /* allocated first: nothing may fail after the rename */
-    CHECK(mgk_folder_of(output->path, &folder));
-    CHECK(sync_path(output->temporary, O_RDONLY));
+    CHECK(sync_content(output));
     CHECK(take_name(output));
     mgk_unfinished_end(output->temporary);
     mgk_free(output->temporary);
     output->temporary = NULL;
-    CHECK(sync_path(folder, O_RDONLY | O_DIRECTORY));
+    /* The output is there, whether or not the folder can be synced; some file systems cannot. */
+    (void)fsync(output->folder);
 out:
-    mgk_free(folder);
     mgk_output_discard(output);
     return status;
 }
@@ -331,6 +332,8 @@ void mgk_output_discard(mgk_output *output)
     }
     if (output->path && output->descriptor >= 0)
         close(output->descriptor);
+    if (output->path && output->folder >= 0)
+        close(output->folder);
     mgk_free(output->temporary);
     mgk_free(output->path);
     *output = (mgk_output){0};

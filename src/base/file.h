@@ -96,6 +96,7 @@ typedef struct mgk_output {
     char *path;
     char *temporary; /* path.mgk-XXXXXX.part, with six random letters or digits */
     int descriptor;  /* of the temporary file, locked (flock) during writing */
+    int folder;      /* a descriptor, too */
     bool force;
 } mgk_output;
 
@@ -108,8 +109,8 @@ bool mgk_close_text(FILE *stream);
 /*
  * Creates the empty temporary file; end with mgk_output_commit or mgk_output_discard.
  * STATUS_EXISTS: `path` exists, even as a broken link, and `force` is false; with `force` a link is
- * replaced, not its target. STATUS_IO: the folder is not writable, or `path` refers to something
- * other than a regular file.
+ * replaced, not its target. STATUS_IO: the folder cannot be read and written, or `path` refers to
+ * something other than a regular file.
  */
 mgk_status mgk_output_open(const char *path, bool force, mgk_output *out);
 
@@ -118,8 +119,9 @@ mgk_status mgk_output_check(const char *path, bool force);
 
 /*
  * fsync, rename to `path`, fsync of the folder; the caller must have closed its handles of the
- * temporary file. Releases the object in any case; a failure leaves no file. STATUS_EXISTS: without
- * `force`, `path` has been created in the meantime.
+ * temporary file. Releases the object in any case. STATUS_OK: `path` is the output; if the folder
+ * cannot be synced, a loss of power may still undo that. A failure leaves what was at `path`, and
+ * nothing else. STATUS_EXISTS: without `force`, `path` has been created in the meantime.
  */
 mgk_status mgk_output_commit(mgk_output *output);
 

@@ -8,9 +8,11 @@
 #include <time.h>
 
 #include "base/memory.h"
+#include "base/progress.h"
 
 typedef enum message_kind {
     TAKE,    /* asks for units; the answer is a range */
+    ASK,     /* asks whether a process has failed; the answer is a bool */
     DELIVER, /* bytes follow */
     END,     /* the process has ended */
     FAIL     /* the same, with a failure */
@@ -24,13 +26,17 @@ typedef struct range {
     uint64_t begin, end;
 } range;
 
+static const double patience = 0.1; /* seconds between questions whether a process has failed */
+
 struct mgk_share {
     mgk_cluster *cluster;
     mgk_share_options options;
+    double asked;         /* when this process has last asked, if it is not rank 0 */
     pthread_mutex_t lock; /* guards the rest, of rank 0 */
     pthread_cond_t ended;
     pthread_t server;
     bool has_server;
+    bool stopped;     /* a process has failed */
     size_t next;      /* the first unit that nobody has taken */
     size_t delivered; /* deliveries */
     int working;      /* processes besides rank 0 that have not ended */
@@ -48,6 +54,7 @@ static const mgk_transport *transport_of(const mgk_share *share)
 
 static void stop_taking(mgk_share *share)
 {
+    share->stopped = true;
     share->next = share->options.count;
 }
 
@@ -95,13 +102,32 @@ static void end_one(mgk_share *share, bool failed)
 /* ---- the thread that serves the other processes -----------------------------------------------
  */
 
-static mgk_status answer(mgk_share *share, int from)
+static mgk_status reply(const mgk_share *share, int to, const void *bytes, size_t size)
 {
     const mgk_transport *t = transport_of(share);
+    return t->send(t->state, to, MGK_REPLY, bytes, size);
+}
+
+static mgk_status give_units(mgk_share *share, int to)
+{
     pthread_mutex_lock(&share->lock);
     const range taken = take_units(share);
     pthread_mutex_unlock(&share->lock);
-    return t->send(t->state, from, MGK_REPLY, &taken, sizeof(taken));
+    return reply(share, to, &taken, sizeof(taken));
+}
+
+static bool is_stopped(mgk_share *share)
+{
+    pthread_mutex_lock(&share->lock);
+    const bool stopped = share->stopped;
+    pthread_mutex_unlock(&share->lock);
+    return stopped;
+}
+
+static mgk_status tell_stopped(mgk_share *share, int to)
+{
+    const bool stopped = is_stopped(share);
+    return reply(share, to, &stopped, sizeof(stopped));
 }
 
 static mgk_status handle(mgk_share *share, int from, const char *bytes, size_t size)
@@ -109,7 +135,9 @@ static mgk_status handle(mgk_share *share, int from, const char *bytes, size_t s
     message_head head;
     memcpy(&head, bytes, sizeof(head));
     if (head.kind == TAKE)
-        return answer(share, from);
+        return give_units(share, from);
+    if (head.kind == ASK)
+        return tell_stopped(share, from);
     pthread_mutex_lock(&share->lock);
     if (head.kind == DELIVER)
         receive(share, bytes + sizeof(head), size - sizeof(head));
@@ -192,7 +220,10 @@ mgk_status mgk_share_begin(mgk_cluster *cluster, const mgk_share_options *option
     mgk_status status = mgk_alloc(1, sizeof(*share), &share);
     *out = NULL;
     if (status == STATUS_OK) {
-        *share = (mgk_share){.cluster = cluster, .options = *options, .next = options->first};
+        *share = (mgk_share){.cluster = cluster,
+                             .options = *options,
+                             .next = options->first,
+                             .asked = mgk_seconds()};
         share->working = mgk_cluster_size_of(cluster) - 1;
         pthread_mutex_init(&share->lock, NULL);
         pthread_cond_init(&share->ended, NULL);
@@ -218,20 +249,20 @@ static mgk_status tell_leader(const mgk_share *share, message_kind kind)
     return send_to_leader(share, &head, sizeof(head));
 }
 
-/* Waits for the answer of rank 0. */
-static mgk_status ask_leader(const mgk_share *share, range *out)
+/* Waits for the answer of rank 0, `out` [size]. */
+static mgk_status ask_leader(const mgk_share *share, message_kind kind, void *out, size_t size)
 {
     const mgk_transport *t = transport_of(share);
     void *bytes = NULL;
-    size_t size;
+    size_t received;
     int from = -1;
-    TRY(tell_leader(share, TAKE));
+    TRY(tell_leader(share, kind));
     for (long pause = 10000; from < 0; pause = pause * 2 < 1000000 ? pause * 2 : 1000000) {
-        TRY(t->receive(t->state, MGK_REPLY, &from, &bytes, &size));
+        TRY(t->receive(t->state, MGK_REPLY, &from, &bytes, &received));
         if (from < 0)
             pause_for(pause);
     }
-    memcpy(out, bytes, sizeof(*out));
+    memcpy(out, bytes, size);
     mgk_free(bytes);
     return STATUS_OK;
 }
@@ -244,10 +275,22 @@ mgk_status mgk_share_take(mgk_share *share, size_t *begin, size_t *end)
         taken = take_units(share);
         pthread_mutex_unlock(&share->lock);
     } else {
-        TRY(ask_leader(share, &taken));
+        TRY(ask_leader(share, TAKE, &taken, sizeof(taken)));
     }
     *begin = (size_t)taken.begin;
     *end = (size_t)taken.end;
+    return STATUS_OK;
+}
+
+mgk_status mgk_share_stopped(mgk_share *share, bool *out)
+{
+    *out = false;
+    if (mgk_cluster_leads(share->cluster)) {
+        *out = is_stopped(share);
+    } else if (mgk_seconds() >= share->asked + patience) {
+        TRY(ask_leader(share, ASK, out, sizeof(*out)));
+        share->asked = mgk_seconds();
+    }
     return STATUS_OK;
 }
 

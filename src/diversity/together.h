@@ -7,11 +7,10 @@
 #include "run/sources.h"
 
 /*
- * Runs mgk_diversity_run on the input, whose name failures tell. A cluster does it together:
- * collective, with the options of one process, `progress` and `limited` among them, and no `part`;
- * each process measures some of the
- * samples on its `device`, and rank 0 receives the records of all, in the order of the samples. Its
- * progress counts the matrices of all.
+ * Runs mgk_diversity_run on the input, whose name failures tell. The processes of a cluster call it
+ * together, with the options that one process has, `progress` and `limited` among them, and without
+ * `part`: each measures some of the samples on its `device`. Rank 0 receives the records of all in
+ * the order of the samples, and its progress counts the matrices of all.
  */
 mgk_status mgk_diversity_measure(mgk_cluster *cluster, const mgk_source_input *input,
                                  const mgk_device *device,

@@ -87,8 +87,8 @@ mgk_status mgk_dump_layer(void *context, mgk_observed *layer);
 mgk_status mgk_dump_flush(mgk_dump_pass *pass);
 
 /* Runs the batches of this process in `passes` passes; of several processes, all call it together.
- * One pass runs in the calling thread, the only one that calls
- * the job's watcher. After the first failure all passes stop at the end of their batches. */
+ * One pass runs in the calling thread, the only one that calls the job's watcher. After the first
+ * failure all passes stop at the end of their batches, those of other processes soon after it. */
 mgk_status mgk_dump_run(mgk_dump *dump, const mgk_job *job);
 
 /* The parameters that the store can contain, MGK_STORE_BIT: those that a chosen layer has. */

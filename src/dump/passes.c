@@ -149,19 +149,25 @@ static void keep_failure(work *w, mgk_status status)
     snprintf(w->message, sizeof(w->message), "%s", mgk_fail_message());
 }
 
-/* Asks for further batches, if this process has none. The caller holds the lock. */
+/* Takes further batches if this process has none, and drops those it has if another process has
+ * failed. The caller holds the lock. */
 static mgk_status find_batches(work *w)
 {
+    mgk_share *share = w->dump->share;
     size_t begin, end;
-    if (w->next < w->last || !w->dump->share)
+    bool stopped;
+    if (!share)
         return STATUS_OK;
-    TRY(mgk_share_take(w->dump->share, &begin, &end));
+    TRY(mgk_share_stopped(share, &stopped));
+    if (w->next < w->last && !stopped)
+        return STATUS_OK;
+    TRY(mgk_share_take(share, &begin, &end));
     w->next = (int)begin;
     w->last = (int)end;
     return STATUS_OK;
 }
 
-/* Moves the run to the next batch; false: none is left, or another pass has failed. */
+/* Moves the run to the next batch; false: none is left, or another pass or process has failed. */
 static bool take_batch(work *w, mgk_model_run *run, int *done)
 {
     pthread_mutex_lock(&w->lock);

@@ -31,7 +31,7 @@ mgk_status mgk_content_of_file(const char *path, uint64_t *hash)
     return status;
 }
 
-/* The ids and lengths of the samples. */
+/* The ids, targets and lengths of the samples. */
 static mgk_status hash_tokens(const mgk_model_run *run, uint64_t *hash)
 {
     const size_t documents = (size_t)run->documents, tokens = (size_t)run->tokens;
@@ -44,6 +44,7 @@ static mgk_status hash_tokens(const mgk_model_run *run, uint64_t *hash)
         const uint64_t sample = (uint64_t)run->index[i] / documents;
         CHECK(mgk_dataset_sample(run->data, sample, ids, lengths, targets));
         *hash = mgk_hash(*hash, ids, documents * tokens * sizeof(*ids));
+        *hash = mgk_hash(*hash, targets, documents * tokens * sizeof(*targets));
         *hash = mgk_hash(*hash, lengths, documents * sizeof(*lengths));
     }
 out:

@@ -12,8 +12,8 @@
  * evenly spread. STATUS_IO. */
 mgk_status mgk_content_of_file(const char *path, uint64_t *hash);
 
-/* Extends a hash by the chosen samples of a run, and of its encoder: token ids, or the files of
- * pictures and recordings. Fails as opening and reading them. */
+/* Extends a hash by the chosen samples of a run, and of its encoder: token ids and targets, or the
+ * files of pictures and recordings. Fails as opening and reading them. */
 mgk_status mgk_content_of_run(const mgk_model_run *run, const mgk_input *input, uint64_t *hash);
 
 #endif

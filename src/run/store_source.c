@@ -328,6 +328,30 @@ static mgk_status open_config(store_source *s, mgk_source *source)
     return open_tokens(s, &config, source);
 }
 
+/* Extends the hash by shard i; *exists: there is one. */
+static mgk_status hash_shard(const mgk_store_reader *reader, size_t i, bool *exists, uint64_t *hash)
+{
+    char *path;
+    TRY(mgk_store_shard_path(reader, i, &path));
+    *exists = path != NULL;
+    const mgk_status status = path ? mgk_content_of_file(path, hash) : STATUS_OK;
+    mgk_free(path);
+    return status;
+}
+
+/* Of all files that are read. */
+static mgk_status hash_files(const store_source *s, const char *path, const char *mask,
+                             uint64_t *hash)
+{
+    bool exists = true;
+    TRY(mgk_content_of_file(path, hash));
+    if (mask)
+        TRY(mgk_content_of_file(mask, hash));
+    for (size_t i = 0; exists; i++)
+        TRY(hash_shard(s->reader, i, &exists, hash));
+    return STATUS_OK;
+}
+
 mgk_status mgk_open_store_source(const mgk_source_options *options, const char *path,
                                  mgk_source_input *out)
 {
@@ -374,7 +398,7 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
     CHECK(open_parameters(s, &source));
     CHECK(open_config(s, &source));
     if (options->job->cluster)
-        CHECK(mgk_content_of_file(path, &content));
+        CHECK(hash_files(s, path, options->mask, &content));
     *out = (mgk_source_input){.name = path,
                               .file = file,
                               .content = content,

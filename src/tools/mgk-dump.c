@@ -67,9 +67,9 @@ static const mgk_arg_note notes[] = {
      "It goes to standard output."},
     {"shards",
      "The files are OUT.shard-0.h5, OUT.shard-1.h5 and so on, a number for each process that has "
-     "samples. Each is an attention store of its samples. With --force they are OUT.shard-0.1.h5 "
-     "and so "
-     "on if the old store has these names, until OUT.h5 is the new one and the old shards go.\n"
+     "samples. Each is an attention store of its samples.\n"
+     "With --force the new shards are named OUT.shard-0.1.h5 and so on if those names are taken, "
+     "and keep these names. The old shards go once OUT.h5 is the new one.\n"
      "OUT.h5 joins them by virtual datasets: h5py and every program here read it as one store; it "
      "needs HDF5 1.10, and the files stay in one folder.\n"
      "Without this, the processes of mpirun or srun write one file, each its own matrices, which a "

@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +168,36 @@ static void test_failing_commit(void **state)
     assert_int_equal(rmdir(PATH), 0);
 }
 
+static int syncs_left = -1; /* before one that fails; −1: none fails */
+
+/* The linker redirects the calls of the library (--wrap). */
+int __real_fsync(int descriptor);
+int __wrap_fsync(int descriptor);
+
+int __wrap_fsync(int descriptor)
+{
+    if (syncs_left < 0 || syncs_left-- > 0)
+        return __real_fsync(descriptor);
+    errno = EIO;
+    return -1;
+}
+
+/* Before the rename a failure leaves the old file; after it there is none. */
+static void test_failing_sync(void **state)
+{
+    (void)state;
+    assert_ok(mgk_write_file(PATH, false, "old", 3));
+    syncs_left = 0;
+    assert_fails(mgk_write_file(PATH, true, "new", 3), STATUS_IO);
+    assert_content("old");
+    assert_int_equal(files_in_folder(), 1);
+    syncs_left = 1;
+    assert_ok(mgk_write_file(PATH, true, "new", 3));
+    assert_int_equal(syncs_left, -1);
+    assert_content("new");
+    assert_int_equal(files_in_folder(), 1);
+}
+
 /* Without --force nothing is replaced, even if it appeared meanwhile. */
 static void test_name_taken_meanwhile(void **state)
 {
@@ -261,6 +292,7 @@ int main(void)
         folder_test(test_permissions_follow_umask),
         folder_test(test_names_that_cannot_be),
         folder_test(test_failing_commit),
+        folder_test(test_failing_sync),
         folder_test(test_full_disk),
         folder_test(test_inputs_are_regular),
         folder_test(test_signal),

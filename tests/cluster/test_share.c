@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/progress.h"
 #include "cluster/threads.h"
 #include "test.h"
 
@@ -24,6 +25,7 @@ typedef struct run {
     atomic_int taken[UNITS], delivered[UNITS];
     atomic_int by[TEST_RANKS]; /* units of each process */
     atomic_bool unordered;
+    bool stopped[TEST_RANKS];
     mgk_status ended[TEST_RANKS];
     char message[TEST_RANKS][256];
     size_t told; /* deliveries, as counted by the share */
@@ -175,6 +177,42 @@ static void test_failure_to_receive(void **state)
     free(r);
 }
 
+/* Processes that have all their units learn of a failure, too. */
+static void ask_on(mgk_cluster *cluster, void *context)
+{
+    run *r = context;
+    const int rank = mgk_cluster_rank_of(cluster);
+    const mgk_share_options options = {.most = 1, .receive = receive, .state = r};
+    const double end = mgk_seconds() + 30;
+    mgk_share *share;
+    bool stopped = rank == r->failing;
+    mgk_status status = mgk_share_begin(cluster, &options, &share);
+    if (status == STATUS_OK) {
+        while (status == STATUS_OK && !stopped && mgk_seconds() < end)
+            status = mgk_share_stopped(share, &stopped);
+        if (rank == r->failing)
+            status = mgk_fail(STATUS_NUMERIC, "not finite");
+        status = mgk_share_end(share, status);
+    }
+    r->stopped[rank] = stopped;
+    r->ended[rank] = status;
+}
+
+static void test_failure_of_others(void **state)
+{
+    (void)state;
+    for (int failing = 0; failing < 2; failing++) {
+        run *r = begin_run(0, 0);
+        r->failing = failing;
+        test_run_cluster(3, ask_on, r);
+        for (int rank = 0; rank < 3; rank++) {
+            assert_int_equal(r->ended[rank], STATUS_NUMERIC);
+            assert_true(r->stopped[rank]);
+        }
+        free(r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +221,7 @@ int main(void)
         cmocka_unit_test(test_balance),
         cmocka_unit_test(test_failure),
         cmocka_unit_test(test_failure_to_receive),
+        cmocka_unit_test(test_failure_of_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Stores in shards: what is written is read, and what else claims to be one is refused. */
+#include <errno.h>
 #include <hdf5.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "cluster/threads.h"
 #include "store/fixture.h"
 #include "store/foreign/list.h"
 #include "store/schema/reader.h"
@@ -21,12 +23,14 @@
 enum { TOKENS = 5, FIRST = 2, OBJECTS = 31 }; /* samples of the first shard; all but whole ones */
 
 static const char *const names[] = {"joined.shard-0.h5", "joined.shard-1.h5"};
+static const char other_name[] = "joined.shard-0.1.h5"; /* where names[0] is taken */
 
 static void remove_all(void)
 {
     unlink(PATH);
     unlink(names[0]);
     unlink(names[1]);
+    unlink(other_name);
 }
 
 /* The value i of a sample, whose numbers begin anew in each shard. */
@@ -84,47 +88,154 @@ static void one_process(void **state)
     assert_false(mgk_exists(PATH) || mgk_exists(names[0]));
 }
 
-static int commits_left = -1; /* outputs that take their names before one cannot; −1: all can */
+static int syncs_left = -1; /* before one that fails; −1: none fails */
 
 /* The linker redirects the calls of the library (--wrap). */
-mgk_status __real_mgk_output_commit(mgk_output *output);
-mgk_status __wrap_mgk_output_commit(mgk_output *output);
+int __real_fsync(int descriptor);
+int __wrap_fsync(int descriptor);
 
-mgk_status __wrap_mgk_output_commit(mgk_output *output)
+int __wrap_fsync(int descriptor)
 {
-    if (commits_left != 0) {
-        commits_left -= commits_left > 0;
-        return __real_mgk_output_commit(output);
-    }
-    mgk_output_discard(output);
-    return mgk_fail(STATUS_IO, "no more commits");
+    if (syncs_left < 0 || syncs_left-- > 0)
+        return __real_fsync(descriptor);
+    errno = EIO;
+    return -1;
 }
 
-/* Until the new file has its name, the old store is whole; then its shards go. */
+/* Until the new file has its name, the old store is whole; then its shards go. A store that cannot
+ * be synced does not take its name; a folder that cannot be is no reason to undo. */
 static void replaced_at_once(void **state)
 {
     (void)state;
-    static const char new_name[] = "joined.shard-0.1.h5";
+    const int32_t shards[] = {0, FIXTURE_SAMPLES};
+    const mgk_store_description description = fixture_description(TOKENS, STORE_F32, FIXTURE_ALL);
+    const mgk_store_options options = {.force = true, .incoming = STORE_F32, .shards = shards};
+    int replaced = 0;
+    remove_all();
+    assert_ok(fixture_store_as(PATH, &description, &options));
+    for (int syncs = 0; syncs < 4; syncs++) { /* of the shard, its folder, the file, its folder */
+        syncs_left = syncs;
+        const mgk_status status = fixture_store_as(PATH, &description, &options);
+        assert_int_equal(status, syncs % 2 == 0 ? STATUS_IO : STATUS_OK);
+        assert_int_equal(syncs_left, -1);
+        replaced += status == STATUS_OK;
+        check_values(PATH, FIXTURE_SAMPLES);
+        assert_int_equal(mgk_exists(names[0]), replaced % 2 == 0);
+        assert_int_equal(mgk_exists(other_name), replaced % 2 == 1);
+    }
+    remove_all();
+}
+
+/* Only shards that the replaced store has named go: these are of a store that was given another
+ * name. */
+static void shards_of_another(void **state)
+{
+    (void)state;
+    static const char other[] = "other.h5";
+    const int32_t shards[] = {0, FIXTURE_SAMPLES};
+    const mgk_store_description description = fixture_description(TOKENS, STORE_F32, FIXTURE_ALL);
+    mgk_store_options options = {.force = true, .incoming = STORE_F32, .shards = shards};
+    remove_all();
+    assert_ok(fixture_store_as(PATH, &description, &options));
+    assert_int_equal(rename(PATH, other), 0);
+    for (int i = 0; i < 3; i++) { /* in place of none, of one in shards, of one without */
+        options.shards = i == 1 ? NULL : shards;
+        assert_ok(fixture_store_as(PATH, &description, &options));
+        check_values(PATH, FIXTURE_SAMPLES);
+        check_values(other, FIXTURE_SAMPLES);
+        assert_int_equal(mgk_exists(other_name), i != 1);
+    }
+    unlink(other);
+    remove_all();
+}
+
+/* The new shards take the names of those that the replaced store lacks. */
+static void missing_shard_replaced(void **state)
+{
+    (void)state;
     const int32_t shards[] = {0, FIXTURE_SAMPLES};
     const mgk_store_description description = fixture_description(TOKENS, STORE_F32, FIXTURE_ALL);
     const mgk_store_options options = {.force = true, .incoming = STORE_F32, .shards = shards};
     remove_all();
-    assert_ok(fixture_store_as(PATH, &description, &options));
-    for (int commits = 0; commits < 2; commits++) { /* of the shard, of the file */
-        commits_left = commits;
-        assert_fails(fixture_store_as(PATH, &description, &options), STATUS_IO);
+    for (int i = 0; i < 2; i++) {
+        assert_ok(fixture_store_as(PATH, &description, &options));
         check_values(PATH, FIXTURE_SAMPLES);
-        assert_false(mgk_exists(new_name));
+        unlink(names[0]);
     }
-    commits_left = -1;
-    assert_ok(fixture_store_as(PATH, &description, &options));
-    check_values(PATH, FIXTURE_SAMPLES);
-    assert_true(mgk_exists(new_name));
-    assert_false(mgk_exists(names[0]));
-    assert_ok(fixture_store_as(PATH, &description, &options));
-    assert_true(mgk_exists(names[0]));
-    assert_false(mgk_exists(new_name));
     remove_all();
+}
+
+/* Without `force` no shard may be there, of whichever set; where the folder is none, nobody knows.
+ */
+static void choice_of_names(void **state)
+{
+    (void)state;
+    int set;
+    assert_ok(mgk_shards_choose(PATH, false, &set));
+    assert_int_equal(set, 0);
+    assert_ok(mgk_write_file("joined.shard-7.2.h5", false, NULL, 0));
+    assert_fails(mgk_shards_choose(PATH, false, &set), STATUS_EXISTS);
+    assert_non_null(strstr(mgk_fail_message(), "joined.shard-7.2.h5"));
+    assert_ok(mgk_shards_choose(PATH, true, &set));
+    assert_int_equal(set, 0);
+    unlink("joined.shard-7.2.h5");
+    assert_fails(mgk_shards_choose("no-folder/joined.h5", true, &set), STATUS_IO);
+    assert_non_null(strstr(mgk_fail_message(), "No such file"));
+}
+
+static _Thread_local bool no_memory;
+static _Thread_local int arrays; /* allocated and not released */
+
+mgk_status __real_mgk_alloc(size_t count, size_t size, void *out);
+mgk_status __wrap_mgk_alloc(size_t count, size_t size, void *out);
+void __real_mgk_free(void *array);
+void __wrap_mgk_free(void *array);
+
+mgk_status __wrap_mgk_alloc(size_t count, size_t size, void *out)
+{
+    if (no_memory)
+        return mgk_fail(STATUS_MEMORY, "not enough memory");
+    TRY(__real_mgk_alloc(count, size, out));
+    arrays += count > 0 && size > 0;
+    return STATUS_OK;
+}
+
+void __wrap_mgk_free(void *array)
+{
+    arrays -= array != NULL;
+    __real_mgk_free(array);
+}
+
+/* What a process has after it could not create a store. */
+typedef struct remains {
+    mgk_status status[2];
+    int arrays[2];
+} remains;
+
+static void create_without_memory(mgk_cluster *cluster, void *context)
+{
+    remains *out = context;
+    const int rank = mgk_cluster_rank_of(cluster);
+    const mgk_store_description description = fixture_description(TOKENS, STORE_F32, FIXTURE_ALL);
+    const mgk_store_options options = {.incoming = STORE_F32, .cluster = cluster};
+    mgk_store_writer *writer;
+    no_memory = rank == 1;
+    arrays = 0;
+    out->status[rank] = mgk_store_create(PATH, &description, &options, &writer);
+    out->arrays[rank] = arrays;
+    no_memory = false;
+}
+
+/* A process whose fellow has no memory for its part releases its own. */
+static void released_by_all(void **state)
+{
+    (void)state;
+    remains left;
+    test_run_cluster(2, create_without_memory, &left);
+    for (int rank = 0; rank < 2; rank++) {
+        assert_int_equal(left.status[rank], STATUS_MEMORY);
+        assert_int_equal(left.arrays[rank], 0);
+    }
 }
 
 static mgk_store_description part_of(const mgk_store_description *whole, int first, int count)
@@ -354,6 +465,10 @@ int main(void)
         cmocka_unit_test(paths),
         cmocka_unit_test(one_process),
         cmocka_unit_test(replaced_at_once),
+        cmocka_unit_test(shards_of_another),
+        cmocka_unit_test(missing_shard_replaced),
+        cmocka_unit_test(choice_of_names),
+        cmocka_unit_test(released_by_all),
         cmocka_unit_test(two_shards),
         cmocka_unit_test(missing_shard),
         cmocka_unit_test(wrong_shard),

@@ -93,6 +93,36 @@ fails "$other" start 2 sh odd.sh "$programs/mgk-rank" $input --samples 9 -o bad.
 fails "$other" start 2 sh odd.sh "$programs/mgk-diversity" $input --samples 9 -o bad.csv
 fails "$other" start 2 sh odd.sh "$programs/mgk-dump" model.safetensors --text text.txt --samples 9 -q -o bad.h5
 fails "$other" start 2 sh odd.sh "$programs/mgk-rank" --quiet store.h5 -o bad.csv
+# The same file that joins other shards.
+shards() {
+    "$programs/mgk-dump" model.safetensors --text text.txt --samples 6 --quiet --shards -o joined.h5
+}
+shards && (cd elsewhere && shards) && cp joined.h5 elsewhere
+fails "$other" start 2 sh odd.sh "$programs/mgk-rank" --quiet joined.h5 -o bad.csv
+# The same matrices with another mask.
+npy() { # TYPE SHAPE BYTES: an array
+    printf '\223NUMPY\001\000v\000%-117s\n' "{'descr': '$1', 'fortran_order': False, 'shape': ($2), }"
+    printf "$3"
+}
+npy '<f4' '1, 2, 2' '\000\000\000\077\000\000\000\077\000\000\000\077\000\000\000\077' >halves.npy
+npy '|u1' '1, 2' '\001\001' >mask.npy
+npy '|u1' '1, 2' '\001\000' >elsewhere/mask.npy
+cp halves.npy elsewhere
+masked="$programs/mgk-rank --quiet halves.npy --mask mask.npy"
+start 2 $masked -o masked.csv >out.txt 2>&1 || complain "a mask: $(cat out.txt)"
+fails "$other" start 2 sh odd.sh $masked -o bad.csv
+# The same samples of other classes.
+pairs() { # CLASS
+    for i in 1 2 3 4; do printf "$1.0\t$i\t10$i\tb'one $i'\tb'two $i'\n"; done
+}
+pairs 0 >pairs.tsv
+pairs 1 >elsewhere/pairs.tsv
+"$programs/mgk-train" --task retrieval --attention softmax --layers 1 --heads 1 --dim 8 --head-dim 8 --hidden 8 --length 16 \
+    --data pairs.tsv --steps 1 --batch 1 --warmup 0 --quiet -o retrieval.safetensors
+cp retrieval.safetensors elsewhere
+classes="$programs/mgk-rank --quiet --model retrieval.safetensors --task retrieval --data pairs.tsv"
+start 2 $classes -o classes.csv >out.txt 2>&1 || complain "classes: $(cat out.txt)"
+fails "$other" start 2 sh odd.sh $classes -o bad.csv
 fails 'nowhere' start 2 "$programs/mgk-rank" --quiet store.h5 -o nowhere/bad.csv
 # Started by mpirun of another MPI, as it were.
 fails 'of which MPI has joined 1' env OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 \

@@ -131,6 +131,17 @@ again 2 --shards --force || complain "shards again: $(cat err.txt)"
 "$dump" mgk.safetensors --text text.txt --samples 200 -q -o one.h5 --force >one.txt
 equal one.h5 out/bad.h5
 
+# Shards that no store names, as a job leaves them that is killed between their renames and the last one, or as the
+# shards of a store that got another name look: they stay.
+mv out/bad.h5 out/named.h5
+! again 3 --shards || complain "shards that no store names are in nobody's way"
+grep -q 'bad.shard-[01].1.h5: exists beside out/bad.h5 (use --force' err.txt || complain "no shard named: $(cat err.txt)"
+again 3 --shards --force || complain "other names: $(cat err.txt)"
+again 1 --force || complain "no shards: $(cat err.txt)"
+[ "$(files)" = 'bad.h5 bad.shard-0.1.h5 bad.shard-1.1.h5 named.h5' ] || complain "shards of another store: $(files)"
+equal one.h5 out/named.h5
+mv out/named.h5 out/bad.h5
+
 # A process that is killed leaves its unfinished shard, and the next run takes that away, but not the files of others.
 touch out/bad.shard-x.h5 out/bad.shard-01.h5 out/worse.shard-2.h5.mgk-aaaaaa.part
 rm -f pid.*[0-9]

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Two processes, which are threads here, write a store; what the second one delivers is late. */
+/* Two processes, which are threads here, write a store: what one delivers is late, or one fails. */
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "base/progress.h"
 #include "cluster/threads.h"
 #include "dump_case.h"
+#include "run/model_run.h"
 #include "store/schema/delivery.h"
 #include "test.h"
 #include "tiny.h"
@@ -13,9 +15,34 @@
 enum { SAMPLES = 7 * 56, THREADS = 2 };
 
 static const char *const text[] = {"together_text.txt"};
-static atomic_int late; /* deliveries */
+static atomic_int late;            /* deliveries */
+static atomic_int begun[2];        /* batches of each process */
+static _Thread_local int rank;     /* of the process that this thread is */
+static int failing = -1;           /* a process that fails at its first batch; −1: none */
+static const double patience = 60; /* seconds until a process is given up */
 
 /* The linker redirects the calls of the library (--wrap). */
+mgk_status __real_mgk_model_run_next(mgk_model_run *run, const mgk_job *job,
+                                     const mgk_observer *observer, bool *end);
+mgk_status __wrap_mgk_model_run_next(mgk_model_run *run, const mgk_job *job,
+                                     const mgk_observer *observer, bool *end);
+
+/* No process ends a batch before the other one has begun its first. Where one fails, the other one
+ * has time to learn of it. */
+mgk_status __wrap_mgk_model_run_next(mgk_model_run *run, const mgk_job *job,
+                                     const mgk_observer *observer, bool *end)
+{
+    const double last = mgk_seconds() + patience;
+    begun[rank]++;
+    while (begun[1 - rank] == 0 && mgk_seconds() < last)
+        usleep(1000);
+    if (rank == failing)
+        return mgk_fail(STATUS_NUMERIC, "not finite");
+    if (failing >= 0)
+        usleep(400000);
+    return __real_mgk_model_run_next(run, job, observer, end);
+}
+
 mgk_status __real_mgk_delivery_put_tokens(void *delivery, const mgk_store_block *block);
 mgk_status __wrap_mgk_delivery_put_tokens(void *delivery, const mgk_store_block *block);
 
@@ -27,6 +54,7 @@ mgk_status __wrap_mgk_delivery_put_tokens(void *delivery, const mgk_store_block 
 }
 
 typedef struct outcome {
+    bool shards;
     mgk_result result[2];
 } outcome;
 
@@ -39,19 +67,25 @@ static void dump(mgk_cluster *cluster, void *context)
     o.job.threads = THREADS;
     o.layers = &layer;
     o.layer_count = 1;
-    out->result[mgk_cluster_rank_of(cluster)] = mgk_dump_attention(&o, NULL);
+    o.shards = out->shards;
+    rank = mgk_cluster_rank_of(cluster);
+    out->result[rank] = mgk_dump_attention(&o, NULL);
+}
+
+static outcome run_two(bool shards)
+{
+    outcome out = {.shards = shards};
+    begun[0] = begun[1] = 0;
+    test_run_cluster(2, dump, &out);
+    return out;
 }
 
 /* The writing thread of the second process has work when its batches are done. */
 static void late_writing(void **state)
 {
     (void)state;
-    outcome out;
     int32_t tokens[N], length;
-    const mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
-    tiny_save(&config, case_model);
-    tiny_text(text[0], 30000);
-    test_run_cluster(2, dump, &out);
+    const outcome out = run_two(false);
     assert_int_equal(out.result[0], MGK_OK);
     assert_int_equal(out.result[1], MGK_OK);
     assert_true(late > 0);
@@ -63,9 +97,33 @@ static void late_writing(void **state)
     mgk_store_close(reader);
 }
 
+/* A process that knows all its batches, three or four, stops when the other one has failed. */
+static void failure_of_the_other(void **state)
+{
+    (void)state;
+    for (failing = 0; failing < 2; failing++) {
+        const outcome out = run_two(true);
+        assert_int_equal(out.result[0], MGK_INPUT);
+        assert_int_equal(out.result[1], MGK_INPUT);
+        assert_int_equal(begun[failing], 1);
+        assert_in_range(begun[1 - failing], 1, 2);
+    }
+    failing = -1;
+}
+
+static int make_inputs(void **state)
+{
+    (void)state;
+    const mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
+    tiny_save(&config, case_model);
+    tiny_text(text[0], 30000);
+    return 0;
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(late_writing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(late_writing),
+                                       cmocka_unit_test(failure_of_the_other)};
     case_enter("dump_together");
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_inputs, NULL);
 }

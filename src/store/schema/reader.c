@@ -90,9 +90,8 @@ mgk_status mgk_store_open(const char *path, const char *dataset, mgk_store_reade
     return mgk_store_open_as(path, dataset, NULL, out);
 }
 
-/* Opens a file; its shards are not open yet. */
-static mgk_status open_whole(const char *path, const char *dataset, const char *axes,
-                             mgk_store_reader **out)
+mgk_status mgk_open_whole(const char *path, const char *dataset, const char *axes,
+                          mgk_store_reader **out)
 {
     mgk_status status = STATUS_OK;
     mgk_store_reader *reader;
@@ -118,7 +117,7 @@ out:
 mgk_status mgk_store_open_as(const char *path, const char *dataset, const char *axes,
                              mgk_store_reader **out)
 {
-    TRY(open_whole(path, dataset, axes, out));
+    TRY(mgk_open_whole(path, dataset, axes, out));
     const mgk_status status = mgk_open_shards(*out, dataset);
     if (status == STATUS_OK)
         return STATUS_OK;
@@ -129,7 +128,7 @@ mgk_status mgk_store_open_as(const char *path, const char *dataset, const char *
 
 mgk_status mgk_open_shard(const char *path, const char *dataset, mgk_store_reader **out)
 {
-    TRY(open_whole(path, dataset, NULL, out));
+    TRY(mgk_open_whole(path, dataset, NULL, out));
     if ((*out)->shard_count == 0)
         return STATUS_OK;
     mgk_store_close(*out);

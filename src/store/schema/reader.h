@@ -8,6 +8,7 @@
 #define MGK_STORE_READER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/status.h"
 #include "store/schema/description.h"
@@ -49,6 +50,9 @@ mgk_status mgk_store_open(const char *path, const char *dataset, mgk_store_reade
  * error of mgk_mask_read.
  */
 mgk_status mgk_store_mask(mgk_store_reader *reader, const char *path);
+
+/* The path of the file of shard i, from 0, to release with mgk_free; NULL: there are no more. */
+mgk_status mgk_store_shard_path(const mgk_store_reader *reader, size_t i, char **out);
 
 /* Closes it; NULL is accepted. */
 void mgk_store_close(mgk_store_reader *reader);

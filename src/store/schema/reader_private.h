@@ -47,6 +47,10 @@ mgk_status mgk_open_virtual(mgk_store_reader *reader, mgk_store_object object,
 mgk_status mgk_open_shards(mgk_store_reader *reader, const char *dataset);
 void mgk_close_shards(mgk_store_reader *reader);
 
+/* Opens a file as mgk_store_open_as does, but not its shards. */
+mgk_status mgk_open_whole(const char *path, const char *dataset, const char *axes,
+                          mgk_store_reader **out);
+
 /* Opens a file that is no store in shards. */
 mgk_status mgk_open_shard(const char *path, const char *dataset, mgk_store_reader **out);
 

@@ -96,11 +96,23 @@ static bool belongs(const mgk_store_reader *reader, const mgk_reader_shard *shar
            is_same_text(own->command, whole->command);
 }
 
-static mgk_status open_one(const mgk_store_reader *reader, const char *folder, const char *dataset,
-                           mgk_reader_shard *shard)
+mgk_status mgk_store_shard_path(const mgk_store_reader *reader, size_t i, char **out)
 {
+    char *folder;
+    *out = NULL;
+    if (i >= reader->shard_count)
+        return STATUS_OK;
+    TRY(mgk_folder_of(reader->path, &folder));
+    const mgk_status status = mgk_join_path(folder, reader->shards[i].name, out);
+    mgk_free(folder);
+    return status;
+}
+
+static mgk_status open_one(const mgk_store_reader *reader, size_t i, const char *dataset)
+{
+    mgk_reader_shard *shard = &reader->shards[i];
     char *path;
-    TRY(mgk_join_path(folder, shard->name, &path));
+    TRY(mgk_store_shard_path(reader, i, &path));
     mgk_status status = mgk_open_shard(path, dataset, &shard->reader);
     mgk_free(path);
     if (status != STATUS_OK)
@@ -114,15 +126,9 @@ static mgk_status open_one(const mgk_store_reader *reader, const char *folder, c
 
 mgk_status mgk_open_shards(mgk_store_reader *reader, const char *dataset)
 {
-    mgk_status status = STATUS_OK;
-    char *folder;
-    if (reader->shard_count == 0)
-        return STATUS_OK;
-    TRY(mgk_folder_of(reader->path, &folder));
-    for (size_t i = 0; i < reader->shard_count && status == STATUS_OK; i++)
-        status = open_one(reader, folder, dataset, &reader->shards[i]);
-    mgk_free(folder);
-    return status;
+    for (size_t i = 0; i < reader->shard_count; i++)
+        TRY(open_one(reader, i, dataset));
+    return STATUS_OK;
 }
 
 void mgk_close_shards(mgk_store_reader *reader)

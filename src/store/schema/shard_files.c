@@ -2,6 +2,8 @@
 #include "store/schema/shard_files.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,63 +69,49 @@ static bool is_part_of_shard(const char *entry, const char *name)
     return after && mgk_is_part_ending(after);
 }
 
-/* Calls `visit` for the shards of the store. */
-static mgk_status visit_shards(const char *store,
-                               void (*visit)(int folder, const char *entry, int set, void *context),
-                               void *context)
+/* Finds a shard of the store, of this set; −1: of any. `name` is "" if there is none. */
+static mgk_status find_shard(const char *store, int set, char name[NAME_MAX + 1])
 {
     char *folder;
-    int set;
+    struct dirent *entry;
+    int found;
+    *name = '\0';
     TRY(mgk_folder_of(store, &folder));
     DIR *entries = opendir(folder);
+    mgk_status status =
+        entries ? STATUS_OK : mgk_fail(STATUS_IO, "%s: %s", folder, strerror(errno));
     mgk_free(folder);
-    for (struct dirent *entry; entries && (entry = readdir(entries));)
-        if (is_shard(entry->d_name, mgk_file_name(store), &set))
-            visit(dirfd(entries), entry->d_name, set, context);
-    if (entries)
-        closedir(entries);
-    return STATUS_OK;
-}
-
-typedef struct search {
-    int set;
-    bool found;
-    char name[256]; /* of a file that was found */
-} search;
-
-static void find_set(int folder, const char *entry, int set, void *context)
-{
-    search *s = context;
-    (void)folder;
-    if (set != s->set)
-        return;
-    s->found = true;
-    snprintf(s->name, sizeof(s->name), "%s", entry);
+    TRY(status);
+    errno = 0;
+    while (!*name && (entry = readdir(entries)))
+        if (is_shard(entry->d_name, mgk_file_name(store), &found) && (set < 0 || found == set))
+            snprintf(name, NAME_MAX + 1, "%s", entry->d_name);
+    if (!*name && errno != 0)
+        status = mgk_fail(STATUS_IO, "%s: cannot read its folder: %s", store, strerror(errno));
+    closedir(entries);
+    return status;
 }
 
 mgk_status mgk_shards_choose(const char *store, bool force, int *set)
 {
-    search s = {.found = true};
-    for (*set = 0; s.found; *set += s.found) {
-        s = (search){.set = *set};
-        TRY(visit_shards(store, find_set, &s));
-        if (s.found && !force)
-            return mgk_fail(STATUS_EXISTS, "%s: exists beside %s (use `force` to overwrite it)",
-                            s.name, store);
-    }
+    char name[NAME_MAX + 1];
+    *set = 0;
+    TRY(find_shard(store, force ? 0 : -1, name));
+    if (*name && !force)
+        return mgk_fail(
+            STATUS_EXISTS,
+            "%s: exists beside %s (use `force` to keep it and write shards of other names)", name,
+            store);
+    while (*name)
+        TRY(find_shard(store, ++*set, name));
     return STATUS_OK;
 }
 
-static void remove_other(int folder, const char *entry, int set, void *context)
+void mgk_shard_remove_other(const char *store, const char *path, int set)
 {
-    const int *kept = context;
-    if (set != *kept)
-        unlinkat(folder, entry, 0);
-}
-
-mgk_status mgk_shards_remove_others(const char *store, int set)
-{
-    return visit_shards(store, remove_other, &set);
+    int own;
+    if (is_shard(mgk_file_name(path), mgk_file_name(store), &own) && own != set)
+        unlink(path);
 }
 
 static bool keep_none(void *keeper, const struct stat *info)

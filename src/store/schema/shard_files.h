@@ -16,11 +16,13 @@
 /* The path of a shard; release with mgk_free. */
 mgk_status mgk_shard_path(const char *store, int set, int number, char **out);
 
-/* The first set of which there is no file. STATUS_EXISTS without `force` if there are shards. */
+/* The first set of which there is no file. STATUS_EXISTS without `force` if there are shards of any
+ * set; STATUS_IO: the folder cannot be read. */
 mgk_status mgk_shards_choose(const char *store, bool force, int *set);
 
-/* Removes the shards of all sets but this one; −1: of all. What cannot be removed stays. */
-mgk_status mgk_shards_remove_others(const char *store, int set);
+/* Removes a file in the folder of the store if it has the name of one of its shards, of another set
+ * than this one; −1: of any set. What cannot be removed stays. */
+void mgk_shard_remove_other(const char *store, const char *path, int set);
 
 /* Removes what killed runs have left of shards, as mgk_output_clean. */
 mgk_status mgk_shards_clean(const char *store, mgk_output_tell tell, void *context);

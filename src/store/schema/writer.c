@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/progress.h"
+#include "store/schema/reader_private.h"
 #include "store/schema/shard_files.h"
 #include "store/schema/writer_private.h"
 
@@ -236,15 +237,29 @@ static mgk_status close_files(mgk_store_writer *writer)
     return mgk_cluster_leads(writer->cluster) ? mgk_store_file_finish(&writer->file) : STATUS_OK;
 }
 
-/* The file of rank 0 takes its name, and with it replaces a store that was there; the shards of
- * that one are in nobody's way if they cannot be removed. */
+/* The shards that the replaced store has named go. One that cannot be removed is in nobody's way.
+ */
+static void remove_shards(const mgk_store_writer *writer, const mgk_store_reader *replaced)
+{
+    char *path;
+    for (size_t i = 0; mgk_store_shard_path(replaced, i, &path) == STATUS_OK && path; i++) {
+        mgk_shard_remove_other(writer->path, path, writer->shard_set);
+        mgk_free(path);
+    }
+}
+
+/* The file of rank 0 takes its name, and with it replaces a store that was there. What cannot be
+ * read as a store names no shards. */
 static mgk_status take_place(mgk_store_writer *writer)
 {
-    const bool replaces = writer->output.force;
-    TRY(mgk_output_commit(&writer->output));
-    if (replaces)
-        (void)mgk_shards_remove_others(writer->path, writer->shard_set);
-    return STATUS_OK;
+    mgk_store_reader *replaced = NULL;
+    if (writer->output.force)
+        (void)mgk_open_whole(writer->path, NULL, NULL, &replaced);
+    const mgk_status status = mgk_output_commit(&writer->output);
+    if (status == STATUS_OK && replaced)
+        remove_shards(writer, replaced);
+    mgk_store_close(replaced);
+    return status;
 }
 
 int mgk_store_shard_set(const mgk_store_writer *writer)

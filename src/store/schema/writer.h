@@ -162,8 +162,8 @@ mgk_status mgk_store_write_whole(mgk_store_writer *writer, mgk_store_object obje
 int mgk_store_shard_set(const mgk_store_writer *writer);
 
 /*
- * Writes all waiting blocks, closes the file and renames it to `path`; then the shards of a store
- * that was there go. Releases the writer in any case; on failure, of any process, nothing is left
+ * Writes all waiting blocks, closes the file and renames it to `path`; then the shards that a store
+ * there named go. Releases the writer in any case; on failure, of any process, nothing is left
  * on disk, and a store that was there is as before. *seconds (may be NULL) is the time of
  * conversion, compression and writing, summed over threads. STATUS_USAGE: some block or parameter
  * was never written.

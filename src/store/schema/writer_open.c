@@ -313,10 +313,10 @@ static mgk_status allocate_writer(const mgk_store_options *options, mgk_store_wr
 mgk_status mgk_store_create(const char *path, const mgk_store_description *description,
                             const mgk_store_options *options, mgk_store_writer **out)
 {
-    mgk_store_writer *writer;
+    mgk_store_writer *writer = NULL;
     mgk_status status;
     *out = NULL;
-    TRY(mgk_cluster_agree(options->cluster, allocate_writer(options, &writer)));
+    CHECK(mgk_cluster_agree(options->cluster, allocate_writer(options, &writer)));
     CHECK(choose_set(writer, path, options));
     CHECK(mgk_cluster_agree(options->cluster, open_outputs(writer, path, description, options)));
     if (writes_places(options))
