@@ -31,15 +31,34 @@ float towards_zero(double x)
     return __uint_as_float(__float_as_uint(nearest) - (unsigned)farther);
 }
 
-/* sum [16, 8] += a [16, 8] b [8, 8]; the products are exact in double. Sanitizers, which would find
- * nothing in these loops, would take half of the time of all kernels. */
-__attribute__((noinline, no_sanitize("address", "undefined"))) void
-add_product(double (&sum)[16][8], const double (&a)[16][8], const double (&b)[8][8])
+/* Sums of products of all lanes. Sanitizers, which would find nothing in these loops, would take
+ * half of the time of all kernels; and without the processor's own fused multiply-add each of them
+ * is a call of the C library. */
+#if defined(__x86_64__) && defined(__GLIBC__)
+#define SUMS_PRODUCTS \
+    __attribute__((noinline, no_sanitize("address", "undefined"), target_clones("fma", "default")))
+#else
+#define SUMS_PRODUCTS __attribute__((noinline, no_sanitize("address", "undefined")))
+#endif
+
+/* sum [16, 8] += a [16, 8] b [8, 8]; the products are exact in double. */
+SUMS_PRODUCTS void add_product(double (&sum)[16][8], const double (&a)[16][8],
+                               const double (&b)[8][8])
 {
     for (unsigned row = 0; row < 16; row++)
         for (unsigned k = 0; k < 8; k++)
             for (unsigned column = 0; column < 8; column++)
                 sum[row][column] += a[row][k] * b[k][column];
+}
+
+/* sum [8, 8] += a [8, 4] b [4, 8], each product and sum rounded once. */
+SUMS_PRODUCTS void fuse_product(double (&sum)[8][8], const double (&a)[8][4],
+                                const double (&b)[4][8])
+{
+    for (unsigned row = 0; row < 8; row++)
+        for (unsigned k = 0; k < 4; k++)
+            for (unsigned column = 0; column < 8; column++)
+                sum[row][column] = fma(a[row][k], b[k][column], sum[row][column]);
 }
 
 void multiply_tf32_lanes(void *const *lanes)
@@ -65,17 +84,21 @@ void multiply_tf32_lanes(void *const *lanes)
     }
 }
 
-/* sum [8, 8] += a [8, 4] b [4, 8]. */
 void multiply_double_lanes(void *const *lanes)
 {
-    const double_lane *const *of = (const double_lane *const *)lanes;
+    double sum[8][8], a[8][4], b[4][8];
+    for (unsigned lane = 0; lane < 32; lane++) {
+        const double_lane &of = *(const double_lane *)lanes[lane];
+        const unsigned g = lane / 4, t = lane % 4;
+        a[g][t] = of.a;
+        b[t][g] = of.b;
+        for (unsigned e = 0; e < 2; e++)
+            sum[g][2 * t + e] = *of.sum[e];
+    }
+    fuse_product(sum, a, b);
     for (unsigned lane = 0; lane < 32; lane++)
         for (unsigned e = 0; e < 2; e++)
-            for (unsigned k = 0; k < 4; k++) {
-                const double left = of[lane / 4 * 4 + k]->a;
-                const double right = of[4 * (lane % 4 * 2 + e) + k]->b;
-                *of[lane]->sum[e] = fma(left, right, *of[lane]->sum[e]);
-            }
+            *((const double_lane *)lanes[lane])->sum[e] = sum[lane / 4][2 * (lane % 4) + e];
 }
 
 } // namespace

@@ -60,7 +60,7 @@ struct copy_to_shared {
 struct fiber {
     /* separate, because it is large and the other fields are visited often */
     std::unique_ptr<ucontext_t> start;
-    std::unique_ptr<char[]> stack;
+    char *stack;
     place left;
     bool started;
     std::vector<copy_to_shared> copies; /* begun and not made */
@@ -81,7 +81,10 @@ struct warp_turn {
     warp_state *state;
 };
 
-std::vector<fiber> fibers;     /* of the running cluster, block after block */
+/* Of the running cluster, block after block. Kept until the end, in arrays: functions that change
+ * stacks call none that AddressSanitizer looks at, so operators of classes would not be compiled
+ * into them. */
+fiber fibers[most_blocks * most_threads];
 std::vector<warp_state> warps; /* theirs */
 warp_turn turn;
 place scheduler;
@@ -162,7 +165,7 @@ CHANGES_STACKS void wait(waiting what)
         turn.state->waits = what;
     else if (turn.state->waits != what)
         stop("threads of a warp part at a barrier");
-    leaving(&fibers[current].fake_stack, last ? scheduler_stack : fibers[next].stack.get(),
+    leaving(&fibers[current].fake_stack, last ? scheduler_stack : fibers[next].stack,
             last ? scheduler_stack_bytes : stack_bytes);
     if (!__builtin_setjmp(fibers[current].left)) {
         if (last)
@@ -187,7 +190,7 @@ CHANGES_STACKS void run_fiber(void)
 /* Runs each fiber of the warp to its next wait. */
 CHANGES_STACKS void resume(void)
 {
-    leaving(&scheduler_fake_stack, fibers[turn.first].stack.get(), stack_bytes);
+    leaving(&scheduler_fake_stack, fibers[turn.first].stack, stack_bytes);
     if (!__builtin_setjmp(scheduler))
         enter(turn.first);
     arrived(scheduler_fake_stack, nullptr, nullptr);
@@ -244,17 +247,15 @@ bool release(size_t first, size_t last, waiting what)
 
 void make_fibers(size_t count)
 {
-    if (fibers.size() < count)
-        fibers.resize(count);
     warps.assign(cluster_blocks * warps_of_block(), {NOTHING, nullptr, 0});
     for (size_t i = 0; i < count; i++) {
         fiber &f = fibers[i];
         if (f.stack)
             continue;
-        f.stack.reset(new char[stack_bytes]);
+        f.stack = new char[stack_bytes];
         f.start.reset(new ucontext_t);
         getcontext(f.start.get());
-        f.start->uc_stack.ss_sp = f.stack.get();
+        f.start->uc_stack.ss_sp = f.stack;
         f.start->uc_stack.ss_size = stack_bytes;
         f.start->uc_link = nullptr;
         f.started = false;

@@ -19,8 +19,14 @@ static _Atomic memory_asker failing;
 static atomic_int_least64_t end, asked;
 static uint64_t calls[NOTED]; /* hashes of the call stacks of allocations */
 static int64_t noted;
-static uint64_t returned[NOTED]; /* by memory_next */
-static int64_t returns;
+
+/* How often memory_next has returned each call stack: a hash table, whose free places have times 0.
+ */
+static struct returned {
+    uint64_t calls;
+    int times;
+} returned[2 * NOTED];
+static int64_t returns; /* different ones */
 
 void *__real_aligned_alloc(size_t alignment, size_t size);
 FILE *__real_open_memstream(char **text, size_t *size);
@@ -99,21 +105,29 @@ int64_t memory_is_back(void)
     return asked;
 }
 
+static struct returned *returned_of(uint64_t stack)
+{
+    size_t at = stack % (2 * NOTED);
+    while (returned[at].times > 0 && returned[at].calls != stack)
+        at = (at + 1) % (2 * NOTED);
+    return &returned[at];
+}
+
 int64_t memory_next(int64_t at, int times)
 {
     for (; at < noted; at++) {
-        int before = 0;
-        for (int64_t k = 0; k < returns && before < times; k++)
-            before += returned[k] == calls[at];
-        if (before < times && returns < NOTED) {
-            returned[returns++] = calls[at];
-            return at;
-        }
+        struct returned *stack = returned_of(calls[at]);
+        if (stack->times >= times || (stack->times == 0 && returns == NOTED))
+            continue;
+        returns += stack->times == 0;
+        *stack = (struct returned){calls[at], stack->times + 1};
+        return at;
     }
     return -1;
 }
 
 void memory_forget(void)
 {
+    memset(returned, 0, sizeof(returned));
     returns = 0;
 }

@@ -150,7 +150,8 @@ refuses 1 'r1.h5: no head 1' ranks --sweep r3.h5 r1.h5 --heads 1 -o p.png
 all="attention s1.h5|weights s1.h5|keys s1.h5|ranks r1.csv|ranks --sweep r1.h5|curves m1.csv|\
 cost m1.safetensors|figure 2 s1.h5 r1.csv|figure 5 s1.h5|figure 6 r1.csv|figure 11 s1.h5|figure 12 s1.h5|\
 heads d1.csv|depth d1.h5|pairs d3.h5|roles d1.json|compare c.csv|prune e3.h5|map a3.h5|mixture k.h5"
-# option_of TAKERS OPTION...: the pictures TAKERS accept the option, all others refuse it.
+# option_of TAKERS OPTION...: the pictures TAKERS draw with the option, except those with a minus, which
+# take it with other input; one of the others refuses it. test_plot_options.c asks them all.
 option_of() {
     takers=$1
     shift
@@ -159,14 +160,17 @@ option_of() {
         case " $takers " in
         *" $i "*) draws p.png $picture "$@" ;;
         *" -$i "*) ;;
-        *) refuses 2 "$1: not an option of" $picture "$@" -o p.png ;;
+        *) other=$picture ;;
         esac
     done
+    refuses 2 "$1: not an option of" $other "$@" -o p.png
 }
 matrices="1 2 3 8 9 11 12"
 option_of "1 3 8 9 12" --sample 1
-option_of "$matrices 4 5 10 13 14 15 16 17 19 20" --layers 1
-option_of "$matrices 4 5 10 13 14 -15 16 19 20" --heads 0
+option_of "$matrices 4 5 -6 10 13 14 15 16 17 19 20" --layers 1
+option_of "$matrices 4 5 -6 10 13 14 -15 16 19 20" --heads 0
+refuses 2 '--layers: not an option of curves of training logs' curves m1.csv --layers 1 -o p.png
+refuses 2 '--heads: not an option of curves of training logs' curves m1.csv --heads 0 -o p.png
 option_of "-4 -5 -6 -13 -14 15 -17 -18 19" --measure js
 draws p.png ranks r1.csv --measure effective_rank
 draws p.svg ranks r1.h5 r3.json --measure energy_1
