@@ -131,15 +131,14 @@ mgk_status mgk_cluster_broadcast(const mgk_cluster *cluster, void *bytes, size_t
                    : STATUS_OK;
 }
 
-mgk_status mgk_cluster_compare(const mgk_cluster *cluster, uint64_t hash)
+mgk_status mgk_cluster_compare(const mgk_cluster *cluster, const char *other, uint64_t hash)
 {
     uint64_t expected = hash;
     TRY(mgk_cluster_broadcast(cluster, &expected, sizeof(expected)));
-    return mgk_cluster_agree(cluster, hash == expected
-                                          ? STATUS_OK
-                                          : mgk_fail(STATUS_USAGE,
-                                                     "reads another model, or other data, under "
-                                                     "these names than rank 0"));
+    if (hash == expected)
+        return mgk_cluster_agree(cluster, STATUS_OK);
+    return mgk_cluster_agree(
+        cluster, mgk_fail(STATUS_USAGE, "reads %s than rank 0 under the same name", other));
 }
 
 static void take_maximum(double *values, const double *others, size_t count)

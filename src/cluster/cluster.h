@@ -67,8 +67,9 @@ mgk_status mgk_cluster_agree(const mgk_cluster *cluster, mgk_status own);
 /* Collective: *any is the union of the flags of all processes. */
 mgk_status mgk_cluster_or(const mgk_cluster *cluster, unsigned own, unsigned *any);
 
-/* Collective: STATUS_USAGE in all if a process has another hash of its inputs than rank 0. */
-mgk_status mgk_cluster_compare(const mgk_cluster *cluster, uint64_t hash);
+/* Collective: STATUS_USAGE in all if a process has another hash of what it reads than rank 0,
+ * `other` in the message: "another model". */
+mgk_status mgk_cluster_compare(const mgk_cluster *cluster, const char *other, uint64_t hash);
 
 /* Collective: all [processes, size] receives `own` [size] of each. */
 mgk_status mgk_cluster_gather(const mgk_cluster *cluster, const void *own, size_t size, void *all);

@@ -62,6 +62,9 @@ mgk_status mgk_launched_join(mgk_transport **out)
     mgk_transport_entry *entry = NULL;
     *out = NULL;
     mgk_launched(&rank, &size);
+    if (getenv("MGK_CLUSTER"))
+        return mgk_fail(STATUS_USAGE, "MGK_CLUSTER=%s in the environment: expected off",
+                        getenv("MGK_CLUSTER"));
     TRY(find_entry(size, &entry));
     TRY(entry(mgk_fail, out));
     const int joined = (*out)->size;

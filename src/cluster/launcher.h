@@ -14,8 +14,8 @@
  */
 bool mgk_launched(int *rank, int *size);
 
-/* Loads libmgk_mpi and joins the processes. STATUS_DEVICE: the library cannot be loaded, or its MPI
- * knows another number of processes than the environment. */
+/* Loads libmgk_mpi and joins the processes. STATUS_USAGE: another MGK_CLUSTER. STATUS_DEVICE: the
+ * library cannot be loaded, or its MPI knows another number of processes than the environment. */
 mgk_status mgk_launched_join(mgk_transport **out);
 
 #endif

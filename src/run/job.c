@@ -100,8 +100,11 @@ void mgk_job_report(const mgk_job *job, const mgk_report *report)
 
 void mgk_job_report_device(const mgk_job *job, const mgk_device *device)
 {
-    char note[sizeof(device->name) + 16];
-    snprintf(note, sizeof(note), "computing on %s", device->name);
+    char note[sizeof(device->name) + 64], each[48] = "";
+    const int processes = mgk_cluster_size_of(job->cluster);
+    if (processes > 1)
+        snprintf(each, sizeof(each), ", each of %d processes", processes);
+    snprintf(note, sizeof(note), "computing on %s%s", device->name, each);
     mgk_job_report(job, &(mgk_report){.note = note});
 }
 

@@ -215,9 +215,18 @@ mgk_status mgk_memory_left(mgk_device *device, const mgk_cluster *cluster, size_
     return STATUS_OK;
 }
 
-/* What inputs of other content, or of another model, have otherwise with certainty or most likely.
- */
-static uint64_t identify(const mgk_source_input *inputs, size_t count)
+/* What inputs of other models have otherwise. */
+static uint64_t identify_models(const mgk_source_input *inputs, size_t count)
+{
+    uint64_t hash = MGK_HASH_START;
+    for (size_t i = 0; i < count; i++)
+        if (inputs[i].run)
+            hash = mgk_hash(hash, inputs[i].sha256, strlen(inputs[i].sha256));
+    return hash;
+}
+
+/* What inputs of other content have otherwise with certainty or most likely. */
+static uint64_t identify_data(const mgk_source_input *inputs, size_t count)
 {
     uint64_t hash = mgk_hash(MGK_HASH_START, &count, sizeof(count));
     for (size_t i = 0; i < count; i++) {
@@ -225,7 +234,6 @@ static uint64_t identify(const mgk_source_input *inputs, size_t count)
         const size_t sizes[] = {input->source.count, input->source.n_max, input->sample_count,
                                 input->layer_count, input->head_count};
         hash = mgk_hash(hash, sizes, sizeof(sizes));
-        hash = mgk_hash(hash, input->sha256, strlen(input->sha256));
         hash = mgk_hash(hash, &input->content, sizeof(input->content));
     }
     return hash;
@@ -234,7 +242,8 @@ static uint64_t identify(const mgk_source_input *inputs, size_t count)
 mgk_status mgk_sources_compare(const mgk_source_input *inputs, size_t count,
                                const mgk_cluster *cluster)
 {
-    return mgk_cluster_compare(cluster, identify(inputs, count));
+    TRY(mgk_cluster_compare(cluster, "another model", identify_models(inputs, count)));
+    return mgk_cluster_compare(cluster, "other data", identify_data(inputs, count));
 }
 
 mgk_status mgk_source_merge(const mgk_source_input *input, const mgk_cluster *cluster)

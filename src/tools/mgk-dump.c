@@ -66,8 +66,7 @@ static const mgk_arg_note notes[] = {
      "each token from the tokens before it in its sample.\n"
      "It goes to standard output."},
     {"shards",
-     "The files are OUT.shard-0.h5, OUT.shard-1.h5 and so on, a number for each process that has "
-     "samples. Each is an attention store of its samples.\n"
+     "There is one for each process that has samples, an attention store of these samples.\n"
      "With --force the new shards are named OUT.shard-0.1.h5 and so on if those names are taken, "
      "and keep these names. The old shards go once OUT.h5 is the new one.\n"
      "OUT.h5 joins them by virtual datasets: h5py and every program here read it as one store; it "
@@ -116,7 +115,9 @@ int main(int argc, char **argv)
         {MGK_ARG_INT, 0, "compress", &o.compress, "0..9", "Level of gzip; 0, none, if not given.",
          NULL},
         {MGK_ARG_FLAG, 0, "shards", &o.shards, NULL,
-         "Each process writes a file of its own; OUT.h5 joins them.", NULL},
+         "Each process writes a file of its own, OUT.shard-0.h5 and so on; OUT.h5 joins them.\n"
+         "Move them together. With --force they may have other names.",
+         NULL},
         MGK_TOOL_AS_ARGS(&tool),
         MGK_TOOL_ARGS(&tool),
         MGK_TOOL_FORCE_ARG(&tool),

@@ -370,9 +370,11 @@ static mgk_status begin(loop *t, mgk_model *model, const mgk_dataset *data)
 static mgk_status compare_data(const loop *t)
 {
     const mgk_parameters *parameters = &t->run.model->parameters;
-    uint64_t hash = mgk_hash(t->run.data_hash, &t->run.held_out_hash, sizeof(t->run.held_out_hash));
-    hash = mgk_hash(hash, &parameters->total, sizeof(parameters->total));
-    return mgk_cluster_compare(t->settings->cluster, hash);
+    const mgk_cluster *cluster = t->settings->cluster;
+    TRY(mgk_cluster_compare(cluster, "another model", parameters->total));
+    return mgk_cluster_compare(
+        cluster, "other data",
+        mgk_hash(t->run.data_hash, &t->run.held_out_hash, sizeof(t->run.held_out_hash)));
 }
 
 /* Of several processes one does this. */

@@ -291,7 +291,7 @@ static void missing_shard(void **state)
     (void)state;
     write_joined();
     unlink(names[1]);
-    expect_refusal(STATUS_IO, "joined.shard-1.h5: No such file");
+    expect_refusal(STATUS_IO, "joined.h5: one of its shards: ./joined.shard-1.h5: No such file");
     assert_int_equal(mkfifo(names[1], 0666), 0); /* opening it would hang */
     expect_refusal(STATUS_IO, "joined.shard-1.h5: not a regular file");
     unlink(names[1]);

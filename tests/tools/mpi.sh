@@ -42,6 +42,7 @@ start 3 "$programs/mgk-rank" $as -o as.csv >many.txt 2>many.err
 cmp -s one-as.csv as.csv || complain "another kind: another table"
 grep 'run as performer' one.err >one.txt && grep 'run as performer' many.err >many.txt && cmp -s one.txt many.txt ||
     complain "another kind: $(cat one.err many.err)"
+grep -q '^mgk-rank: computing on .*, each of 3 processes' many.err || complain "not how many: $(cat many.err)"
 "$programs/mgk-dump" model.safetensors --text text.txt --samples 6 --quiet -o store.h5
 same 2 mgk-rank store.csv --quiet store.h5
 same 2 mgk-diversity both.csv --quiet store.h5 store.h5 --compare --measures js,effective_heads
@@ -85,7 +86,7 @@ fails 'store.h5: No such file' start 3 sh odd.sh "$programs/mgk-diversity" --qui
 echo '[ "$OMPI_COMM_WORLD_RANK" != 1 ] || export TMPDIR=/nowhere; exec "$@"' >no_tmp.sh
 fails 'rank 1 (.*): /nowhere/mgk-.*: No such file' start 3 sh no_tmp.sh "$programs/mgk-rank" --quiet store.h5 -o -
 # Files of the same names and sizes, and other content.
-other='rank 1 (.*): reads another model, or other data, under these names than rank 0'
+other='rank 1 (.*): reads other data than rank 0 under the same name'
 tr a-z b-za <text.txt >elsewhere/text.txt
 cp model.safetensors elsewhere
 "$programs/mgk-dump" model.safetensors --text elsewhere/text.txt --samples 6 --quiet -o elsewhere/store.h5
@@ -93,6 +94,13 @@ fails "$other" start 2 sh odd.sh "$programs/mgk-rank" $input --samples 9 -o bad.
 fails "$other" start 2 sh odd.sh "$programs/mgk-diversity" $input --samples 9 -o bad.csv
 fails "$other" start 2 sh odd.sh "$programs/mgk-dump" model.safetensors --text text.txt --samples 9 -q -o bad.h5
 fails "$other" start 2 sh odd.sh "$programs/mgk-rank" --quiet store.h5 -o bad.csv
+# Another model of the same name, for the same text.
+cp softmax.safetensors other.safetensors
+cp model.safetensors elsewhere/other.safetensors
+cp text.txt same.txt
+cp text.txt elsewhere/same.txt
+fails 'rank 1 (.*): reads another model than rank 0 under the same name' start 2 sh odd.sh "$programs/mgk-rank" \
+    --model other.safetensors --text same.txt --samples 9 --length 32 --quiet -o bad.csv
 # The same file that joins other shards.
 shards() {
     "$programs/mgk-dump" model.safetensors --text text.txt --samples 6 --quiet --shards -o joined.h5
@@ -124,6 +132,7 @@ classes="$programs/mgk-rank --quiet --model retrieval.safetensors --task retriev
 start 2 $classes -o classes.csv >out.txt 2>&1 || complain "classes: $(cat out.txt)"
 fails "$other" start 2 sh odd.sh $classes -o bad.csv
 fails 'nowhere' start 2 "$programs/mgk-rank" --quiet store.h5 -o nowhere/bad.csv
+fails 'MGK_CLUSTER=OFF in the environment: expected off' start 2 env MGK_CLUSTER=OFF "$programs/mgk-rank" --quiet store.h5 -o bad.csv
 # Started by mpirun of another MPI, as it were.
 fails 'of which MPI has joined 1' env OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 \
     "$programs/mgk-rank" --quiet store.h5 -o bad.csv

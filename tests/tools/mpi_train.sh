@@ -121,7 +121,7 @@ grep -q '^mgk-train: rank 1 (.*): text.txt: ' missing.err || complain "another l
 tr a-z b-za <text.txt >rank.1/text.txt
 cp held_out.txt rank.1
 ! run 2 other $lm $brief 2>other.err || complain 'a process with another text'
-grep -q '^mgk-train: rank 1 (.*): reads another model, or other data' other.err || complain "another line: $(cat other.err)"
+grep -q '^mgk-train: rank 1 (.*): reads other data than rank 0 under the same name' other.err || complain "another line: $(cat other.err)"
 for left in missing.safetensors* missing.csv* other.safetensors* other.csv*; do
     [ ! -e "$left" ] || complain "a failure leaves $left"
 done

@@ -116,7 +116,7 @@ static mgk_status open_one(const mgk_store_reader *reader, size_t i, const char 
     mgk_status status = mgk_open_shard(path, dataset, &shard->reader);
     mgk_free(path);
     if (status != STATUS_OK)
-        return mgk_fail_prefix(status, reader->path);
+        return mgk_fail_prefix(mgk_fail_prefix(status, "one of its shards"), reader->path);
     if (!belongs(reader, shard))
         return mgk_fail(STATUS_FORMAT,
                         "%s: \"%s\" is not the shard of this store with samples %d to %d",
