@@ -20,7 +20,7 @@ typedef struct mgk_matrix_array {
     mgk_stored_dataset dataset; /* id: of an object, own, or invalid (NumPy) */
     size_t member;              /* index of the array in a NumPy file */
     mgk_store_real storage;     /* element type */
-    mgk_h5_flat flat;          /* of a dataset */
+    mgk_h5_flat flat;           /* of a dataset */
 } mgk_matrix_array;
 
 /* One array per layer, or one for all; count 0: no matrices. */
