@@ -13,9 +13,9 @@
 #include "base/memory.h"
 #include "cluster/transport.h"
 
-/* The most bytes of one collective call or message; longer arrays go in pieces. The bytes up to
- * which a message goes at once, and those of longer ones under way from which on a sender waits. */
-enum { PIECE = 1 << 28, SHORT = 1 << 10, UNDER_WAY = 1 << 24 };
+/* The most bytes of one collective call or message; longer arrays go in pieces. The bytes of
+ * messages under way from which on a sender waits. */
+enum { PIECE = 1 << 28, UNDER_WAY = 1 << 24 };
 
 /* A message that has been found and not received. */
 typedef struct incoming {
@@ -36,7 +36,7 @@ typedef struct outgoing {
 typedef struct mpi_state {
     mgk_transport face;
     pthread_mutex_t lock;
-    outgoing *oldest, **newest; /* long messages on their way; *newest: the end of the list */
+    outgoing *oldest, **newest; /* messages on their way; *newest: the end of the list */
     size_t under_way;           /* their bytes */
     pthread_cond_t changed;     /* the list, or `closing` */
     pthread_t mover;            /* waits for them in place of the senders */
@@ -134,7 +134,7 @@ static mgk_status run_sized(mpi_state *s, starter *start, size_t size, transfer 
 /* ---- the transport ----------------------------------------------------------------------------
  */
 
-/* Releases the long messages that have gone; false: none has. The caller holds the lock. */
+/* Releases the messages that have gone; false: none has. The caller holds the lock. */
 static bool release_gone(mpi_state *s)
 {
     bool any = false;
@@ -153,7 +153,7 @@ static bool release_gone(mpi_state *s)
     return any;
 }
 
-/* MPI moves a long message while it is asked about it: by this thread, for the others compute. */
+/* MPI moves a message while it is asked about it: by this thread, for the others compute. */
 static void *move_messages(void *state)
 {
     mpi_state *s = state;
@@ -176,38 +176,29 @@ static void *move_messages(void *state)
     return NULL;
 }
 
-/* Sends a long message, which the receiver asks for up to a millisecond later: the sender waits for
- * it only if too many are on their way. */
-static mgk_status send_long(mpi_state *s, const transfer *t)
-{
-    outgoing *message;
-    if (mgk_alloc(1, sizeof(*message) + (size_t)t->size, &message) != STATUS_OK)
-        return s->fail(STATUS_MEMORY, "no memory for a message of %d bytes", t->size);
-    message->size = (size_t)t->size;
-    memcpy(message->bytes, t->own, message->size);
-    transfer copy = *t;
-    copy.own = message->bytes;
-    pthread_mutex_lock(&s->lock);
-    start_send(&copy, &message->request);
-    *s->newest = message;
-    s->newest = &message->next;
-    s->under_way += message->size;
-    pthread_cond_broadcast(&s->changed);
-    while (s->under_way > UNDER_WAY)
-        pthread_cond_wait(&s->changed, &s->lock);
-    pthread_mutex_unlock(&s->lock);
-    return STATUS_OK;
-}
-
+/* Sends a message without waiting until the receiver asks for it, which may be a millisecond later:
+ * the sender waits only if too many are on their way. */
 static mgk_status send_message(void *state, int to, mgk_message_kind kind, const void *bytes,
                                size_t size)
 {
     mpi_state *s = state;
+    outgoing *message;
     TRY(check_size(s, size));
-    const transfer t = {.own = bytes, .size = (int)size, .to = to, .tag = (int)kind};
-    if (size > SHORT)
-        return send_long(s, &t);
-    run(s, start_send, &t);
+    if (mgk_alloc(1, sizeof(*message) + size, &message) != STATUS_OK)
+        return s->fail(STATUS_MEMORY, "no memory for a message of %zu bytes", size);
+    message->size = size;
+    memcpy(message->bytes, bytes, size);
+    const transfer t = {.own = message->bytes, .size = (int)size, .to = to, .tag = (int)kind};
+    pthread_mutex_lock(&s->lock);
+    start_send(&t, &message->request);
+    *s->newest = message;
+    s->newest = &message->next;
+    s->under_way += size;
+    release_gone(s);
+    pthread_cond_broadcast(&s->changed);
+    while (s->under_way > UNDER_WAY)
+        pthread_cond_wait(&s->changed, &s->lock);
+    pthread_mutex_unlock(&s->lock);
     return STATUS_OK;
 }
 
