@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Outputs appear whole or not at all, and inputs are regular files. */
+#include "failing_sync.h"
 #include "test.h"
 
 #include <dirent.h>
@@ -166,20 +167,6 @@ static void test_failing_commit(void **state)
     assert_null(output.temporary);
     assert_int_equal(files_in_folder(), 1);
     assert_int_equal(rmdir(PATH), 0);
-}
-
-static int syncs_left = -1; /* before one that fails; −1: none fails */
-
-/* The linker redirects the calls of the library (--wrap). */
-int __real_fsync(int descriptor);
-int __wrap_fsync(int descriptor);
-
-int __wrap_fsync(int descriptor)
-{
-    if (syncs_left < 0 || syncs_left-- > 0)
-        return __real_fsync(descriptor);
-    errno = EIO;
-    return -1;
 }
 
 /* Before the rename a failure leaves the old file; after it there is none. */

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "cluster/threads.h"
+#include "failing_sync.h"
 #include "store/fixture.h"
 #include "store/foreign/list.h"
 #include "store/schema/reader.h"
@@ -86,20 +87,6 @@ static void one_process(void **state)
     assert_ok(mgk_store_create(PATH, &description, &options, &writer));
     mgk_store_discard(writer);
     assert_false(mgk_exists(PATH) || mgk_exists(names[0]));
-}
-
-static int syncs_left = -1; /* before one that fails; −1: none fails */
-
-/* The linker redirects the calls of the library (--wrap). */
-int __real_fsync(int descriptor);
-int __wrap_fsync(int descriptor);
-
-int __wrap_fsync(int descriptor)
-{
-    if (syncs_left < 0 || syncs_left-- > 0)
-        return __real_fsync(descriptor);
-    errno = EIO;
-    return -1;
 }
 
 /* Until the new file has its name, the old store is whole; then its shards go. A store that cannot
