@@ -1,29 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The logarithm of vectors of doubles, without branch or call.
+ * The logarithm of vectors of doubles, without branch or call: x = 2^e m with m around 1, and
+ * ln x = e ln 2 + ln m. With AVX-512 a table of 16 numbers is two registers, and tables shorten the
+ * series for ln m. Other vectors would load an entry for each lane, so they divide instead.
  *
- * x = 2^e m with 0.703125 <= m < 1.40625. The range of m is split into 16 intervals, each with a
- * number g near the inverse of its centre, and r = g m - 1, |r| <= 1/32, so that
- *     ln x = e ln 2 - ln g + ln(1 + r) = e ln 2 - ln g + r (1 + r q(r)),
+ * The table: 0.703125 <= m < 1.40625. This range is split into 16 intervals, each with a number g
+ * near the inverse of its centre, and r = g m - 1, |r| <= 1/32, so that
+ *     ln m = -ln g + ln(1 + r) = -ln g + r (1 + r q(r)),
  * where q has degree 6 and makes the largest error of r² q(r), 2^-56, least. Each g has 21 bits and
  * is chosen among those near the inverse so that -ln g is a double to within 2^-63; g = 1 around x
  * = 1, so that ln 1 = 0 exactly. (Tang, "Table-driven implementation of the logarithm function",
  * ACM TOMS 1990, has such a reduction.)
+ *
+ * The quotient: 0.70703125 <= m < 1.4140625, and s = (m - 1) / (m + 1), so that
+ *     ln m = 2 artanh s = 2 s + s³ p(s²),
+ * where p has degree 6 and makes the largest error relative to 2 s, 2^-58, least.
  */
 #ifndef MGK_KERNELS_CPU_LOG_H
 #define MGK_KERNELS_CPU_LOG_H
 
 #include "kernels/cpu/vector.h"
 
-#ifdef __FMA__
+#ifdef __AVX512F__
 #include <immintrin.h>
 #endif
 
 typedef uint64_t mgk_vector_bits __attribute__((vector_size(MGK_VECTOR_BYTES), may_alias));
 
-/* The bits of 0.703125, and those of exponents. */
-#define MGK_LOG_LOWEST UINT64_C(0x3fe6800000000000)
 #define MGK_LOG_EXPONENTS UINT64_C(0xfff0000000000000)
+
+/*
+ * mgk_log: ln x for x >= 0 and finite. The error is at most 2^-55 + 3 · 2^-53 |ln|. Zero and
+ * numbers below 2^-1022 give some number between -746 and -708, with which x ln x is in error by
+ * less than 2^-1015.
+ */
+#ifdef __AVX512F__
+
+/* The bits of 0.703125. */
+#define MGK_LOG_LOWEST UINT64_C(0x3fe6800000000000)
 #define MGK_LOG_LN2 0x1.62e42fefa39efp-53 /* times 2^-52 */
 
 /* g of each interval, and -ln g. */
@@ -46,47 +60,10 @@ static const double mgk_log_q[] = {
 /* The entry of each lane's interval. */
 static inline mgk_vector mgk_log_entry(const double *table, mgk_vector_bits interval)
 {
-#ifdef __AVX512F__
     return (mgk_vector)_mm512_permutex2var_pd(_mm512_load_pd(table), (__m512i)interval,
                                               _mm512_load_pd(table + 8));
-#else
-    mgk_vector entry;
-    for (int lane = 0; lane < MGK_VECTOR_LANES; lane++)
-        entry[lane] = table[interval[lane] % 16];
-    return entry;
-#endif
 }
 
-/* The signed integer e 2^52 as a real. */
-static inline mgk_vector mgk_log_exponent(mgk_vector_bits e)
-{
-#ifdef __AVX512DQ__
-    return (mgk_vector)_mm512_cvtepi64_pd((__m512i)e);
-#else
-    /* The last bits of a double between 2^104 and 2^105 count 2^52 each; here they are e + 2048. */
-    const mgk_vector_bits positive = (e ^ UINT64_C(1) << 63) >> 52;
-    return (mgk_vector)(positive | UINT64_C(0x467) << 52) - (0x1p104 + 0x1p63);
-#endif
-}
-
-/* g m - 1 with one rounding, for g of at most 26 bits; no compiler may choose to round twice. */
-static inline mgk_vector mgk_log_rest(mgk_vector g, mgk_vector m)
-{
-#if defined(__AVX512F__)
-    return (mgk_vector)_mm512_fmsub_pd((__m512d)g, (__m512d)m, _mm512_set1_pd(1));
-#elif defined(__FMA__)
-    return (mgk_vector)_mm256_fmsub_pd((__m256d)g, (__m256d)m, _mm256_set1_pd(1));
-#else
-    const mgk_vector high = (mgk_vector)((mgk_vector_bits)m & UINT64_C(0xfffffffff8000000));
-    return (g * high - 1) + g * (m - high);
-#endif
-}
-
-/*
- * ln x for x >= 0 and finite. The error is at most 2^-55 + 3 · 2^-53 |ln|. Zero and numbers below
- * 2^-1022 give some number between -746 and -708, with which x ln x is in error by less than
- * 2^-1015.
- */
 __attribute__((always_inline)) static inline mgk_vector mgk_log(mgk_vector x)
 {
     const int degree = (int)(sizeof mgk_log_q / sizeof *mgk_log_q) - 1;
@@ -94,15 +71,40 @@ __attribute__((always_inline)) static inline mgk_vector mgk_log(mgk_vector x)
     const mgk_vector_bits exponent = distance & MGK_LOG_EXPONENTS, interval = distance >> 48;
     const mgk_vector m = (mgk_vector)((mgk_vector_bits)x - exponent);
     const mgk_vector g = mgk_log_entry(mgk_log_inverse, interval);
-    const mgk_vector r = mgk_log_rest(g, m);
+    /* With one rounding: no compiler may choose to round twice. */
+    const mgk_vector r = (mgk_vector)_mm512_fmsub_pd((__m512d)g, (__m512d)m, _mm512_set1_pd(1));
     mgk_vector q = mgk_log_q[degree] - (mgk_vector){0};
 #pragma GCC unroll 8
     for (int k = degree - 1; k >= 0; k--)
         q = q * r + mgk_log_q[k];
     q = q * r + 1;
-    const mgk_vector high =
-        mgk_log_exponent(exponent) * MGK_LOG_LN2 + mgk_log_entry(mgk_log_centre, interval);
+    const mgk_vector high = (mgk_vector)_mm512_cvtepi64_pd((__m512i)exponent) * MGK_LOG_LN2 +
+                            mgk_log_entry(mgk_log_centre, interval);
     return q * r + high;
 }
+
+#else
+
+/* The bits of 0.70703125. */
+#define MGK_LOG_LOWEST UINT64_C(0x3fe6a00000000000)
+#define MGK_LOG_LN2 0x1.62e42fefa39efp-1
+
+__attribute__((always_inline)) static inline mgk_vector mgk_log(mgk_vector x)
+{
+    /* The exponent field of `scaled` is e + 1023. In a double between 2^52 and 2^53 the last bits
+     * count 1 each. */
+    const mgk_vector_bits scaled = (mgk_vector_bits)x + (UINT64_C(1023) << 52) - MGK_LOG_LOWEST;
+    const mgk_vector m = (mgk_vector)((scaled & ~MGK_LOG_EXPONENTS) + MGK_LOG_LOWEST);
+    const mgk_vector e = (mgk_vector)(scaled >> 52 | (UINT64_C(1023) + 52) << 52) - (0x1p52 + 1023);
+    const mgk_vector s = (m - 1) / (m + 1), z = s * s, w = z * z;
+    const mgk_vector even =
+        0x1.5555555555593p-1 +
+        w * (0x1.24924942088c1p-2 + w * (0x1.746643522fad7p-3 + w * 0x1.2f0a58813c3a8p-3));
+    const mgk_vector odd =
+        0x1.999999997fc2ep-2 + w * (0x1.c71c51f5115fap-3 + w * 0x1.39a142b183380p-3);
+    return e * MGK_LOG_LN2 + (s + s + s * z * (even + z * odd));
+}
+
+#endif
 
 #endif
