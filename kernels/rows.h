@@ -20,6 +20,24 @@
 /* Rows that `sort` sorts at once. */
 enum { MGK_SORT_ROWS = 16 };
 
+/* Rows of a multiple of this many entries are whole vectors on all levels. */
+enum { MGK_ROW_UNIT = 8 };
+
+/* The first entries of a row of `most` that are added up if those beyond `count` are 0: fewer than
+ * whole vectors only at the end. */
+static inline size_t mgk_row_whole(size_t count, size_t most)
+{
+    const size_t whole = (count + MGK_ROW_UNIT - 1) / MGK_ROW_UNIT * MGK_ROW_UNIT;
+    return whole < most ? whole : most;
+}
+
+/* Rows and numbers of a vector that `weigh` takes at once. */
+enum { MGK_WEIGH_UNIT = 8 };
+
+typedef struct mgk_row_range {
+    double smallest, largest;
+} mgk_row_range;
+
 typedef struct mgk_row_kernels {
     /* The sum of the row; error E. */
     double (*sum)(size_t n, const double *x);
@@ -27,23 +45,34 @@ typedef struct mgk_row_kernels {
     /* The largest entry, exactly; 0 for n = 0. */
     double (*largest)(size_t n, const double *x);
 
-    /* The smallest entry, exactly, which may be negative; at most 0. */
-    double (*smallest)(size_t n, const double *x);
+    /* The smallest entry, at most 0, and the largest one, at least 0, exactly. Entries may be
+     * negative. */
+    mgk_row_range (*range)(size_t n, const double *x);
 
     /* sum_j x_j y_j; error E and one rounding of each product at most. */
     double (*dot)(size_t n, const double *x, const double *y);
 
-    /* out_i = the dot product of vector i of x [count, n] with itself; the bits of `dot`. */
-    void (*squares)(size_t count, size_t n, const double *x, double *out);
+    /* out_i = the dot product of vector i of x [count, n], `pitch` >= n apart, with itself; the
+     * bits of `dot`. */
+    void (*squares)(size_t count, size_t n, const double *x, size_t pitch, double *out);
 
     /* Divides each vector of x [count, n] by its length, lengths [count]. Vectors of length 0
      * become 0, those whose length overflows NaN. */
     void (*normalise)(size_t count, size_t n, double *x, double *lengths);
 
-    /* out = x [count, n] with the means [n] of its columns subtracted from each vector; largest
-     * [n]: of the magnitudes in each column of out. A mean is a sum of one vector after another. */
+    /* out = x [count, n] with the means [n] of its columns subtracted from each vector, `pitch` >=
+     * n apart; largest [n]: of the magnitudes in each column of out. A mean is a sum of one vector
+     * after another. */
     void (*centre)(size_t count, size_t n, const double *x, double *means, double *out,
-                   double *largest);
+                   size_t pitch, double *largest);
+
+    /*
+     * out [rows, dim] = a [rows, keys] · values [keys, dim], rows of a `pitch` >= keys apart. rows
+     * and dim are multiples of MGK_WEIGH_UNIT, values is aligned to 64 bytes. Terms are added one
+     * key after another: error keys 2^-53 times the sum of their magnitudes.
+     */
+    void (*weigh)(size_t rows, size_t keys, size_t dim, const double *a, size_t pitch,
+                  const double *values, double *out);
 
     /* sum_j (x_j - y_j)², 0 for identical rows; the relative error is at most
      * (n / 2 + 20) 2^-53, but for squares below 2^-1022. */

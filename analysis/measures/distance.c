@@ -6,7 +6,7 @@ static void distance(const mgk_rows *rows, double *values)
 {
     for (size_t r = 0; r < rows->count; r++) {
         const double *distances = rows->distances + rows->n - 1 - mgk_row_query(rows, r);
-        values[r] = rows->kernels->dot(mgk_row_keys(rows, r), mgk_row(rows, r), distances);
+        values[r] = rows->kernels->dot(mgk_row_entries(rows, r), mgk_row(rows, r), distances);
     }
 }
 

@@ -91,6 +91,12 @@ static inline size_t mgk_row_keys(const mgk_rows *rows, size_t r)
     return rows->causal ? rows->first + r + 1 : rows->keys;
 }
 
+/* The entries of row r that kernels take: those of keys that the query sees, and zeros. */
+static inline size_t mgk_row_entries(const mgk_rows *rows, size_t r)
+{
+    return mgk_row_whole(mgk_row_keys(rows, r), rows->n);
+}
+
 /* A token of a sample and where it stands. */
 typedef struct mgk_place {
     int32_t token, position;
@@ -136,8 +142,9 @@ typedef struct mgk_pair_sums {
 typedef struct mgk_outputs {
     const mgk_row_kernels *kernels;
     size_t heads, n, dim;
-    const double *unit_values, *unit_outputs; /* [H, n, D], divided by their lengths */
-    const bool *zero_values, *zero_outputs;   /* [H, n], vectors of length 0 */
+    /* Of all pairs [H, H], summed over tokens: products of vectors divided by their lengths. */
+    const double *value_products, *output_products;
+    const bool *zero_values, *zero_outputs; /* [H, n], vectors of length 0 */
     /* Of X, the outputs with the mean of each column subtracted, with MGK_NEEDS_ENERGIES: */
     const double *energies; /* [H, H], g <= h: ||X_hᵀ X_g||_F² */
     const double *squares;  /* [H, n], squared lengths of the rows of X */

@@ -6,26 +6,26 @@
 
 /* ---- mean cosine of the vectors of each token ------------------------------------------------ */
 
-/* Of the unit vectors [H, n, D] of two heads, over the tokens for which neither is zero [H, n]. */
-static double mean_cosine(const mgk_outputs *outputs, const double *unit, const bool *zero,
+/* From the sums of products of unit vectors [H, H], over the tokens for which neither vector is
+ * zero [H, n]. */
+static double mean_cosine(const mgk_outputs *outputs, const double *products, const bool *zero,
                           size_t h, size_t g)
 {
-    const size_t n = outputs->n, size = n * outputs->dim;
+    const size_t n = outputs->n;
     size_t count = 0;
     for (size_t i = 0; i < n; i++)
         count += !zero[h * n + i] && !zero[g * n + i];
-    return count > 0 ? outputs->kernels->dot(size, unit + h * size, unit + g * size) / (double)count
-                     : NAN;
+    return count > 0 ? products[h * outputs->heads + g] / (double)count : NAN;
 }
 
 static double output_cosine(const mgk_outputs *outputs, size_t h, size_t g)
 {
-    return mean_cosine(outputs, outputs->unit_outputs, outputs->zero_outputs, h, g);
+    return mean_cosine(outputs, outputs->output_products, outputs->zero_outputs, h, g);
 }
 
 static double value_cosine(const mgk_outputs *outputs, size_t h, size_t g)
 {
-    return mean_cosine(outputs, outputs->unit_values, outputs->zero_values, h, g);
+    return mean_cosine(outputs, outputs->value_products, outputs->zero_values, h, g);
 }
 
 /* ---- centred kernel alignment ---------------------------------------------------------------- */

@@ -64,14 +64,12 @@ static mgk_status describe_entries(head_matrix *m)
 static void look_at_row(head_matrix *m, size_t i)
 {
     const mgk_row_kernels *kernels = m->work->kernels;
-    const double *row = m->a + i * m->n, lowest = kernels->smallest(m->n, row);
-    m->lowest = fmin(m->lowest, lowest);
-    if (m->work->source->cross || m->attends_later)
-        return;
-    const double *later = row + i + 1;
-    const size_t count = m->n - i - 1;
-    m->attends_later =
-        kernels->largest(count, later) > 0 || (lowest < 0 && kernels->smallest(count, later) < 0);
+    const double *row = m->a + i * m->n;
+    const size_t until = m->work->source->cross || m->attends_later ? m->n : i + 1;
+    const mgk_row_range seen = kernels->range(until, row);
+    const mgk_row_range later = kernels->range(m->n - until, row + until);
+    m->lowest = fmin(m->lowest, fmin(seen.smallest, later.smallest));
+    m->attends_later = m->attends_later || later.smallest < 0 || later.largest > 0;
 }
 
 /* After all rows have been looked at. */
@@ -142,7 +140,8 @@ static mgk_rows take_rows(const head_matrix *m, size_t first)
                      .distances = find_distances(m)};
     rows.longest = mgk_row_keys(&rows, rows.count - 1);
     for (size_t r = 0; r < rows.count && m->entropies; r++)
-        m->entropies[first + r] = rows.kernels->entropy(mgk_row_keys(&rows, r), mgk_row(&rows, r));
+        m->entropies[first + r] =
+            rows.kernels->entropy(mgk_row_entries(&rows, r), mgk_row(&rows, r));
     if (mgk_diversity_wants(m->work, MGK_NEEDS_SORTED))
         sort_rows(m, &rows);
     return rows;
@@ -270,18 +269,29 @@ static void measure_mixture(const head_matrix *m)
 
 /* ---- outputs --------------------------------------------------------------------------------- */
 
-/* O = A V, in blocks of rows up to the last key that one of them sees. Such a product is small
- * enough for a BLAS to read A where it lies, instead of copying it first. */
+/* O = A V of some rows and their first `keys` keys. A BLAS, which copies A first, gets what does
+ * not fill the units of `weigh`. */
+static void multiply_rows(const head_matrix *m, size_t first, size_t rows, size_t keys, size_t dim,
+                          const double *values, double *output)
+{
+    const double *a = m->a + first * m->n;
+    const size_t whole = dim % MGK_WEIGH_UNIT == 0 ? rows / MGK_WEIGH_UNIT * MGK_WEIGH_UNIT : 0;
+    const blasint columns = (blasint)dim;
+    m->work->kernels->weigh(whole, keys, dim, a, m->n, values, output + first * dim);
+    if (whole < rows)
+        mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)(rows - whole), columns,
+                       (blasint)keys, 1, a + whole * m->n, (blasint)m->n, values, columns, 0,
+                       output + (first + whole) * dim, columns);
+}
+
+/* O = A V, in blocks of rows up to the last key that one of them sees. */
 static void multiply(const head_matrix *m, size_t dim, const double *values, double *output)
 {
-    enum { ROWS = 32 };
-    const blasint columns = (blasint)dim;
+    enum { ROWS = 3 * MGK_WEIGH_UNIT };
     for (size_t first = 0; first < m->n; first += ROWS) {
         const size_t rows = m->n - first < ROWS ? m->n - first : ROWS;
         const size_t keys = m->work->source->causal ? first + rows : m->n;
-        mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)rows, columns,
-                       (blasint)keys, 1, m->a + first * m->n, (blasint)m->n, values, columns, 0,
-                       output + first * dim, columns);
+        multiply_rows(m, first, rows, keys, dim, values, output);
     }
 }
 
@@ -306,21 +316,22 @@ static bool is_constant(const head_matrix *m, size_t dim, const double *values, 
     return left <= rounding * top && left <= rounding * largest_of_column(m->n, dim, values, d);
 }
 
-/* Copies the output with the mean of each column subtracted; squares [n] of its rows. A constant
- * column becomes exactly 0. */
+/* Copies the output with the mean of each column subtracted, to rows `pitch` apart; squares [n] of
+ * its rows. A constant column becomes exactly 0. */
 static void centre(const head_matrix *m, size_t dim, const double *values, const double *output,
-                   double *centred, double *squares)
+                   double *centred, size_t pitch, double *squares)
 {
     const mgk_row_kernels *kernels = m->work->kernels;
     const size_t n = m->n, size = n * dim;
-    const double top = fmax(kernels->largest(size, values), -kernels->smallest(size, values));
+    const mgk_row_range range = kernels->range(size, values);
+    const double top = fmax(range.largest, -range.smallest);
     double *means = m->worker->columns, *left = means + dim;
-    kernels->centre(n, dim, output, means, centred, left);
+    kernels->centre(n, dim, output, means, centred, pitch, left);
     for (size_t d = 0; d < dim; d++)
         if (is_constant(m, dim, values, top, d, left[d]))
             for (size_t i = 0; i < n; i++)
-                centred[i * dim + d] = 0;
-    kernels->squares(n, dim, centred, squares);
+                centred[i * pitch + d] = 0;
+    kernels->squares(n, dim, centred, pitch, squares);
 }
 
 /* Divides the vectors x [n, dim] by their lengths; zero [n]: those of length 0. */
@@ -332,6 +343,16 @@ static void normalise(const head_matrix *m, size_t dim, double *x, bool *zero)
         zero[i] = lengths[i] == 0;
 }
 
+/* Where the centred output of the head begins, among those of its span. */
+static double *centred_at(const head_matrix *m)
+{
+    const mgk_diversity_work *work = m->work;
+    const size_t g = (size_t)(m->group - work->groups), first = g - g % work->span_groups;
+    const size_t head = m->group->slot + m->which - work->groups[first].slot;
+    return work->centred + mgk_diversity_vectors(work, &work->groups[first]) +
+           head * work->source->dim;
+}
+
 static void compute_output(const head_matrix *m)
 {
     const mgk_diversity_work *work = m->work;
@@ -341,7 +362,7 @@ static void compute_output(const head_matrix *m)
     double *values = work->values + before, *output = work->outputs + before;
     multiply(m, dim, values, output);
     if (work->centred)
-        centre(m, dim, values, output, work->centred + before, work->squares + rows);
+        centre(m, dim, values, output, centred_at(m), work->span_heads * dim, work->squares + rows);
     normalise(m, dim, values, work->zero_values + rows);
     normalise(m, dim, output, work->zero_outputs + rows);
 }

@@ -108,7 +108,8 @@ static void add_row(const row_sums *r, size_t i)
 {
     const mgk_diversity_work *work = r->work;
     const mgk_row_kernels *kernels = work->kernels;
-    const size_t heads = r->heads, keys = mgk_diversity_keys(work, r->span->keys, i);
+    const size_t heads = r->heads;
+    const size_t keys = mgk_row_whole(mgk_diversity_keys(work, r->span->keys, i), r->span->keys);
     const double *rows = r->worker->rows;
     double *roots = r->worker->roots, *values = r->worker->pairs;
     const bool rooted = mgk_diversity_wants(work, MGK_NEEDS_ROOTS);
@@ -151,10 +152,21 @@ static double *sums_of_span(const mgk_diversity_work *work, const mgk_diversity_
     return work->sums + (span->number * work->pair_blocks + block) * size;
 }
 
+/* Adds the products of the unit vectors [P, n, D] of all heads, of tokens first … end − 1. */
+static void add_vectors(const row_sums *r, size_t first, size_t end, const double *unit, int which)
+{
+    const size_t dim = r->work->source->dim;
+    double *values = r->worker->pairs;
+    r->work->kernels->products(r->heads, (end - first) * dim, unit + first * dim, r->span->n * dim,
+                               values);
+    add(r->heads * r->heads, values, sums_of(r, which));
+}
+
 void mgk_diversity_sum(mgk_diversity_work *work, size_t number, size_t block)
 {
     const mgk_diversity_span span = span_of(work, number);
-    const size_t heads = span.heads, n = span.queries;
+    const size_t heads = span.heads, blocks = work->pair_blocks;
+    const size_t first = span.n * block / blocks, end = span.n * (block + 1) / blocks;
     const row_sums r = {.work = work,
                         .span = &span,
                         .worker = &work->workers[omp_get_thread_num()],
@@ -162,25 +174,28 @@ void mgk_diversity_sum(mgk_diversity_work *work, size_t number, size_t block)
                         .pitch = mgk_reduction_pitch(work->source->n_max),
                         .sums = sums_of_span(work, &span, block)};
     memset(r.sums, 0, MGK_PAIR_SUMS * heads * heads * sizeof(*r.sums));
-    for (size_t i = n * block / work->pair_blocks; i < n * (block + 1) / work->pair_blocks; i++)
+    for (size_t i = first; i < end && i < span.queries; i++)
         add_row(&r, i);
+    if (work->outputs) {
+        const size_t before = mgk_diversity_vectors(work, span.groups);
+        add_vectors(&r, first, end, work->values + before, MGK_SUM_VALUES);
+        add_vectors(&r, first, end, work->outputs + before, MGK_SUM_OUTPUTS);
+    }
 }
 
 /* ---- cross energies of outputs --------------------------------------------------------------- */
 
-/* ||X_hᵀ X_g||_F² for all g <= h of a span's head h. */
+/* ||X_gᵀ X_h||_F² for all g <= h of a span's head h: one product for all of them. */
 static void compute_energies(mgk_diversity_work *work, const mgk_diversity_span *span, size_t h)
 {
-    const size_t dim = work->source->dim, size = span->n * dim;
-    const blasint d = (blasint)dim, n = (blasint)span->n;
+    const size_t dim = work->source->dim;
+    const blasint d = (blasint)dim, pitch = (blasint)(span->heads * dim);
     const double *centred = work->centred + mgk_diversity_vectors(work, span->groups);
     double *product = work->workers[omp_get_thread_num()].product;
-    double *energies = work->energies + (span->groups->slot + h) * span->heads;
-    for (size_t g = 0; g <= h; g++) {
-        mgk_blas.dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, d, d, n, 1, centred + h * size, d,
-                       centred + g * size, d, 0, product, d);
-        energies[g] = work->kernels->dot(dim * dim, product, product);
-    }
+    mgk_blas.dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (blasint)((h + 1) * dim), d,
+                   (blasint)span->n, 1, centred, pitch, centred + h * dim, pitch, 0, product, d);
+    work->kernels->squares(h + 1, dim * dim, product, dim * dim,
+                           work->energies + (span->groups->slot + h) * span->heads);
 }
 
 /* ---- totals ---------------------------------------------------------------------------------- */
@@ -214,14 +229,14 @@ void mgk_diversity_total(mgk_diversity_work *work, size_t number, size_t turn)
 
 static mgk_outputs outputs_of(const mgk_diversity_work *work, const mgk_diversity_span *span)
 {
-    const size_t before = work->outputs ? mgk_diversity_vectors(work, span->groups) : 0;
+    const double *sums = sums_of_span(work, span, 0);
     return (mgk_outputs){
         .kernels = work->kernels,
         .heads = span->heads,
         .n = span->n,
         .dim = work->source->dim,
-        .unit_values = work->values + before,
-        .unit_outputs = work->outputs + before,
+        .value_products = sums + MGK_SUM_VALUES * span->heads * span->heads,
+        .output_products = sums + MGK_SUM_OUTPUTS * span->heads * span->heads,
         .zero_values = work->zero_values + span->groups->rows,
         .zero_outputs = work->zero_outputs + span->groups->rows,
         .energies = work->energies ? work->energies + span->groups->slot * span->heads : NULL,

@@ -51,19 +51,21 @@ typedef struct mgk_diversity_worker {
     double *scratch;      /* [n_max] */
     double *rows, *roots; /* [P, mgk_reduction_pitch(n_max)], a row of each head of a span */
     double *pairs;        /* [P, P + 4] */
-    double *product;      /* [D, D] */
+    double *product;      /* [P, D, D] */
     double *columns;      /* [2, D] */
     double *mixture;      /* [mgk_mixture_scratch] */
     double *hidden;       /* [3, C] */
 } mgk_diversity_worker;
 
-/* Sums of mgk_pair_sums, [P, P] each. */
+/* Sums of mgk_pair_sums and mgk_outputs, [P, P] each. */
 enum {
     MGK_SUM_PRODUCTS,
     MGK_SUM_AFFINITIES,
     MGK_SUM_HELLINGER,
     MGK_SUM_DIVERGENCES,
     MGK_SUM_QUERIES,
+    MGK_SUM_VALUES, /* products of unit vectors */
+    MGK_SUM_OUTPUTS,
     MGK_PAIR_SUMS
 };
 
@@ -111,7 +113,7 @@ typedef struct mgk_diversity_work {
                         are divided by their lengths once it is measured */
     double *outputs; /* [rows, D]; the same */
     bool *zero_values, *zero_outputs; /* [rows], vectors of length 0 */
-    double *centred;                  /* [rows, D] */
+    double *centred;                  /* of each span [n, P, D] */
     double *squares;                  /* [rows] */
     double *energies;                 /* [room, P] */
     double *sums; /* [G / span_groups, pair_blocks, MGK_PAIR_SUMS, P, P]; NULL: no pairs */
@@ -171,12 +173,13 @@ static inline size_t mgk_diversity_keys(const mgk_diversity_work *work, size_t k
     return work->source->causal ? i + 1 : keys;
 }
 
-/* Copies row i of the matrix in a place of the ring to out [n_max]: mgk_diversity_keys entries, and
- * perhaps more, which are 0. */
+/* Copies row i of the matrix in a place of the ring to out [n_max]: mgk_row_whole of
+ * mgk_diversity_keys entries, and perhaps more, which are 0. */
 void mgk_diversity_row(const mgk_diversity_work *work, size_t place, size_t keys, size_t i,
                        double *out);
 
-/* Where the vectors [H, n, D] of a group begin in `values`, `outputs` and `centred`. */
+/* Where the vectors [H, n, D] of a group begin in `values` and `outputs`, and those [n, P, D] of a
+ * span, which begins with the group, in `centred`. */
 static inline size_t mgk_diversity_vectors(const mgk_diversity_work *work,
                                            const mgk_diversity_group *group)
 {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/random.h"
 #include "kernels/rows.h"
 
@@ -136,10 +137,10 @@ static void rows_have_their_sums(void **state)
                 check("entropy", l, n, own->entropy(n, x), &entropy);
                 assert_true(own->distance(n, x, x) == 0);
                 assert_true(own->largest(n, x) == largest);
-                assert_true(own->smallest(n, x) == 0);
+                assert_true(own->range(n, x).smallest == 0 && own->range(n, x).largest == largest);
                 for (size_t j = 0; j < n; j += 1 + n / 5) { /* one negative entry, anywhere */
                     other[j] = -ldexp(1 + (double)j, -30);
-                    assert_true(own->smallest(n, other) == other[j]);
+                    assert_true(own->range(n, other).smallest == other[j]);
                     other[j] = x[j];
                 }
                 /* The address changes nothing. */
@@ -358,14 +359,14 @@ static void squares_are_products_of_vectors_with_themselves(void **state)
     const mgk_row_kernels *const *kernels = *state;
     for (size_t i = 0; i < SIZES; i++)
         for (size_t l = 0; l < LEVELS; l++) {
-            const size_t n = sizes[i];
-            double *x = malloc((COUNT * n + 1) * sizeof(double)), out[COUNT + 1];
-            for (size_t j = 0; j < COUNT * n; j++)
+            const size_t n = sizes[i], pitch = n + 3;
+            double *x = malloc(COUNT * pitch * sizeof(double)), out[COUNT + 1];
+            for (size_t j = 0; j < COUNT * pitch; j++)
                 x[j] = mgk_random_normal(7, n, j);
             out[COUNT] = -1;
-            kernels[l]->squares(COUNT, n, x, out);
+            kernels[l]->squares(COUNT, n, x, pitch, out);
             for (size_t k = 0; k < COUNT; k++)
-                assert_true(out[k] == kernels[l]->dot(n, x + k * n, x + k * n));
+                assert_true(out[k] == kernels[l]->dot(n, x + k * pitch, x + k * pitch));
             assert_true(out[COUNT] == -1);
             free(x);
         }
@@ -410,29 +411,68 @@ static void columns_are_centred(void **state)
     const mgk_row_kernels *const *kernels = *state;
     for (size_t i = 1; i < SIZES; i++)
         for (size_t l = 0; l < LEVELS; l++) {
-            const size_t n = sizes[i], size = COUNT * n;
-            double *x = malloc((size + 1) * 2 * sizeof(double)), *out = x + size;
+            const size_t n = sizes[i], size = COUNT * n, pitch = n + 3;
+            double *x = malloc((size + COUNT * pitch) * sizeof(double)), *out = x + size;
             double *means = malloc((n + 1) * 2 * sizeof(double)), *largest = means + n;
             for (size_t j = 0; j < size; j++)
                 x[j] = 1 + mgk_random_normal(10, n, j);
-            out[size] = largest[n] = -1;
-            kernels[l]->centre(COUNT, n, x, means, out, largest);
+            for (size_t j = 0; j < COUNT * pitch; j++)
+                out[j] = -1;
+            largest[n] = -1;
+            kernels[l]->centre(COUNT, n, x, means, out, pitch, largest);
             for (size_t d = 0; d < n; d++) {
                 long double sum = 0, magnitude = 0;
                 double most = 0;
                 for (size_t k = 0; k < COUNT; k++) {
                     sum += x[k * n + d];
                     magnitude += fabs(x[k * n + d]);
-                    most = fmax(most, fabs(out[k * n + d]));
-                    assert_true(out[k * n + d] == x[k * n + d] - means[d]);
+                    most = fmax(most, fabs(out[k * pitch + d]));
+                    assert_true(out[k * pitch + d] == x[k * n + d] - means[d]);
                 }
                 assert_true(fabsl(means[d] - sum / COUNT) <= 0x1p-53L * magnitude);
                 assert_true(largest[d] == most);
             }
-            assert_true(out[size] == -1 && largest[n] == -1);
+            for (size_t k = 0; k < COUNT; k++)
+                for (size_t d = n; d < pitch; d++)
+                    assert_true(out[k * pitch + d] == -1);
+            assert_true(largest[n] == -1);
             free(means);
             free(x);
         }
+}
+
+/* Also of more keys than one pass over the values takes. */
+static void values_are_weighed(void **state)
+{
+    enum { ROWS = 3 * MGK_WEIGH_UNIT, PITCH = 601, DIM_MOST = 40 };
+    static const size_t keys[] = {1, 7, 256, 257, 600}, dims[] = {8, 16, 24, DIM_MOST};
+    const mgk_row_kernels *const *kernels = *state;
+    double *a = malloc(ROWS * PITCH * sizeof(double)), *values;
+    double *out = malloc((ROWS * DIM_MOST + 1) * sizeof(double));
+    assert_ok(mgk_alloc(PITCH * DIM_MOST, sizeof(double), &values));
+    for (size_t j = 0; j < ROWS * PITCH; j++)
+        a[j] = mgk_random_normal(11, 0, j);
+    for (size_t j = 0; j < PITCH * DIM_MOST; j++)
+        values[j] = mgk_random_normal(12, 0, j);
+    for (size_t test = 0; test < 5 * 4; test++)
+        for (size_t l = 0; l < LEVELS; l++) {
+            const size_t count = keys[test / 4], dim = dims[test % 4];
+            out[ROWS * dim] = -1;
+            kernels[l]->weigh(ROWS, count, dim, a, PITCH, values, out);
+            for (size_t i = 0; i < ROWS * dim; i++) {
+                reference sum = {0};
+                for (size_t k = 0; k < count; k++) {
+                    const long double term = (long double)a[i / dim * PITCH + k] *
+                                             (long double)values[k * dim + i % dim];
+                    add_term(&sum, term, fabsl(term) * (long double)count * 0x1p-53L);
+                }
+                assert_true(fabsl(out[i] - sum.sum) <= sum.error);
+            }
+            assert_true(out[ROWS * dim] == -1);
+        }
+    mgk_free(values);
+    free(out);
+    free(a);
 }
 
 /* The references of products, differences and divergences of rows h and g. */
@@ -612,6 +652,7 @@ int main(void)
         cmocka_unit_test(squares_are_products_of_vectors_with_themselves),
         cmocka_unit_test(vectors_are_divided_by_their_lengths),
         cmocka_unit_test(columns_are_centred),
+        cmocka_unit_test(values_are_weighed),
         cmocka_unit_test(pairs_of_rows_follow_their_formulas),
         cmocka_unit_test(pairs_are_summed_over_several_blocks),
         cmocka_unit_test(close_rows_have_a_difference),

@@ -7,12 +7,14 @@
 
 double MGK_CPU(row_sum)(size_t n, const double *x);
 double MGK_CPU(row_largest)(size_t n, const double *x);
-double MGK_CPU(row_smallest)(size_t n, const double *x);
+mgk_row_range MGK_CPU(row_range)(size_t n, const double *x);
 double MGK_CPU(row_dot)(size_t n, const double *x, const double *y);
-void MGK_CPU(row_squares)(size_t count, size_t n, const double *x, double *out);
+void MGK_CPU(row_squares)(size_t count, size_t n, const double *x, size_t pitch, double *out);
 void MGK_CPU(row_normalise)(size_t count, size_t n, double *x, double *lengths);
 void MGK_CPU(row_centre)(size_t count, size_t n, const double *x, double *means, double *out,
-                         double *largest);
+                         size_t pitch, double *largest);
+void MGK_CPU(row_weigh)(size_t rows, size_t keys, size_t dim, const double *a, size_t pitch,
+                        const double *values, double *out);
 double MGK_CPU(row_distance)(size_t n, const double *x, const double *y);
 double MGK_CPU(row_entropy)(size_t n, const double *p);
 void MGK_CPU(row_roots)(size_t n, const double *x, double *out);
@@ -45,6 +47,10 @@ static inline mgk_vector mgk_row_load_part(const double *x, size_t count)
 {
 #ifdef __AVX512F__
     return (mgk_vector)_mm512_maskz_loadu_pd((__mmask8)((1u << count) - 1), x);
+#elif defined(__AVX2__)
+    static const int64_t lanes[] = {-1, -1, -1, -1, 0, 0, 0, 0};
+    const __m256i first = _mm256_loadu_si256((const __m256i *)(lanes + MGK_VECTOR_LANES - count));
+    return (mgk_vector)_mm256_maskload_pd(x, first);
 #else
     mgk_vector part = {0};
     for (size_t lane = 0; lane < count; lane++)

@@ -20,14 +20,6 @@ static inline mgk_vector larger(mgk_vector sum, mgk_vector x, mgk_vector y)
     return sum;
 }
 
-/* And here the smallest. */
-static inline mgk_vector smaller(mgk_vector sum, mgk_vector x, mgk_vector y)
-{
-    (void)y;
-    mgk_row_order(&sum, &x);
-    return sum;
-}
-
 double MGK_CPU(row_sum)(size_t n, const double *x)
 {
     return mgk_row_reduce(add, n, x, x);
@@ -55,16 +47,35 @@ double MGK_CPU(row_largest)(size_t n, const double *x)
     return largest;
 }
 
-double MGK_CPU(row_smallest)(size_t n, const double *x)
+/* Two vectors abreast, each with its smallest and its largest entries. */
+static inline void widen_range(mgk_vector x, mgk_vector *smallest, mgk_vector *largest)
 {
-    mgk_vector of_lanes[MGK_ROW_ABREAST] = {{0}};
-    double smallest = 0;
-    mgk_row_accumulate(smaller, n, x, x, of_lanes);
-    for (int v = 1; v < MGK_ROW_ABREAST; v++)
-        mgk_row_order(of_lanes, of_lanes + v);
-    for (int lane = 0; lane < MGK_VECTOR_LANES; lane++)
-        smallest = of_lanes[0][lane] < smallest ? of_lanes[0][lane] : smallest;
-    return smallest;
+    mgk_vector other = x;
+    mgk_row_order(smallest, &other);
+    mgk_row_order(&x, largest);
+}
+
+mgk_row_range MGK_CPU(row_range)(size_t n, const double *x)
+{
+    enum { LANES = MGK_VECTOR_LANES };
+    mgk_vector smallest[2] = {{0}}, largest[2] = {{0}};
+    mgk_row_range range = {0, 0};
+    size_t j = 0;
+    for (; j + 2 * LANES <= n; j += 2 * LANES) {
+        widen_range(mgk_row_load(x + j), &smallest[0], &largest[0]);
+        widen_range(mgk_row_load(x + j + LANES), &smallest[1], &largest[1]);
+    }
+    for (; j < n; j += LANES)
+        widen_range(n - j < LANES ? mgk_row_load_part(x + j, n - j) : mgk_row_load(x + j),
+                    &smallest[0], &largest[0]);
+    widen_range(smallest[1], &smallest[0], &largest[0]);
+    widen_range(largest[1], &smallest[0], &largest[0]);
+    for (int lane = 0; lane < LANES; lane++) {
+        const double low = smallest[0][lane], high = largest[0][lane];
+        range.smallest = low < range.smallest ? low : range.smallest;
+        range.largest = high > range.largest ? high : range.largest;
+    }
+    return range;
 }
 
 void MGK_CPU(row_spreads)(size_t n, const double *columns, double *out)

@@ -7,11 +7,12 @@ extern const mgk_row_kernels MGK_CPU(row_kernels);
 const mgk_row_kernels MGK_CPU(row_kernels) = {
     .sum = MGK_CPU(row_sum),
     .largest = MGK_CPU(row_largest),
-    .smallest = MGK_CPU(row_smallest),
+    .range = MGK_CPU(row_range),
     .dot = MGK_CPU(row_dot),
     .squares = MGK_CPU(row_squares),
     .normalise = MGK_CPU(row_normalise),
     .centre = MGK_CPU(row_centre),
+    .weigh = MGK_CPU(row_weigh),
     .distance = MGK_CPU(row_distance),
     .entropy = MGK_CPU(row_entropy),
     .roots = MGK_CPU(row_roots),

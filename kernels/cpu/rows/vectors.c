@@ -5,10 +5,10 @@
 
 #include "kernels/cpu/rows/row.h"
 
-void MGK_CPU(row_squares)(size_t count, size_t n, const double *x, double *out)
+void MGK_CPU(row_squares)(size_t count, size_t n, const double *x, size_t pitch, double *out)
 {
     for (size_t i = 0; i < count; i++)
-        out[i] = mgk_row_reduce(mgk_row_add_product, n, x + i * n, x + i * n);
+        out[i] = mgk_row_reduce(mgk_row_add_product, n, x + i * pitch, x + i * pitch);
 }
 
 /* Divides each vector by its length, see mgk_row_kernels.normalise. */
@@ -25,7 +25,7 @@ static void divide(size_t count, size_t n, double *x, const double *lengths)
 
 void MGK_CPU(row_normalise)(size_t count, size_t n, double *x, double *lengths)
 {
-    MGK_CPU(row_squares)(count, n, x, lengths);
+    MGK_CPU(row_squares)(count, n, x, n, lengths);
     MGK_CPU(row_roots)(count, lengths, lengths);
     divide(count, n, x, lengths);
 }
@@ -37,7 +37,7 @@ enum { COLUMNS = 2 * MGK_VECTOR_LANES };
 __attribute__((always_inline)) static inline void centre_columns(size_t count, size_t n,
                                                                  size_t columns, const double *x,
                                                                  double *means, double *out,
-                                                                 double *largest)
+                                                                 size_t pitch, double *largest)
 {
     double sum[COLUMNS] = {0}, most[COLUMNS] = {0};
     for (size_t i = 0; i < count; i++)
@@ -49,18 +49,18 @@ __attribute__((always_inline)) static inline void centre_columns(size_t count, s
 #pragma omp simd
         for (size_t d = 0; d < columns; d++) {
             const double rest = x[i * n + d] - sum[d], size = fabs(rest);
-            out[i * n + d] = rest;
+            out[i * pitch + d] = rest;
             most[d] = size > most[d] ? size : most[d];
         }
     memcpy(largest, most, columns * sizeof(*most));
 }
 
 void MGK_CPU(row_centre)(size_t count, size_t n, const double *x, double *means, double *out,
-                         double *largest)
+                         size_t pitch, double *largest)
 {
     size_t d = 0;
     for (; d + COLUMNS <= n; d += COLUMNS)
-        centre_columns(count, n, COLUMNS, x + d, means + d, out + d, largest + d);
+        centre_columns(count, n, COLUMNS, x + d, means + d, out + d, pitch, largest + d);
     if (d < n)
-        centre_columns(count, n, n - d, x + d, means + d, out + d, largest + d);
+        centre_columns(count, n, n - d, x + d, means + d, out + d, pitch, largest + d);
 }

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Sums of value vectors with the weights of attention rows. */
+#include "kernels/cpu/attention/tile.h"
+#include "kernels/cpu/rows/row.h"
+
+_Static_assert(MGK_WEIGH_UNIT % MGK_TILE_ROWS == 0 && MGK_WEIGH_UNIT % MGK_LANES == 0,
+               "whole tiles");
+
+void MGK_CPU(row_weigh)(size_t rows, size_t keys, size_t dim, const double *a, size_t pitch,
+                        const double *values, double *out)
+{
+    const mgk_tile_operand weights = {a, pitch, 1};
+    mgk_tile_multiply(rows, dim, keys, weights, values, dim, NULL, 0, out, dim);
+}
