@@ -190,6 +190,28 @@ static void mixed_heads(workspace *space, size_t rows, size_t cols)
     check_gradient(space, &subject, SAMPLES * MIXED * size);
 }
 
+/* X + W X and X + Wᵀ X over heads, also in place. */
+static void mixed_in_place(workspace *space, size_t rows, size_t cols)
+{
+    const size_t map = rows * cols, count = SAMPLES * HEADS * map;
+    const mgk_head_maps maps = {.samples = SAMPLES, .heads = HEADS, .rows = rows, .cols = cols};
+    double *mix = random_values(space, HEADS * HEADS), *x = random_values(space, count);
+    const void *mix_ = upload(space, HEADS * HEADS, mix);
+    for (int choice = 0; choice < 4; choice++) {
+        const bool transpose = choice & 1, in_place = choice & 2;
+        double *y = host_array(space, count);
+        for (size_t e = 0; e < count; e++) {
+            const size_t g = e / map % HEADS;
+            y[e] = x[e];
+            for (size_t h = 0; h < HEADS; h++)
+                y[e] += mix[transpose ? h * HEADS + g : g * HEADS + h] * x[e + h * map - g * map];
+        }
+        void *x_ = upload(space, count, x), *y_ = in_place ? x_ : zeros(space, count);
+        assert_ok(dense(space)->mix_heads(space->device, &maps, mix_, transpose, x_, y_));
+        assert_device_close(space, count / cols, cols, y_, y);
+    }
+}
+
 static void added(workspace *space, size_t rows, size_t cols)
 {
     const size_t count = rows * cols;
@@ -218,6 +240,7 @@ int main(void)
         {.name = "narrow", .run = narrow},
         {.name = "added", .run = added},
         {.name = "mixed_heads", .run = mixed_heads},
+        {.name = "mixed_in_place", .run = mixed_in_place},
     };
     return run_checks(MGK_SINGLE, MGK_DOUBLE, sizeof checks / sizeof *checks, checks);
 }
