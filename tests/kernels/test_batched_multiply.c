@@ -127,6 +127,24 @@ static void narrow(workspace *space, size_t m, size_t n)
         }
 }
 
+/* The same of products over few numbers, whole vectors of columns in more than one slice. */
+static void shallow(workspace *space, size_t m, size_t n)
+{
+    const size_t gap = 3;
+    for (size_t k = 1; k <= 65; k += 32)
+        for (int beta = 0; beta <= 1; beta++) {
+            mgk_batched_product p = {.samples = 1, .heads = 2, .m = m, .n = 16 * n, .k = k};
+            p.transpose_b = true;
+            p.alpha = 1 / sqrt((double)k);
+            p.beta = beta;
+            p.a = (mgk_head_strides){0, m * (k + gap), k + gap};
+            p.b = (mgk_head_strides){0, p.n * (k + gap), k + gap};
+            p.c = (mgk_head_strides){0, m * (p.n + gap), p.n + gap};
+            check_product(space, &p, 2 * m * p.a.row, 2 * p.n * p.b.row, 2 * m * p.c.row);
+            workspace_release(space);
+        }
+}
+
 /*
  * Mixing of heads, Y_g = Σ_h W_gh X_h, and its gradients dX_h = Σ_g W_gh dY_g and
  * dW_gh = Σ_b <dY_g, X_h>, the latter a product for each sample and column_sums over samples.
@@ -238,6 +256,7 @@ int main(void)
         {.name = "shared", .run = shared},
         {.name = "large", .run = large},
         {.name = "narrow", .run = narrow},
+        {.name = "shallow", .run = shallow},
         {.name = "added", .run = added},
         {.name = "mixed_heads", .run = mixed_heads},
         {.name = "mixed_in_place", .run = mixed_in_place},
