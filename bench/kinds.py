@@ -179,7 +179,7 @@ def export(a):
     tokens, store = a.folder / "kinds.npy", a.folder / "kinds.h5"
     numpy.save(tokens, numpy.random.default_rng(1).integers(0, 10, (8, n), dtype=numpy.int32))
     options = {"--task": "listops", "--listops-above": 10, "--listops-below": 60, "--layers": 1,
-               "--dim": 64, "--heads": HEADS, "--head-dim": DIM, "--length": n}
+               "--dim": 64, "--heads": HEADS, "--head-dim": DIM, "--hidden": 128, "--length": n}
     rows = json.loads(run(a.programs / "mgk-info", "--kinds", "--json")[2])
     models = {}
     for row in rows:

@@ -85,6 +85,13 @@ typedef mgk_status mgk_add_scaled_fn(mgk_device *, size_t count, double alpha, c
                                      double beta, void *y);
 
 /*
+ * y_g = x_g + Σ_h W_gh x_h over heads, of all entries, with W = mix [H, H] or, if `transpose`, its
+ * transpose. y may be x.
+ */
+typedef mgk_status mgk_mix_heads_fn(mgk_device *, const mgk_head_maps *, const void *mix,
+                                    bool transpose, const void *x, void *y);
+
+/*
  * Softmax of the valid entries of every row, in place; all other entries become 0, and so do rows
  * without a valid entry above −∞.
  */
@@ -405,6 +412,7 @@ typedef mgk_status mgk_route_capsules_backward_fn(mgk_device *, const mgk_capsul
 struct mgk_dense_operations {
     mgk_batched_multiply_fn *batched_multiply;
     mgk_add_scaled_fn *add_scaled;
+    mgk_mix_heads_fn *mix_heads;
     mgk_softmax_rows_fn *softmax_rows;
     mgk_softmax_rows_backward_fn *softmax_rows_backward;
     mgk_segment_means_fn *segment_means;

@@ -23,28 +23,7 @@ static int parameters(const mgk_attention_size *size, mgk_kind_parameter out[MGK
 static mgk_kind_memory memory(const mgk_attention_size *size, int samples, bool training)
 {
     const size_t one = mgk_scores_size(size, samples);
-    return (mgk_kind_memory){.kept = 2 * one, .scratch = training ? 2 * one : one};
-}
-
-/* y = P x, or Pᵀ x, over heads, with P = I + mix [H, H]. */
-static mgk_status mix_heads(mgk_device *device, const mgk_head_maps *maps, const void *mix,
-                            bool transpose, const void *x, void *y)
-{
-    const mgk_head_strides map = mgk_map_strides(maps);
-    const mgk_head_strides rows = {map.sample, 0, map.head}; /* a row is the map of a head */
-    const mgk_batched_product product = {.samples = maps->samples,
-                                         .heads = 1,
-                                         .m = maps->heads,
-                                         .n = map.head,
-                                         .k = maps->heads,
-                                         .transpose_a = transpose,
-                                         .alpha = 1,
-                                         .beta = 1,
-                                         .a = {0, 0, maps->heads},
-                                         .b = rows,
-                                         .c = rows};
-    TRY(device->op->dense->add_scaled(device, maps->samples * map.sample, 1, x, 0, y));
-    return device->op->dense->batched_multiply(device, &product, mix, x, y);
+    return (mgk_kind_memory){.kept = 2 * one, .scratch = training ? 2 * one : 0};
 }
 
 /* dmix += Σ dy xᵀ over samples, one after the other. */
@@ -73,12 +52,14 @@ static mgk_status mix_gradient(mgk_device *device, const mgk_head_maps *maps, co
 static mgk_status prepare(mgk_device *device, const mgk_attention_view *view,
                           const mgk_attention_layer *layer)
 {
+    const mgk_dense_operations *dense = device->op->dense;
     const mgk_head_maps maps = mgk_scores_maps(view);
+    const void *const *mix = layer->parameters;
     void *weights = layer->kept, *mixed = mgk_at(device, weights, mgk_scores_count(view));
-    TRY(mgk_scores_multiply(device, view, 0, layer->scratch));
-    TRY(mix_heads(device, &maps, layer->parameters[LOGITS_MIX], false, layer->scratch, weights));
-    TRY(device->op->dense->softmax_rows(device, &maps, weights));
-    return mix_heads(device, &maps, layer->parameters[WEIGHTS_MIX], false, weights, mixed);
+    TRY(mgk_scores_multiply(device, view, 0, weights));
+    TRY(dense->mix_heads(device, &maps, mix[LOGITS_MIX], false, weights, weights));
+    TRY(dense->softmax_rows(device, &maps, weights));
+    return dense->mix_heads(device, &maps, mix[WEIGHTS_MIX], false, weights, mixed);
 }
 
 /* The product of maps, or their transposes, with tokens [B, N, H, D]; both strides as given. */
@@ -131,19 +112,20 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
                            const mgk_layer_gradient *gradient)
 {
     (void)output;
+    const mgk_dense_operations *dense = device->op->dense;
     const mgk_head_maps maps = mgk_scores_maps(view);
     const size_t count = mgk_scores_count(view);
     const void *weights = layer->kept, *mixed = mgk_at(device, weights, count);
     const void *const *mix = layer->parameters;
-    void *first = layer->scratch, *second = mgk_at(device, first, count);
-    TRY(output_backward(device, view, mixed, doutput, output_stride, gradient->view.value, first));
-    TRY(mix_gradient(device, &maps, weights, first, gradient->parameters[WEIGHTS_MIX]));
-    TRY(mix_heads(device, &maps, mix[WEIGHTS_MIX], true, first, second));
-    TRY(device->op->dense->softmax_rows_backward(device, &maps, weights, second, second));
-    TRY(mgk_scores_multiply(device, view, 0, first));
-    TRY(mix_gradient(device, &maps, first, second, gradient->parameters[LOGITS_MIX]));
-    TRY(mix_heads(device, &maps, mix[LOGITS_MIX], true, second, first));
-    return mgk_scores_multiply_backward(device, view, first, &gradient->view);
+    void *dmaps = layer->scratch, *logits = mgk_at(device, dmaps, count);
+    TRY(output_backward(device, view, mixed, doutput, output_stride, gradient->view.value, dmaps));
+    TRY(mix_gradient(device, &maps, weights, dmaps, gradient->parameters[WEIGHTS_MIX]));
+    TRY(dense->mix_heads(device, &maps, mix[WEIGHTS_MIX], true, dmaps, dmaps));
+    TRY(dense->softmax_rows_backward(device, &maps, weights, dmaps, dmaps));
+    TRY(mgk_scores_multiply(device, view, 0, logits));
+    TRY(mix_gradient(device, &maps, logits, dmaps, gradient->parameters[LOGITS_MIX]));
+    TRY(dense->mix_heads(device, &maps, mix[LOGITS_MIX], true, dmaps, dmaps));
+    return mgk_scores_multiply_backward(device, view, dmaps, &gradient->view);
 }
 
 /* Rows are not normalised after P_w: their scores are A as it is. */

@@ -127,6 +127,24 @@ static void narrow(workspace *space, size_t m, size_t n)
         }
 }
 
+/* The same of products over few numbers, whole vectors of columns in more than one slice. */
+static void shallow(workspace *space, size_t m, size_t n)
+{
+    const size_t gap = 3;
+    for (size_t k = 1; k <= 65; k += 32)
+        for (int beta = 0; beta <= 1; beta++) {
+            mgk_batched_product p = {.samples = 1, .heads = 2, .m = m, .n = 16 * n, .k = k};
+            p.transpose_b = true;
+            p.alpha = 1 / sqrt((double)k);
+            p.beta = beta;
+            p.a = (mgk_head_strides){0, m * (k + gap), k + gap};
+            p.b = (mgk_head_strides){0, p.n * (k + gap), k + gap};
+            p.c = (mgk_head_strides){0, m * (p.n + gap), p.n + gap};
+            check_product(space, &p, 2 * m * p.a.row, 2 * p.n * p.b.row, 2 * m * p.c.row);
+            workspace_release(space);
+        }
+}
+
 /*
  * Mixing of heads, Y_g = Σ_h W_gh X_h, and its gradients dX_h = Σ_g W_gh dY_g and
  * dW_gh = Σ_b <dY_g, X_h>, the latter a product for each sample and column_sums over samples.
@@ -190,6 +208,28 @@ static void mixed_heads(workspace *space, size_t rows, size_t cols)
     check_gradient(space, &subject, SAMPLES * MIXED * size);
 }
 
+/* X + W X and X + Wᵀ X over heads, also in place. */
+static void mixed_in_place(workspace *space, size_t rows, size_t cols)
+{
+    const size_t map = rows * cols, count = SAMPLES * HEADS * map;
+    const mgk_head_maps maps = {.samples = SAMPLES, .heads = HEADS, .rows = rows, .cols = cols};
+    double *mix = random_values(space, HEADS * HEADS), *x = random_values(space, count);
+    const void *mix_ = upload(space, HEADS * HEADS, mix);
+    for (int choice = 0; choice < 4; choice++) {
+        const bool transpose = choice & 1, in_place = choice & 2;
+        double *y = host_array(space, count);
+        for (size_t e = 0; e < count; e++) {
+            const size_t g = e / map % HEADS;
+            y[e] = x[e];
+            for (size_t h = 0; h < HEADS; h++)
+                y[e] += mix[transpose ? h * HEADS + g : g * HEADS + h] * x[e + h * map - g * map];
+        }
+        void *x_ = upload(space, count, x), *y_ = in_place ? x_ : zeros(space, count);
+        assert_ok(dense(space)->mix_heads(space->device, &maps, mix_, transpose, x_, y_));
+        assert_device_close(space, count / cols, cols, y_, y);
+    }
+}
+
 static void added(workspace *space, size_t rows, size_t cols)
 {
     const size_t count = rows * cols;
@@ -216,8 +256,10 @@ int main(void)
         {.name = "shared", .run = shared},
         {.name = "large", .run = large},
         {.name = "narrow", .run = narrow},
+        {.name = "shallow", .run = shallow},
         {.name = "added", .run = added},
         {.name = "mixed_heads", .run = mixed_heads},
+        {.name = "mixed_in_place", .run = mixed_in_place},
     };
     return run_checks(MGK_SINGLE, MGK_DOUBLE, sizeof checks / sizeof *checks, checks);
 }

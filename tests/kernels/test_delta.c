@@ -257,6 +257,32 @@ static void single_precision_gradients_match(void **state)
     }
 }
 
+/* A key that is NaN reaches no earlier row; its own and later ones are NaN up to its entry. */
+static void check_nan(workspace *space)
+{
+    for (size_t bad = 0; bad < 70; bad += 23) {
+        problem p = make(space, 70, 4, 6);
+        const size_t n = (size_t)p.tokens;
+        p.host[KEY][bad * p.stride[KEY] + 2] = NAN;
+        const placed on = place(space, &p);
+        void *matrix = upload(space, n * n, host_array(space, n * n));
+        assert_ok(space->device->op->delta_matrix(space->device, &on.view, &on.delta, 0,
+                                                  &(int32_t){0}, 1, matrix));
+        const double *a = download(space, n * n, matrix);
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < n; j++)
+                if (i < bad || j <= bad)
+                    assert_int_equal(isnan(a[i * n + j]) != 0, i >= bad);
+        workspace_release(space);
+    }
+}
+
+static void a_nan_reaches_no_earlier_row(void **state)
+{
+    (void)state;
+    on_whole_devices(MGK_SINGLE, 3, check_nan);
+}
+
 /* Keys 0 and 1 are one unit vector and β = 1: the second value replaces the first. */
 static void check_replacement(workspace *space)
 {
@@ -286,6 +312,7 @@ int main(void)
         cmocka_unit_test(matrix_and_output_match_the_solve),
         cmocka_unit_test(gradients_match_differences),
         cmocka_unit_test(single_precision_gradients_match),
+        cmocka_unit_test(a_nan_reaches_no_earlier_row),
         cmocka_unit_test(a_new_value_replaces_the_old),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

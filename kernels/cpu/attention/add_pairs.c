@@ -15,9 +15,14 @@ mgk_status MGK_CPU(add_pairs)(mgk_device *device, const mgk_pairs *pairs, const 
         const real factor = weight ? ((const real *)weight)[i * pairs->weight_step] : 1;
         const real *from = (const real *)a + i * cols;
         real *to = (real *)out + (size_t)query * tokens;
+        /* The next row's places are far from this one's: they are fetched in the meantime. */
+        const int32_t ahead = i + 1 < rows ? pairs->query[i + 1] : -1;
+        const real *next = (const real *)out + (size_t)(ahead < 0 ? query : ahead) * tokens;
         for (size_t j = 0; j < cols; j++)
-            if (pairs->key[j] >= 0)
+            if (pairs->key[j] >= 0) {
                 to[pairs->key[j]] += factor * from[j];
+                __builtin_prefetch(next + pairs->key[j], 1);
+            }
     }
     return STATUS_OK;
 }

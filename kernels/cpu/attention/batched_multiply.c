@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/attention/dense.h"
 #include "kernels/cpu/attention/narrow.h"
+#include "kernels/cpu/attention/shallow.h"
 #include "kernels/product.h"
 
 /* Slices of C are multiples of this many rows or columns, which fill the BLAS kernels. */
@@ -44,9 +45,15 @@ static void multiply_slice(const mgk_batched_product *p, const cutting *slices, 
     size_t count = (end < slices->extent ? end : slices->extent) - begin;
     size_t row = slices->by_rows ? begin : 0, column = slices->by_rows ? 0 : begin;
     size_t rows = slices->by_rows ? count : p->m, columns = slices->by_rows ? p->n : count;
-    if (mgk_narrow(p) && slices->by_rows) {
+    const bool narrow = mgk_narrow(p) && slices->by_rows;
+    if (narrow || mgk_shallow(p)) {
         size_t whole = rows / MGK_TILE_ROWS * MGK_TILE_ROWS;
-        mgk_narrow_multiply(p, whole, a + row * lda, b, c + row * p->c.row, scratch);
+        const real *left = a + row * lda;
+        real *out = c + row * p->c.row + column;
+        if (narrow)
+            mgk_narrow_multiply(p, whole, left, b, out, scratch);
+        else
+            mgk_shallow_multiply(p, whole, columns, left, b + column * ldb, out, scratch);
         row += whole;
         rows -= whole;
     }
@@ -70,7 +77,8 @@ mgk_status MGK_CPU(batched_multiply)(mgk_device *device, const mgk_batched_produ
     const cutting slices = cut(p, batch, (size_t)device->threads);
     const size_t tasks = batch * slices.count;
     const double work = (double)batch * (double)p->m * (double)p->n * (double)p->k;
-    TRY(mgk_cpu_reserve_scratch(device, mgk_narrow_scratch(p) * sizeof(real)));
+    TRY(mgk_cpu_reserve_scratch(device,
+                                (mgk_narrow_scratch(p) + mgk_shallow_scratch(p)) * sizeof(real)));
 #pragma omp parallel for schedule(dynamic) \
     num_threads(device->threads) if (tasks > 1 && work >= 2 * parallel_work)
     for (size_t task = 0; task < tasks; task++) {

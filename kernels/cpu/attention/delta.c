@@ -11,6 +11,7 @@
  * Row i of the matrix: with w = scale q_i, from key i down to key 0, A_ij = β_j w·k_j, and then
  * w −= A_ij k_j. Chunks of rows and keys are products of matrices.
  */
+#include <math.h>
 #include <omp.h>
 #include <string.h>
 
@@ -299,6 +300,29 @@ static void find_readers(const delta_head *h, const delta_products *p, size_t fi
     mgk_transpose(count, p->pitch, p->rest, p->pitch, p->readers + first * p->pitch, CHUNK);
 }
 
+/* Rows take the keys of the chunk at `key` with the weights. */
+static void take_keys(const delta_products *p, size_t key)
+{
+    mgk_tile_multiply(CHUNK, p->pitch, CHUNK, (mgk_tile_operand){p->weight, CHUNK, 1},
+                      p->keys + key * p->pitch, p->pitch, p->rest, p->pitch, p->rest, p->pitch);
+}
+
+/* The same for the rows' own chunk: a product with 0 for later keys, but for one that is NaN. */
+static void take_own_keys(const delta_products *p, size_t first, size_t rows)
+{
+    bool finite = true;
+    for (size_t j = 0; j < rows; j++)
+        finite = finite && isfinite(p->gram[j * CHUNK + j]);
+    if (finite) {
+        take_keys(p, first);
+        return;
+    }
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j <= i; j++)
+            mgk_cpu_add_row(p->pitch, p->weight[i * CHUNK + j], p->keys + (first + j) * p->pitch,
+                            p->rest + i * p->pitch);
+}
+
 /*
  * The weights of the rows and keys of the chunk at `first`, a row's from its own key down: each
  * taken key changes the products of w with the earlier ones.
@@ -316,15 +340,12 @@ static void own_weights(const delta_head *h, const delta_products *p, size_t fir
     }
 }
 
-/* Rows take the keys of the chunk at `key` with the weights, the entries of the matrix from there.
- */
-static void take_keys(const delta_head *h, const delta_products *p, size_t key, size_t rows,
-                      real *matrix)
+/* The entries of rows and the keys of the chunk at `key`, from the weights. */
+static void write_entries(const delta_head *h, const delta_products *p, size_t key, size_t rows,
+                          real *matrix)
 {
-    const size_t tokens = (size_t)h->view->tokens, pitch = p->pitch;
+    const size_t tokens = (size_t)h->view->tokens;
     const size_t width = tokens - key < CHUNK ? tokens - key : CHUNK;
-    mgk_tile_multiply(CHUNK, pitch, CHUNK, (mgk_tile_operand){p->weight, CHUNK, 1},
-                      p->keys + key * pitch, pitch, p->rest, pitch, p->rest, pitch);
     for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < width; j++)
             matrix[i * tokens + key + j] = -p->weight[i * CHUNK + j];
@@ -346,12 +367,14 @@ static void block_of_rows(const delta_head *h, const delta_products *p, size_t f
     mgk_transpose(rows, pitch, p->keys + first * pitch, pitch, p->keys_t, CHUNK);
     multiply_keys(p, p->keys + first * pitch, p->gram);
     own_weights(h, p, first, rows);
-    take_keys(h, p, first, rows, matrix);
+    take_own_keys(p, first, rows);
+    write_entries(h, p, first, rows, matrix);
     for (size_t key = first; key > 0;) {
         key -= CHUNK;
         mgk_tile_multiply(CHUNK, CHUNK, pitch, (mgk_tile_operand){p->rest, pitch, 1},
                           p->readers + key * pitch, CHUNK, NULL, 0, p->weight, CHUNK);
-        take_keys(h, p, key, rows, matrix);
+        take_keys(p, key);
+        write_entries(h, p, key, rows, matrix);
     }
     find_readers(h, p, first);
 }

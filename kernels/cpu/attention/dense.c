@@ -5,6 +5,7 @@
 const mgk_dense_operations MGK_CPU(dense_operations) = {
     .batched_multiply = MGK_CPU(batched_multiply),
     .add_scaled = MGK_CPU(add_scaled),
+    .mix_heads = MGK_CPU(mix_heads),
     .softmax_rows = MGK_CPU(softmax_rows),
     .softmax_rows_backward = MGK_CPU(softmax_rows_backward),
     .segment_means = MGK_CPU(segment_means),

@@ -11,6 +11,7 @@ extern const mgk_dense_operations MGK_CPU(dense_operations);
 
 mgk_batched_multiply_fn MGK_CPU(batched_multiply);
 mgk_add_scaled_fn MGK_CPU(add_scaled);
+mgk_mix_heads_fn MGK_CPU(mix_heads);
 mgk_softmax_rows_fn MGK_CPU(softmax_rows);
 mgk_softmax_rows_backward_fn MGK_CPU(softmax_rows_backward);
 mgk_segment_means_fn MGK_CPU(segment_means);

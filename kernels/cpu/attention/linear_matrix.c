@@ -40,8 +40,8 @@ static void feature_scores(const mgk_linear_head *head, size_t depth, const real
                           cols);
 }
 
-/* Brings the row's scores to one shift, that of the last chunk it sees, and applies the gates. */
-static void weigh_row(mgk_linear_head *head, size_t visible, real *row)
+/* Brings the row's scores to one shift, that of the last chunk it sees. */
+static void shift_row(mgk_linear_head *head, size_t visible, real *row)
 {
     const size_t last = (visible - 1) / MGK_LINEAR_CHUNK;
     head->key_scale.shift = head->shifts[last];
@@ -51,12 +51,22 @@ static void weigh_row(mgk_linear_head *head, size_t visible, real *row)
         for (size_t j = 0; j < MGK_LINEAR_CHUNK && factor != 1; j++)
             part[j] *= factor;
     }
-    real product = 1;
-    for (size_t j = visible; head->linear->gate && j-- > 0;) {
-        const real gate = mgk_linear_gate(head, j);
-        row[j] *= (1 - gate) * product;
-        product *= gate;
+}
+
+/*
+ * Weighs the scores of row i, the next one of a causal matrix: key j has (1 − g_j) Π g_l, j < l <=
+ * i. `weights` [cols] has those of row i − 1.
+ */
+static void gate_row(const mgk_linear_head *head, size_t i, real *weights, real *row)
+{
+    const real gate = mgk_linear_gate(head, i);
+#pragma omp simd
+    for (size_t j = 0; j < i; j++) {
+        weights[j] *= gate;
+        row[j] *= weights[j];
     }
+    weights[i] = 1 - gate;
+    row[i] *= weights[i];
 }
 
 /* The factor of row i of the chunk's scores; sets a uniform row to 1 / visible. */
@@ -88,7 +98,7 @@ mgk_status MGK_CPU(linear_matrix)(mgk_device *device, const mgk_attention_view *
 {
     size_t tokens = (size_t)view->tokens, cols = score_cols(tokens);
     size_t depth = mgk_feature_count(&linear->features, (size_t)view->dim);
-    size_t extra = (depth + MGK_LINEAR_CHUNK) * cols;
+    size_t extra = (depth + MGK_LINEAR_CHUNK + 1) * cols;
     size_t scratch = MGK_CPU(linear_scratch)(view, linear, extra);
     TRY(mgk_cpu_reserve_scratch(device, scratch * sizeof(real)));
 #pragma omp parallel for schedule(dynamic) num_threads(device->threads)
@@ -99,21 +109,25 @@ mgk_status MGK_CPU(linear_matrix)(mgk_device *device, const mgk_attention_view *
         (view, linear, (size_t)(first + which / count), (size_t)heads[which % count], extra,
          mgk_cpu_scratch(device, omp_get_thread_num()), &head);
         real *features = head.scratch, *scores = features + depth * cols;
+        real *weights = scores + MGK_LINEAR_CHUNK * cols;
         gather_features(&head, depth, features);
-        memset(out, 0, tokens * tokens * sizeof(real));
         for (size_t chunk = 0; chunk < head.n; chunk += MGK_LINEAR_CHUNK) {
             MGK_CPU(linear_queries)(&head, chunk);
             feature_scores(&head, depth, features, cols, scores);
             for (size_t i = 0; i < head.rows; i++) {
                 size_t visible = mgk_linear_visible(&head, chunk + i);
                 real *row = scores + i * cols, *target = out + (chunk + i) * tokens;
-                weigh_row(&head, visible, row);
+                shift_row(&head, visible, row);
+                if (linear->gate)
+                    gate_row(&head, chunk + i, weights, row);
                 real factor = row_factor(&head, content, i, visible, row);
 #pragma omp simd
                 for (size_t j = 0; j < visible; j++)
                     target[j] = factor * row[j];
+                memset(target + visible, 0, (tokens - visible) * sizeof(real));
             }
         }
+        memset(out + head.n * tokens, 0, (tokens - head.n) * tokens * sizeof(real));
     }
     return STATUS_OK;
 }
