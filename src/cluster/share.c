@@ -32,6 +32,7 @@ struct mgk_share {
     mgk_cluster *cluster;
     mgk_share_options options;
     double asked;         /* when this process has last asked, if it is not rank 0 */
+    bool told;            /* it has heard then that a process has failed */
     pthread_mutex_t lock; /* guards the rest, of rank 0 */
     pthread_cond_t ended;
     pthread_t server;
@@ -284,12 +285,15 @@ mgk_status mgk_share_take(mgk_share *share, size_t *begin, size_t *end)
 
 mgk_status mgk_share_stopped(mgk_share *share, bool *out)
 {
-    *out = false;
     if (mgk_cluster_leads(share->cluster)) {
         *out = is_stopped(share);
-    } else if (mgk_seconds() >= share->asked + patience) {
-        TRY(ask_leader(share, ASK, out, sizeof(*out)));
+        return STATUS_OK;
+    }
+    *out = share->told;
+    if (!share->told && mgk_seconds() >= share->asked + patience) {
+        TRY(ask_leader(share, ASK, &share->told, sizeof(share->told)));
         share->asked = mgk_seconds();
+        *out = share->told;
     }
     return STATUS_OK;
 }
