@@ -28,6 +28,9 @@ typedef struct range {
 
 static const double patience = 0.1; /* seconds between questions whether a process has failed */
 
+/* Nanoseconds after which rank 0 looks again for messages. Each look interrupts its own work. */
+static const long between_looks = 1000000;
+
 struct mgk_share {
     mgk_cluster *cluster;
     mgk_share_options options;
@@ -167,8 +170,6 @@ static void *serve(void *context)
 {
     mgk_share *share = context;
     const mgk_transport *t = transport_of(share);
-    enum { SHORTEST = 20000, LONGEST = 1000000 };
-    long pause = SHORTEST;
     while (is_working(share)) {
         int from;
         void *bytes;
@@ -177,10 +178,8 @@ static void *serve(void *context)
         if (from >= 0) {
             status = handle(share, from, bytes, size);
             mgk_free(bytes);
-            pause = SHORTEST;
         } else {
-            pause_for(pause);
-            pause = pause * 2 < LONGEST ? pause * 2 : LONGEST;
+            pause_for(between_looks);
         }
         pthread_mutex_lock(&share->lock);
         keep_failure(share, status);
