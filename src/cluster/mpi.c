@@ -14,8 +14,9 @@
 #include "cluster/transport.h"
 
 /* The most bytes of one collective call or message; longer arrays go in pieces. The bytes of
- * messages under way from which on a sender waits. */
-enum { PIECE = 1 << 28, UNDER_WAY = 1 << 24 };
+ * messages under way from which on a sender waits. Nanoseconds between looks whether they have
+ * gone. */
+enum { PIECE = 1 << 28, UNDER_WAY = 1 << 24, BETWEEN_LOOKS = 1000000 };
 
 /* A message that has been found and not received. */
 typedef struct incoming {
@@ -153,24 +154,23 @@ static bool release_gone(mpi_state *s)
     return any;
 }
 
-/* MPI moves a message while it is asked about it: by this thread, for the others compute. */
+/* MPI moves a message while it is asked about it: by this thread, for the others compute. It asks
+ * once in a while alone, because that interrupts one of them. Short messages have mostly gone when
+ * the next one is sent. */
 static void *move_messages(void *state)
 {
     mpi_state *s = state;
-    long pause = 0;
     pthread_mutex_lock(&s->lock);
     while (s->oldest || !s->closing) {
         if (!s->oldest) {
             pthread_cond_wait(&s->changed, &s->lock);
             continue;
         }
-        if (release_gone(s)) {
-            pthread_cond_broadcast(&s->changed);
-            pause = 0;
-        }
         pthread_mutex_unlock(&s->lock);
-        wait_a_little(&pause);
+        nanosleep(&(struct timespec){.tv_nsec = BETWEEN_LOOKS}, NULL);
         pthread_mutex_lock(&s->lock);
+        if (release_gone(s))
+            pthread_cond_broadcast(&s->changed);
     }
     pthread_mutex_unlock(&s->lock);
     return NULL;
@@ -195,7 +195,8 @@ static mgk_status send_message(void *state, int to, mgk_message_kind kind, const
     s->newest = &message->next;
     s->under_way += size;
     release_gone(s);
-    pthread_cond_broadcast(&s->changed);
+    if (s->oldest)
+        pthread_cond_broadcast(&s->changed);
     while (s->under_way > UNDER_WAY)
         pthread_cond_wait(&s->changed, &s->lock);
     pthread_mutex_unlock(&s->lock);
@@ -286,6 +287,16 @@ static void find_neighbours(mgk_transport *face)
     face->host[length] = '\0';
 }
 
+/* Open MPI loads the libraries of all networks that it knows; two of them then time the processor's
+ * clock for 0.1 s each. Processes of one machine need none: they share memory. What the user has
+ * chosen stays. */
+static void leave_out_networks(void)
+{
+    const char *all = getenv("OMPI_COMM_WORLD_SIZE"), *here = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    if (all && here && strcmp(all, here) == 0)
+        setenv("OMPI_MCA_pml", "ob1", 0);
+}
+
 __attribute__((visibility("default"))) mgk_status mgk_mpi_library_open(mgk_cluster_fail *fail,
                                                                        mgk_transport **out)
 {
@@ -297,6 +308,7 @@ __attribute__((visibility("default"))) mgk_status mgk_mpi_library_open(mgk_clust
         return fail(STATUS_DEVICE, "MPI has been started by this process already");
     if (mgk_alloc(1, sizeof(*s), &s) != STATUS_OK)
         return fail(STATUS_MEMORY, "no memory for MPI");
+    leave_out_networks();
     MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided);
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->changed, NULL);

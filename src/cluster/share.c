@@ -28,10 +28,14 @@ typedef struct range {
 
 static const double patience = 0.1; /* seconds between questions whether a process has failed */
 
+/* Nanoseconds after which rank 0 looks again for messages. Each look interrupts its own work. */
+static const long between_looks = 1000000;
+
 struct mgk_share {
     mgk_cluster *cluster;
     mgk_share_options options;
     double asked;         /* when this process has last asked, if it is not rank 0 */
+    bool told;            /* it has heard then that a process has failed */
     pthread_mutex_t lock; /* guards the rest, of rank 0 */
     pthread_cond_t ended;
     pthread_t server;
@@ -166,8 +170,6 @@ static void *serve(void *context)
 {
     mgk_share *share = context;
     const mgk_transport *t = transport_of(share);
-    enum { SHORTEST = 20000, LONGEST = 1000000 };
-    long pause = SHORTEST;
     while (is_working(share)) {
         int from;
         void *bytes;
@@ -176,10 +178,8 @@ static void *serve(void *context)
         if (from >= 0) {
             status = handle(share, from, bytes, size);
             mgk_free(bytes);
-            pause = SHORTEST;
         } else {
-            pause_for(pause);
-            pause = pause * 2 < LONGEST ? pause * 2 : LONGEST;
+            pause_for(between_looks);
         }
         pthread_mutex_lock(&share->lock);
         keep_failure(share, status);
@@ -284,12 +284,15 @@ mgk_status mgk_share_take(mgk_share *share, size_t *begin, size_t *end)
 
 mgk_status mgk_share_stopped(mgk_share *share, bool *out)
 {
-    *out = false;
     if (mgk_cluster_leads(share->cluster)) {
         *out = is_stopped(share);
-    } else if (mgk_seconds() >= share->asked + patience) {
-        TRY(ask_leader(share, ASK, out, sizeof(*out)));
+        return STATUS_OK;
+    }
+    *out = share->told;
+    if (!share->told && mgk_seconds() >= share->asked + patience) {
+        TRY(ask_leader(share, ASK, &share->told, sizeof(share->told)));
         share->asked = mgk_seconds();
+        *out = share->told;
     }
     return STATUS_OK;
 }

@@ -31,7 +31,8 @@ mgk_status mgk_share_begin(mgk_cluster *cluster, const mgk_share_options *option
 mgk_status mgk_share_take(mgk_share *share, size_t *begin, size_t *end);
 
 /* *out: a process has failed, so that the units at hand are in vain. Cheap: another process than
- * rank 0 learns of it a tenth of a second late. By the threads that take, one at a time. */
+ * rank 0 learns of it a tenth of a second late, and then knows it. By the threads that take, one at
+ * a time. */
 mgk_status mgk_share_stopped(mgk_share *share, bool *out);
 
 /* Delivers bytes [size] to rank 0; any thread. */

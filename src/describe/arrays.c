@@ -17,11 +17,13 @@ typedef struct listing {
     const char *kind;
 } listing;
 
+static const char *const store_kind = "attention store";
+
 /* The root attribute "format" names the kind of file. */
 static const char *kind_of(const char *format)
 {
     if (strcmp(format, "mgk-attention") == 0)
-        return "attention store";
+        return store_kind;
     if (strcmp(format, "mgk-diversity") == 0)
         return "diversity file";
     return strcmp(format, "mgk-ranks") == 0 ? "rank file" : "HDF5 file";
@@ -83,6 +85,8 @@ mgk_status mgk_describe_arrays(const char *path, cJSON *tree)
     l.kind = numpy ? "NumPy file" : "HDF5 file";
     CHECK(mgk_store_list(path, visit, &l));
     CHECK(mgk_describe_add(tree, "kind", cJSON_CreateString(l.kind)));
+    if (strcmp(l.kind, store_kind) == 0)
+        CHECK(mgk_describe_shards(path, tree));
 out:
     if (status == STATUS_OK)
         status = mgk_describe_add(tree, "attributes", l.attributes);

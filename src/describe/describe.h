@@ -19,6 +19,10 @@ mgk_status mgk_describe_append(cJSON *array, cJSON *item);
 mgk_status mgk_describe_model(const char *path, const mgk_job *job, cJSON *tree);
 mgk_status mgk_describe_arrays(const char *path, cJSON *tree);
 
+/* Adds "shards", the files of a store in shards and whether they are there, and "missing_shards" if
+ * one is not. Of another store, or a damaged one, it adds nothing. */
+mgk_status mgk_describe_shards(const char *path, cJSON *tree);
+
 /* Adds the description of rank results in CSV or JSON. STATUS_FORMAT: not rank results; nothing is
  * added. */
 mgk_status mgk_describe_ranks(const char *path, cJSON *tree);

@@ -56,7 +56,18 @@ same 3 mgk.safetensors --text text.txt --samples 200 --save $all --shards --comp
 (cd .. && "$programs/mgk-rank" "$OLDPWD/many.h5" -q -o "$OLDPWD/many.csv" >/dev/null) || complain "a store in shards"
 cmp one.csv many.csv || complain "ranks of a store in shards"
 "$programs/mgk-info" many.h5 | grep -q '/scores .*\[200, 2, 2, 16, 16\]' || complain "the shape of shards"
+info() {
+    "$programs/mgk-info" many.h5 --json | tr -d '\n\t' | sed 's/,"attributes":.*//; s/.*"attention store"//'
+}
+[ "$(info)" = ',"shards":[{"file":"many.shard-0.h5","present":true}, {"file":"many.shard-1.h5","present":true}, {"file":"many.shard-2.h5","present":true}]' ] ||
+    complain "mgk-info of shards: $(info)"
+! "$programs/mgk-info" many.shard-0.h5 --json | grep '"shards"' || complain "shards of a shard"
 mv many.shard-1.h5 away.h5
+[ "$(info)" = ',"shards":[{"file":"many.shard-0.h5","present":true}, {"file":"many.shard-1.h5","present":false}, {"file":"many.shard-2.h5","present":true}],"missing_shards":["many.shard-1.h5"]' ] ||
+    complain "mgk-info without a shard: $(info)"
+"$programs/mgk-info" many.h5 >info.txt || complain "mgk-info fails without a shard"
+grep -qx 'missing_shards  \[many.shard-1.h5\]' info.txt || complain "no shard is missing: $(cat info.txt)"
+grep -q '/scores .*\[200, 2, 2, 16, 16\]' info.txt || complain "the shape without a shard"
 ! "$programs/mgk-rank" many.h5 2>err.txt || complain "a missing shard"
 grep -q 'mgk-rank: many.h5: .*many.shard-1.h5: No such file' err.txt || complain "a missing shard: $(cat err.txt)"
 

@@ -136,6 +136,11 @@ mgk_status mgk_open_shard(const char *path, const char *dataset, mgk_store_reade
     return mgk_fail(STATUS_UNSUPPORTED, "%s: a shard that is in shards itself", path);
 }
 
+mgk_status mgk_store_open_alone(const char *path, mgk_store_reader **out)
+{
+    return mgk_open_whole(path, NULL, NULL, out);
+}
+
 mgk_status mgk_store_mask(mgk_store_reader *reader, const char *path)
 {
     const mgk_store_description *d = &reader->description;

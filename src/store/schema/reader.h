@@ -51,6 +51,10 @@ mgk_status mgk_store_open(const char *path, const char *dataset, mgk_store_reade
  */
 mgk_status mgk_store_mask(mgk_store_reader *reader, const char *path);
 
+/* Opens a store without its shards, which may be missing: for its description and their paths
+ * alone. */
+mgk_status mgk_store_open_alone(const char *path, mgk_store_reader **out);
+
 /* The path of the file of shard i, from 0, to release with mgk_free; NULL: there are no more. */
 mgk_status mgk_store_shard_path(const mgk_store_reader *reader, size_t i, char **out);
 
