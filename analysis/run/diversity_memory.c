@@ -170,7 +170,7 @@ static mgk_status open_worker(const mgk_diversity_work *work, mgk_diversity_work
     if (!work->outputs)
         return STATUS_OK;
     TRY(mgk_alloc(dim, 2 * sizeof(double), &worker->columns));
-    return mgk_alloc(dim * dim, heads * sizeof(double), &worker->product);
+    return mgk_alloc(dim * dim, MGK_ENERGY_HEADS * sizeof(double), &worker->product);
 }
 
 static void close_worker(mgk_diversity_worker *worker)

@@ -185,17 +185,20 @@ void mgk_diversity_sum(mgk_diversity_work *work, size_t number, size_t block)
 
 /* ---- cross energies of outputs --------------------------------------------------------------- */
 
-/* ||X_gᵀ X_h||_F² for all g <= h of a span's head h: one product for all of them. */
+/* ||X_gᵀ X_h||_F² for all g <= h of a span's head h: one product for several g. */
 static void compute_energies(mgk_diversity_work *work, const mgk_diversity_span *span, size_t h)
 {
-    const size_t dim = work->source->dim;
-    const blasint d = (blasint)dim, pitch = (blasint)(span->heads * dim);
+    const size_t dim = work->source->dim, pitch = span->heads * dim;
     const double *centred = work->centred + mgk_diversity_vectors(work, span->groups);
     double *product = work->workers[omp_get_thread_num()].product;
-    mgk_blas.dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (blasint)((h + 1) * dim), d,
-                   (blasint)span->n, 1, centred, pitch, centred + h * dim, pitch, 0, product, d);
-    work->kernels->squares(h + 1, dim * dim, product, dim * dim,
-                           work->energies + (span->groups->slot + h) * span->heads);
+    double *energies = work->energies + (span->groups->slot + h) * span->heads;
+    for (size_t g = 0; g <= h; g += MGK_ENERGY_HEADS) {
+        const size_t count = h + 1 - g < MGK_ENERGY_HEADS ? h + 1 - g : MGK_ENERGY_HEADS;
+        mgk_blas.dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (blasint)(count * dim),
+                       (blasint)dim, (blasint)span->n, 1, centred + g * dim, (blasint)pitch,
+                       centred + h * dim, (blasint)pitch, 0, product, (blasint)dim);
+        work->kernels->squares(count, dim * dim, product, dim * dim, energies + g);
+    }
 }
 
 /* ---- totals ---------------------------------------------------------------------------------- */

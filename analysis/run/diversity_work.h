@@ -51,7 +51,7 @@ typedef struct mgk_diversity_worker {
     double *scratch;      /* [n_max] */
     double *rows, *roots; /* [P, mgk_reduction_pitch(n_max)], a row of each head of a span */
     double *pairs;        /* [P, P + 4] */
-    double *product;      /* [P, D, D] */
+    double *product;      /* [MGK_ENERGY_HEADS, D, D] */
     double *columns;      /* [2, D] */
     double *mixture;      /* [mgk_mixture_scratch] */
     double *hidden;       /* [3, C] */
@@ -68,6 +68,9 @@ enum {
     MGK_SUM_OUTPUTS,
     MGK_PAIR_SUMS
 };
+
+/* Heads whose outputs are multiplied with those of one head at a time. */
+enum { MGK_ENERGY_HEADS = 16 };
 
 /* The most blocks of rows whose sums are apart, whatever the number of threads. */
 enum { MGK_PAIR_BLOCKS = 16 };
