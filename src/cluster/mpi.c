@@ -194,8 +194,8 @@ static mgk_status send_message(void *state, int to, mgk_message_kind kind, const
     *s->newest = message;
     s->newest = &message->next;
     s->under_way += size;
-    release_gone(s);
-    if (s->oldest)
+    /* Whoever finds that messages have gone wakes the senders that wait for it. */
+    if (release_gone(s) || s->oldest)
         pthread_cond_broadcast(&s->changed);
     while (s->under_way > UNDER_WAY)
         pthread_cond_wait(&s->changed, &s->lock);
@@ -289,7 +289,7 @@ static void find_neighbours(mgk_transport *face)
 
 /* Open MPI loads the libraries of all networks that it knows; two of them then time the processor's
  * clock for 0.1 s each. Processes of one machine need none: they share memory. What the user has
- * chosen stays. */
+ * chosen in the environment, as `mpirun --mca` does, stays. */
 static void leave_out_networks(void)
 {
     const char *all = getenv("OMPI_COMM_WORLD_SIZE"), *here = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");

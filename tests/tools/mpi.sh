@@ -7,6 +7,8 @@ set -eu
 . "$(dirname "$0")/begin.sh"
 . "$(dirname "$0")/mpirun.sh"
 
+start 2 "$programs/mpi_senders" || complain "a thread of a process does not go on"
+
 write_text 5000 >text.txt
 "$programs/mgk-train" --task lm --attention mgk --layers 2 --heads 2 --dim 8 --head-dim 4 --hidden 8 --length 128 \
     --data text.txt --steps 2 --batch 1 --warmup 0 --quiet -o model.safetensors
