@@ -44,6 +44,12 @@ bool mgk_is_same_file(const char *a, const char *b)
            first.st_ino == second.st_ino;
 }
 
+bool mgk_is_file(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
 bool mgk_is_folder(const char *path)
 {
     struct stat info;

@@ -24,6 +24,9 @@ bool mgk_exists(const char *path);
 /* Whether both paths refer to the same existing file. */
 bool mgk_is_same_file(const char *a, const char *b);
 
+/* Whether the path refers to a regular file. */
+bool mgk_is_file(const char *path);
+
 /* Whether the path refers to a folder. */
 bool mgk_is_folder(const char *path);
 

@@ -25,7 +25,7 @@ static mgk_status append(cJSON *tree, const char *key, cJSON *item)
 static mgk_status add_shard(const char *path, cJSON *tree)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    const bool present = mgk_exists(path);
+    const bool present = mgk_is_file(path);
     cJSON *shard = cJSON_CreateObject();
     TRY(append(tree, "shards", shard));
     TRY(mgk_describe_add(shard, "file", cJSON_CreateString(name)));

@@ -68,6 +68,8 @@ mv many.shard-1.h5 away.h5
 "$programs/mgk-info" many.h5 >info.txt || complain "mgk-info fails without a shard"
 grep -qx 'missing_shards  \[many.shard-1.h5\]' info.txt || complain "no shard is missing: $(cat info.txt)"
 grep -q '/scores .*\[200, 2, 2, 16, 16\]' info.txt || complain "the shape without a shard"
+ln -s away many.shard-1.h5
+"$programs/mgk-info" many.h5 | grep -qx 'missing_shards  \[many.shard-1.h5\]' || complain "a link to nothing is a shard"
 ! "$programs/mgk-rank" many.h5 2>err.txt || complain "a missing shard"
 grep -q 'mgk-rank: many.h5: .*many.shard-1.h5: No such file' err.txt || complain "a missing shard: $(cat err.txt)"
 
