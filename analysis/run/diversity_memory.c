@@ -23,6 +23,12 @@ static bool has_vectors(const mgk_diversity_work *work, mgk_vectors which)
     return (work->source->kinds & MGK_VECTORS_BIT(which)) != 0;
 }
 
+/* Whether there are values, and outputs, that measures need. */
+static bool measures_values(const mgk_diversity_work *work)
+{
+    return mgk_diversity_wants(work, MGK_NEEDS_VALUES) && has_vectors(work, MGK_VALUES);
+}
+
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
 /* Matrices of a round for each thread: at most MOST, and of large ones, which are to be in caches
@@ -54,8 +60,8 @@ static double group_bytes(const mgk_diversity_work *work)
     const double n = (double)work->source->n_max, heads = (double)work->span_heads;
     double numbers = n;
     if (mgk_diversity_wants(work, MGK_NEEDS_PAIRS))
-        numbers +=
-            (double)work->pair_blocks * MGK_PAIR_SUMS * heads * heads / (double)work->span_groups;
+        numbers += (double)work->pair_blocks * (double)work->sum_count * heads * heads /
+                   (double)work->span_groups;
     if (mgk_diversity_wants(work, MGK_NEEDS_ROLLOUT))
         numbers += n * n;
     if (mgk_diversity_wants(work, MGK_NEEDS_LAYER_OUTPUT))
@@ -261,12 +267,12 @@ static mgk_status open_groups(mgk_diversity_work *work)
     const size_t n = work->source->n_max, heads = work->layout->heads, room = work->room;
     size_t sums, vectors, rollouts;
     TRY(mgk_multiply(work->span_heads, work->span_heads, &sums));
-    TRY(mgk_multiply(sums, work->pair_blocks * MGK_PAIR_SUMS * sizeof(double), &sums));
+    TRY(mgk_multiply(sums, work->pair_blocks * work->sum_count * sizeof(double), &sums));
     work->ring = room + kept_matrices(work);
     TRY(mgk_alloc(work->ring, work->kept_bytes, &work->kept));
     if (mgk_diversity_wants(work, MGK_NEEDS_PAIRS))
         TRY(mgk_alloc(work->most_groups / work->span_groups, sums, &work->sums));
-    if (mgk_diversity_wants(work, MGK_NEEDS_VALUES) && has_vectors(work, MGK_VALUES)) {
+    if (measures_values(work)) {
         TRY(mgk_multiply(room * work->source->dim, n, &vectors));
         TRY(mgk_alloc(vectors, sizeof(double), &work->values));
         TRY(mgk_alloc(vectors, sizeof(double), &work->outputs));
@@ -317,6 +323,7 @@ static mgk_status open_round(mgk_diversity_work *work)
     work->span_groups =
         work->layout->across && mgk_diversity_needs_groups(work) ? work->layout->layers : 1;
     work->span_heads = work->span_groups * heads;
+    work->sum_count = measures_values(work) ? MGK_PAIR_SUMS : MGK_SUM_VALUES;
     TRY(choose_room(work));
     work->most_groups = mgk_diversity_needs_groups(work) ? work->room / heads : work->room;
     work->record_room = work->room / (heads * work->layout->layers) + 3;

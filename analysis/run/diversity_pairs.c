@@ -15,7 +15,7 @@ typedef struct row_sums {
     const mgk_diversity_span *span;
     mgk_diversity_worker *worker;
     size_t heads, pitch; /* P; distance of the rows of two heads */
-    double *sums;        /* [MGK_PAIR_SUMS, P, P] */
+    double *sums;        /* [sum_count, P, P] */
 } row_sums;
 
 static double *sums_of(const row_sums *r, int which)
@@ -144,11 +144,11 @@ static mgk_diversity_span span_of(const mgk_diversity_work *work, size_t number)
                                 .keys = groups->group->keys};
 }
 
-/* The sums [MGK_PAIR_SUMS, P, P] of a block of rows of a span. */
+/* The sums [sum_count, P, P] of a block of rows of a span. */
 static double *sums_of_span(const mgk_diversity_work *work, const mgk_diversity_span *span,
                             size_t block)
 {
-    const size_t size = MGK_PAIR_SUMS * span->heads * span->heads;
+    const size_t size = work->sum_count * span->heads * span->heads;
     return work->sums + (span->number * work->pair_blocks + block) * size;
 }
 
@@ -173,7 +173,7 @@ void mgk_diversity_sum(mgk_diversity_work *work, size_t number, size_t block)
                         .heads = heads,
                         .pitch = mgk_reduction_pitch(work->source->n_max),
                         .sums = sums_of_span(work, &span, block)};
-    memset(r.sums, 0, MGK_PAIR_SUMS * heads * heads * sizeof(*r.sums));
+    memset(r.sums, 0, work->sum_count * heads * heads * sizeof(*r.sums));
     for (size_t i = first; i < end && i < span.queries; i++)
         add_row(&r, i);
     if (work->outputs) {
@@ -208,7 +208,7 @@ static void add_blocks(const mgk_diversity_work *work, const mgk_diversity_span 
 {
     const size_t heads = span->heads;
     for (size_t block = 1; block < work->pair_blocks; block++)
-        for (size_t which = 0; which < MGK_PAIR_SUMS; which++) {
+        for (size_t which = 0; which < work->sum_count; which++) {
             const size_t row = (which * heads + h) * heads;
             add(heads, sums_of_span(work, span, block) + row, sums_of_span(work, span, 0) + row);
         }

@@ -64,7 +64,7 @@ enum {
     MGK_SUM_HELLINGER,
     MGK_SUM_DIVERGENCES,
     MGK_SUM_QUERIES,
-    MGK_SUM_VALUES, /* products of unit vectors */
+    MGK_SUM_VALUES, /* products of unit vectors: only if there are values */
     MGK_SUM_OUTPUTS,
     MGK_PAIR_SUMS
 };
@@ -119,7 +119,8 @@ typedef struct mgk_diversity_work {
     double *centred;                  /* of each span [n, P, D] */
     double *squares;                  /* [rows] */
     double *energies;                 /* [room, P] */
-    double *sums; /* [G / span_groups, pair_blocks, MGK_PAIR_SUMS, P, P]; NULL: no pairs */
+    size_t sum_count;                 /* of MGK_PAIR_SUMS, those that there are */
+    double *sums; /* [G / span_groups, pair_blocks, sum_count, P, P]; NULL: no pairs */
 
     double *records; /* [record_room, record], of the samples of the round, which follow each
                         other; the first may have begun in the round before */

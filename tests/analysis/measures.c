@@ -254,6 +254,19 @@ static void pairs_across_layers_follow_their_formulas(void **state)
             }
 }
 
+/* Outputs of whole vectors and blocks of rows, with rows at the end; more heads than are multiplied
+ * at a time. */
+static void many_whole_vectors_follow_their_formulas(void **state)
+{
+    (void)state;
+    static const test_kind kinds[] = {TEST_RANDOM, TEST_CAUSAL, TEST_PADDED};
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+        test_model model = model_of(kinds[k], 35, 9);
+        model.dim = 16;
+        compare_across(&model);
+    }
+}
+
 /* ---- known values ---------------------------------------------------------------------------- */
 
 static void identical_heads_are_one(void **state)
@@ -395,6 +408,7 @@ int main(void)
         cmocka_unit_test(measures_follow_their_formulas),
         cmocka_unit_test(relative_thresholds_scale),
         cmocka_unit_test(pairs_across_layers_follow_their_formulas),
+        cmocka_unit_test(many_whole_vectors_follow_their_formulas),
         cmocka_unit_test(identical_heads_are_one),
         cmocka_unit_test(disjoint_heads_all_count),
         cmocka_unit_test(values_without_meaning_are_empty),
