@@ -52,7 +52,7 @@ static void multiply_slice(const mgk_batched_product *p, const cutting *slices, 
         real *out = c + row * p->c.row + column;
         if (narrow)
             mgk_narrow_multiply(p, whole, left, b, out, scratch);
-        else
+        else if (whole > 0)
             mgk_shallow_multiply(p, whole, columns, left, b + column * ldb, out, scratch);
         row += whole;
         rows -= whole;
