@@ -141,7 +141,7 @@ typedef struct mgk_pair_sums {
 /* The value vectors of a group, and the outputs O = A V of its heads. */
 typedef struct mgk_outputs {
     const mgk_row_kernels *kernels;
-    size_t heads, n, dim;
+    size_t heads, n;
     /* Of all pairs [H, H], summed over tokens: products of vectors divided by their lengths. */
     const double *value_products, *output_products;
     const bool *zero_values, *zero_outputs; /* [H, n], vectors of length 0 */

@@ -237,7 +237,6 @@ static mgk_outputs outputs_of(const mgk_diversity_work *work, const mgk_diversit
         .kernels = work->kernels,
         .heads = span->heads,
         .n = span->n,
-        .dim = work->source->dim,
         .value_products = sums + MGK_SUM_VALUES * span->heads * span->heads,
         .output_products = sums + MGK_SUM_OUTPUTS * span->heads * span->heads,
         .zero_values = work->zero_values + span->groups->rows,

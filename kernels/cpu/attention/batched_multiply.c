@@ -46,13 +46,13 @@ static void multiply_slice(const mgk_batched_product *p, const cutting *slices, 
     size_t row = slices->by_rows ? begin : 0, column = slices->by_rows ? 0 : begin;
     size_t rows = slices->by_rows ? count : p->m, columns = slices->by_rows ? p->n : count;
     const bool narrow = mgk_narrow(p) && slices->by_rows;
-    if (narrow || mgk_shallow(p)) {
-        size_t whole = rows / MGK_TILE_ROWS * MGK_TILE_ROWS;
+    const size_t whole = rows / MGK_TILE_ROWS * MGK_TILE_ROWS;
+    if (whole > 0 && (narrow || mgk_shallow(p))) {
         const real *left = a + row * lda;
         real *out = c + row * p->c.row + column;
         if (narrow)
             mgk_narrow_multiply(p, whole, left, b, out, scratch);
-        else if (whole > 0)
+        else
             mgk_shallow_multiply(p, whole, columns, left, b + column * ldb, out, scratch);
         row += whole;
         rows -= whole;

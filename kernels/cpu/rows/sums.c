@@ -47,7 +47,7 @@ double MGK_CPU(row_largest)(size_t n, const double *x)
     return largest;
 }
 
-/* Two vectors abreast, each with its smallest and its largest entries. */
+/* Takes an entry into the range of each lane. */
 static inline void widen_range(mgk_vector x, mgk_vector *smallest, mgk_vector *largest)
 {
     mgk_vector other = x;
