@@ -51,6 +51,8 @@ typedef struct mgk_device {
                          NULL for a device without */
     char name[128];   /* for people: "cpu (x86-64-v4, 2 threads)" */
     void *context;
+    void *lent; /* [lent_bytes], of mgk_device_lend */
+    size_t lent_bytes;
 } mgk_device;
 
 /*
@@ -66,6 +68,10 @@ mgk_status mgk_device_open_in_turn(const char *name, int turn, mgk_precision pre
 /* Fails like mgk_device_open, but does not load OpenBLAS. */
 mgk_status mgk_device_check(const char *name, int threads);
 void mgk_device_close(mgk_device *device); /* NULL is accepted */
+
+/* *out: `bytes` of the device's memory until the next call, for what is needed again and again:
+ * fresh memory of the system is cleared page by page. The device owns them. */
+mgk_status mgk_device_lend(mgk_device *device, size_t bytes, void **out);
 
 /*
  * An array of the device and its copy on the host: results are copied out while the device

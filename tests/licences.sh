@@ -13,9 +13,14 @@ sources() {
         -o -name CMakeLists.txt -o -name pyproject.toml \) ! -path 'tests/fuzz/corpus/*' ! -path '*/__pycache__/*'
 }
 
-sources | while read -r file; do
-    head -n 3 "$file" | grep -qF "$line" || echo "$file: no line \"$line\" at its top"
-done > "$OLDPWD/licences.missing"
+sources | xargs awk -v line="$line" '
+    FNR <= 3 && index($0, line) { found[FILENAME] = 1 }
+    FNR == 3 { nextfile }
+    END {
+        for (i = 1; i < ARGC; i++)
+            if (!(ARGV[i] in found))
+                print ARGV[i] ": no line \"" line "\" at its top"
+    }' > "$OLDPWD/licences.missing"
 sh scripts/release.sh --check 2>> "$OLDPWD/licences.missing" || true
 [ "$(sources | wc -l)" -gt 1000 ] || echo "too few files were read" >> "$OLDPWD/licences.missing"
 cat "$OLDPWD/licences.missing"

@@ -51,12 +51,12 @@ sed -n 's/^ *{ROW(\([a-z_]*\)),.*/\1/p' kernels/attention/settings.c > "$work/se
 grep -qx feature_map "$work/settings"
 cat "$work/names" "$work/settings" | grep -vx %s | LC_ALL=C sort -u > "$work/fields"
 grep -qx head_dim "$work/fields"
+grep -oE '[ *][A-Za-z_0-9]+[,;]' src/mgk.h | tr -d ' *,;' | LC_ALL=C sort -u > "$work/header"
+grep -ohE '"[a-z0-9-]+"' src/tools/*.[ch] | tr -d '"' | tr - _ | LC_ALL=C sort -u > "$work/tools"
+LC_ALL=C comm -12 "$work/header" "$work/tools" | LC_ALL=C comm -23 "$work/fields" - > "$work/unknown"
 while read -r field; do
-    option=$(echo "$field" | tr _ -)
-    if ! grep -qE -e "[ *]$field[,;]" src/mgk.h || ! grep -qF -e "\"$option\"" src/tools/*.[ch]; then
-        grep -F -e "\`$field\`" "$work/literals" | sed "s/\$/: \`$field\` is no field with an option/"
-        grep -qx -e "$field" "$work/settings" && echo "settings.c: \`$field\` is no field with an option"
-        status=1
-    fi
-done < "$work/fields"
+    grep -F -e "\`$field\`" "$work/literals" | sed "s/\$/: \`$field\` is no field with an option/"
+    grep -qx -e "$field" "$work/settings" && echo "settings.c: \`$field\` is no field with an option"
+    status=1
+done < "$work/unknown"
 exit $status

@@ -14,18 +14,19 @@ static bool is_defined(size_t count, const double *values)
     return true;
 }
 
-static double mean_of_pairs(size_t heads, const double *values, double *scratch)
+double mgk_mean_of_pairs(size_t heads, const double *values)
 {
     double sum = 0;
-    size_t count = 0;
-    (void)scratch;
     for (size_t h = 0; h < heads; h++)
         for (size_t g = h + 1; g < heads; g++)
-            if (!isnan(values[h * heads + g])) {
-                sum += values[h * heads + g];
-                count++;
-            }
-    return count > 0 ? sum / (double)count : NAN;
+            sum += values[h * heads + g];
+    return heads > 1 ? sum / (double)(heads * (heads - 1) / 2) : NAN;
+}
+
+static double mean_of_pairs(size_t heads, const double *values, double *scratch)
+{
+    (void)scratch;
+    return mgk_mean_of_pairs(heads, values);
 }
 
 /* Li et al. sum over all pairs, of a head with itself too. */
@@ -69,7 +70,8 @@ const mgk_measure mgk_measure_effective_heads = {
     .level = MGK_MEASURE_LAYER,
     .unit = "heads",
     .range = "1 (all equal) to H (no key in common)",
-    .formula = "exp(-sum lambda_i ln lambda_i), eigenvalues of affinity / H",
+    .formula = "exp(-sum lambda_i ln lambda_i), eigenvalues of affinity / its trace (H if rows sum "
+               "to 1)",
     .source = "Friedman & Dieng 2023",
     .of = &mgk_measure_affinity,
     .pairs = effective_heads};

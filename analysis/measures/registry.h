@@ -42,6 +42,9 @@ extern const size_t mgk_measure_count;
 /* The measure of this name; NULL: none. */
 const mgk_measure *mgk_measure_find(const char *name);
 
+/* The mean of values [H, H] over the pairs h < g; NaN if one of them is, or there is none. */
+double mgk_mean_of_pairs(size_t heads, const double *values);
+
 /* Whether a measure is of weights alone: its values are the same on each sample. */
 bool mgk_measure_is_of_weights(const mgk_measure *measure);
 

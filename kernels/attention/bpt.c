@@ -158,23 +158,20 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
     return to_tokens(device, view, view->value_stride, inner.view.value, gradient->view.value);
 }
 
-/* Its weights of spans take memory only while there is a matrix, which is as large. */
+/* Its weights of spans take as much memory as a matrix. */
 static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
                          const mgk_attention_layer *layer, mgk_matrix_content content, int sample,
                          const int32_t *heads, int count, void *out)
 {
     const size_t n = (size_t)view->tokens, spans = (size_t)span_count(&layer->size);
-    void *weights = NULL;
-    mgk_status status = STATUS_OK;
-    CHECK(device->op->allocate(device, n * spans * device->real_size, &weights));
+    void *weights;
+    TRY(mgk_device_lend(device, n * spans * device->real_size, &weights));
     for (int c = 0; c < count; c++) {
-        CHECK(mgk_tile_matrix(device, view, layer, content, sample, heads + c, 1, weights));
-        CHECK(device->op->dense->tree_spread(device, n, n, view->lengths + sample, weights,
-                                             mgk_at(device, out, (size_t)c * n * n)));
+        TRY(mgk_tile_matrix(device, view, layer, content, sample, heads + c, 1, weights));
+        TRY(device->op->dense->tree_spread(device, n, n, view->lengths + sample, weights,
+                                           mgk_at(device, out, (size_t)c * n * n)));
     }
-out:
-    device->op->release(device, weights);
-    return status;
+    return STATUS_OK;
 }
 
 /* Tiles, and means of keys and values. */

@@ -186,6 +186,7 @@ const mgk_attention_kind mgk_attention_delta = {
     .defaults = {.features = 3},
     .causal_only = true,
     .unnormalized = true,
+    .may_be_blank = true,
     .signed_entries = true,
     .methods = &delta_methods,
     .extra = delta_extra,

@@ -173,20 +173,16 @@ mgk_status mgk_groups_matrix(mgk_device *device, const mgk_groups *groups, const
     mgk_pairs pairs = {groups->tokens, groups->queries, groups->keys,
                        groups->query,  groups->key,     1};
     const size_t square = groups->queries * groups->keys;
-    void *one = NULL;
-    TRY(device->op->allocate(device, square * device->real_size, &one));
-    mgk_status status = STATUS_OK;
-    for (size_t g = 0; status == STATUS_OK && g < groups->groups; g++) {
-        status = mgk_group_matrix(device, groups, packed, mixture, g, one);
-        if (status == STATUS_OK)
-            status = device->op->dense->add_pairs(
-                device, &pairs, weight ? mgk_at(device, weight, g * groups->queries) : NULL, one,
-                out);
+    void *one;
+    TRY(mgk_device_lend(device, square * device->real_size, &one));
+    for (size_t g = 0; g < groups->groups; g++) {
+        TRY(mgk_group_matrix(device, groups, packed, mixture, g, one));
+        TRY(device->op->dense->add_pairs(
+            device, &pairs, weight ? mgk_at(device, weight, g * groups->queries) : NULL, one, out));
         pairs.query += groups->queries;
         pairs.key += groups->keys;
     }
-    device->op->release(device, one);
-    return status;
+    return STATUS_OK;
 }
 
 mgk_status mgk_matrix_by_heads(mgk_device *device, const mgk_attention_view *view,

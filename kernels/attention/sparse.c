@@ -221,7 +221,7 @@ const mgk_attention_kind mgk_attention_star = {
 };
 
 const mgk_attention_kind mgk_attention_multi_scale = {
-    SPARSE("multi-scale", "|i - j| <= window 2^(h (l + 1) / L)", multi_scale),
+    SPARSE("multi-scale", "|i - j| <= window 2^floor(h (l + 1) / L)", multi_scale),
     .defaults = {.window = 16},
     .pattern_of_head = true,
 };

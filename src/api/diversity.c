@@ -527,16 +527,22 @@ static void tell_sizes(measuring *m, size_t which)
     }
 }
 
-static void tell_comparison(measuring *m, const mgk_diversity_comparison *c)
+static void tell_comparison(measuring *m, size_t which)
 {
     char note[512], samples[128];
+    const mgk_diversity_comparison *c = &m->comparisons[which - 1];
+    const size_t all_a = m->parts[0].input->sample_count;
+    const size_t all_b = m->parts[which].input->sample_count;
     size_t tested = 0, significant = 0;
     for (size_t i = 0; i < c->columns; i++) {
         tested += isnan(c->differences[i].p) ? 0 : 1;
         significant += c->differences[i].p_holm < 0.05 ? 1 : 0;
     }
-    if (c->paired)
+    if (c->paired && c->a_samples == all_a && c->b_samples == all_b)
         snprintf(samples, sizeof(samples), "paired over the %zu samples of both", c->a_samples);
+    else if (c->paired)
+        snprintf(samples, sizeof(samples), "paired over the %zu samples of both, of %zu and %zu",
+                 c->a_samples, all_b, all_a);
     else
         snprintf(samples, sizeof(samples), "unpaired, over %zu and %zu samples", c->b_samples,
                  c->a_samples);
@@ -548,7 +554,10 @@ static void tell_comparison(measuring *m, const mgk_diversity_comparison *c)
         snprintf(note, sizeof(note),
                  "%.200s: %s; no difference is tested: that takes samples whose values vary",
                  c->name, samples);
-    tell(m, note);
+    if (c->paired)
+        tell(m, note);
+    else
+        warn(m, note);
 }
 
 static mgk_status compare_inputs(measuring *m)
@@ -559,7 +568,7 @@ static mgk_status compare_inputs(measuring *m)
     for (size_t i = 1; i < m->count; i++) {
         TRY(mgk_diversity_compare(m->parts, m->count, i, &m->options->job, m->device->threads,
                                   &m->comparisons[i - 1]));
-        tell_comparison(m, &m->comparisons[i - 1]);
+        tell_comparison(m, i);
         tell_sizes(m, i);
     }
     char note[MGK_DIVERSITY_NOTE];

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/progress.h"
 #include "dump/dump.h"
 #include "model/formats/format.h"
@@ -289,7 +290,7 @@ static mgk_status plan(const mgk_dump_options *o, mgk_dump *dump, int capacity, 
     const int rank = mgk_cluster_rank_of(dump->cluster);
     TRY(mgk_dump_plan(dump, capacity, omp_get_num_procs()));
     if (o->perplexity)
-        TRY(mgk_model_run_measure_loss(dump->run));
+        TRY(mgk_model_run_measure_loss(dump->run, &o->job, o->model));
     const int batches = mgk_dump_batches(dump);
     if (o->shards) {
         TRY(divide(dump, shards));
@@ -300,6 +301,24 @@ static mgk_status plan(const mgk_dump_options *o, mgk_dump *dump, int capacity, 
     } else {
         dump->last = batches;
     }
+    return STATUS_OK;
+}
+
+/* Collective. */
+static mgk_status tell_lost_rows(const mgk_dump *dump, const mgk_job *job)
+{
+    const bool single = dump->run->device->precision == MGK_SINGLE;
+    const char *type = dump->storage == STORE_F16             ? "f16"
+                       : dump->storage == STORE_F32 || single ? "f32"
+                                                              : "f64";
+    char note[160];
+    uint64_t rows;
+    TRY(mgk_dump_lost_rows(dump, &rows));
+    if (rows == 0)
+        return STATUS_OK;
+    snprintf(note, sizeof(note), "scores: %llu %s all 0, as they are too small for %s",
+             (unsigned long long)rows, MGK_NOUN(rows, "row is", "rows are"), type);
+    mgk_job_report(job, &(mgk_report){.note = note, .warning = true});
     return STATUS_OK;
 }
 
@@ -323,6 +342,7 @@ static mgk_status dump_attention(const mgk_dump_options *o, mgk_dump_summary *su
     CHECK(mgk_dump_run(&dump, &o->job));
     CHECK(mgk_cluster_agree(cluster, mgk_dump_errors(&dump)));
     mgk_model_run_tell_errors(&run, &o->job);
+    CHECK(tell_lost_rows(&dump, &o->job));
     CHECK(mgk_cluster_agree(cluster, mgk_model_run_merge_losses(&run, cluster)));
     const int shard_set = mgk_store_shard_set(dump.writer);
     status = mgk_store_finish(dump.writer, &summary->writing_seconds);

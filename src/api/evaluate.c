@@ -124,7 +124,7 @@ static mgk_status evaluate(const mgk_evaluate_options *o, mgk_evaluation_summary
     mgk_model_run_tell(&run, &o->job, &o->input);
     CHECK(mgk_model_run_fit(&run, 0, 0, &capacity));
     CHECK(mgk_model_run_prepare(&run, capacity));
-    CHECK(mgk_model_run_measure_loss(&run));
+    CHECK(mgk_model_run_measure_loss(&run, &o->job, o->model));
     CHECK(run_all(o, &run));
     CHECK(summarize(&run, summary));
 out:

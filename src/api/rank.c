@@ -206,31 +206,6 @@ static mgk_status check_layers(const ranking *r)
     return STATUS_OK;
 }
 
-/* Reports whether coarse rounding of the entries leaves ranks undecided. */
-static void tell_grid(ranking *r, const char *name, const mgk_rank_table *table)
-{
-    char note[512];
-    double floor = 0;
-    size_t coarse = 0;
-    mgk_float_format format = MGK_FLOAT_F64;
-    for (size_t i = 0; i < table->row_count; i++) {
-        const mgk_rank_row *row = &table->rows[i];
-        if (!mgk_rank_is_coarse(table, i))
-            continue;
-        coarse++;
-        floor = row->noise_floor > floor ? row->noise_floor : floor;
-        format = row->format > format ? row->format : format;
-    }
-    if (coarse == 0)
-        return;
-    snprintf(note, sizeof(note),
-             "%s: the entries of %zu of %zu %s are %s: singular values below %.1e are "
-             "rounding noise",
-             name, coarse, table->row_count, MGK_NOUN(table->row_count, "matrix", "matrices"),
-             mgk_float_format_names[format], floor);
-    report(r, note, true);
-}
-
 static bool is_method(const mgk_rank_options *o, const char *method)
 {
     return o->method && strcmp(o->method, method) == 0;
@@ -299,7 +274,6 @@ static mgk_status rank_input(ranking *r, mgk_source_input *input)
         r->zero_keys = *input->zero_keys;
     if (r->told < r->before + r->done) /* another thread finished the last one */
         tell(r, "");
-    tell_grid(r, input->name, &table);
     tell_zero_keys(r, input);
     r->before += r->done;
     r->done = 0;
@@ -471,14 +445,13 @@ static mgk_status summarize(const ranking *r, mgk_rank_summary *out)
     return STATUS_OK;
 }
 
-/* Adds the lines of a summary to the warnings that the table repeats. */
-static void take_warnings(ranking *r, const char *lines)
+static void tell_warnings(ranking *r, const char *lines)
 {
     char line[512];
     for (size_t length; *lines; lines += length + 1) {
         length = strcspn(lines, "\n");
         snprintf(line, sizeof(line), "%.*s", (int)length, lines);
-        mgk_warnings_add(&r->warnings, line);
+        warn(r, line);
     }
 }
 
@@ -506,7 +479,7 @@ static mgk_status finish(ranking *r, mgk_table **table, mgk_rank_summary *summar
     mgk_rank_summary own = {0};
     mgk_status status;
     CHECK(summarize(r, &own));
-    take_warnings(r, own.warnings);
+    tell_warnings(r, own.warnings);
     CHECK(mgk_rank_record_settings(r->options, r->inputs, r->input_count, r->device->name,
                                    &r->warnings, &r->table.settings));
     if (table)

@@ -16,6 +16,7 @@
 #include "run/files.h"
 #include "run/job.h"
 #include "run/kind_settings.h"
+#include "run/model_run.h"
 #include "train/cutoffs.h"
 #include "train/initial.h"
 #include "train/kept.h"
@@ -424,18 +425,6 @@ static void tell_resumed(const mgk_train_options *o, const char *checkpoint)
                               "is not the state of this output; it is continued and left as it is");
 }
 
-/* Some kinds let later tokens choose among earlier keys. */
-static void tell_choice(const mgk_train_options *o, const mgk_config *config)
-{
-    bool ahead = false;
-    for (int layer = 0; layer < config->layers; layer++)
-        ahead |= mgk_config_kind(config, layer)->choice_looks_ahead;
-    if (ahead && config->family == MGK_FAMILY_LM)
-        mgk_job_report_remark(&o->job, o->output,
-                              "later tokens have a say in which earlier keys this attention sees: "
-                              "losses are not quite those of a model that does not know them");
-}
-
 /* The usual warmup would take too large a part of a short run. */
 static int64_t usual_warmup(int64_t steps)
 {
@@ -473,6 +462,17 @@ static mgk_train_settings settings_of(const mgk_train_options *o, const char *ch
     return s;
 }
 
+/* Whether which keys are seen is drawn, and not part of the weights. */
+static bool draws_pattern(const mgk_config *config)
+{
+    bool draws = false;
+    for (int layer = 0; layer < config->layers; layer++) {
+        const mgk_attention_kind *kind = mgk_config_kind(config, layer);
+        draws |= kind->pattern && kind->defaults.random > 0;
+    }
+    return draws;
+}
+
 /* The first weights; those of a run that goes on are in its state. */
 static mgk_status begin_weights(const mgk_train_options *o, mgk_initial_values values,
                                 mgk_model *model)
@@ -483,6 +483,9 @@ static mgk_status begin_weights(const mgk_train_options *o, mgk_initial_values v
         return STATUS_OK;
     TRY(mgk_initial_take(model, o->from, &remark));
     mgk_job_report_remark(&o->job, o->from, remark);
+    if (draws_pattern(&model->config))
+        mgk_job_report_remark(&o->job, o->from,
+                              "gives no random pattern: which keys are seen is drawn by `seed`");
     mgk_free(remark);
     return STATUS_OK;
 }
@@ -541,7 +544,7 @@ static mgk_status begin(const mgk_train_options *o, training *t)
     TRY(open_inputs(o, task, &t->in));
     const mgk_dataset_shape shape = mgk_dataset_shape_of(t->in.data);
     TRY(build_config(o, task, &shape, &t->config));
-    tell_choice(o, &t->config);
+    mgk_config_tell_choice(&t->config, &o->job, o->output);
     return open_model(o, t);
 }
 

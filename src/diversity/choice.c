@@ -174,9 +174,11 @@ static bool lacks_columns(const mgk_source *source, const mgk_measure *measure)
 /* What a measure needs that the source lacks. */
 static const char *missing_text(const mgk_source *source, const mgk_measure *measure)
 {
-    return lacks_sequence(source, measure)  ? "queries and keys of one sequence"
-           : lacks_columns(source, measure) ? "heads that are concatenated"
-                                            : mgk_measure_needs_text(measure);
+    const bool is_of_gaussians = mgk_measures_needs(&measure, 1) & MGK_NEEDS_MIXTURE;
+    return lacks_sequence(source, measure)             ? "queries and keys of one sequence"
+           : lacks_columns(source, measure)            ? "heads that are concatenated"
+           : is_of_gaussians && source->components > 1 ? "Gaussian keys"
+                                                       : mgk_measure_needs_text(measure);
 }
 
 static bool is_allowed(const mgk_source *source, const mgk_measure *measure)

@@ -12,29 +12,18 @@
 
 /* ---- means of layers ------------------------------------------------------------------------- */
 
-/* Adds a value, unless it is missing. */
-static void add(double value, double *sum, size_t *count)
-{
-    if (isnan(value))
-        return;
-    *sum += value;
-    ++*count;
-}
-
-/* The mean of a measure over the heads, or the pairs h < g, of a layer. */
+/* The mean of a measure over the heads, or the pairs h < g, of a layer; NaN if a head or a pair has
+ * no value: means over other heads would differ for that alone. */
 static double average(const mgk_measure *measure, size_t heads, const double *values)
 {
     double sum = 0;
-    size_t count = 0;
     if (measure->level == MGK_MEASURE_LAYER)
         return values[0];
-    for (size_t h = 0; h < heads; h++) {
-        if (measure->level == MGK_MEASURE_HEAD)
-            add(values[h], &sum, &count);
-        for (size_t g = h + 1; measure->level == MGK_MEASURE_PAIR && g < heads; g++)
-            add(values[h * heads + g], &sum, &count);
-    }
-    return count > 0 ? sum / (double)count : NAN;
+    if (measure->level == MGK_MEASURE_PAIR)
+        return mgk_mean_of_pairs(heads, values);
+    for (size_t h = 0; h < heads; h++)
+        sum += values[h];
+    return sum / (double)heads;
 }
 
 void mgk_diversity_keep_sample(mgk_diversity_part *part, size_t sample, double *record)
@@ -129,7 +118,8 @@ static bool is_same(const mgk_diversity_part *a, size_t s, const mgk_diversity_p
     return sample_number(a, s) == sample_number(b, t) && x[0] == y[0] && !(known && x[1] != y[1]);
 }
 
-/* Lists the samples of both; fewer than two: all samples of each. */
+/* Lists the samples of both; if these are fewer than two, or than half of the samples of the
+ * smaller part, all samples of each: a few that coincide must not stand for all. */
 static bool list_pairs(const mgk_diversity_part *a, const mgk_diversity_part *b, sample_lists *out)
 {
     for (size_t s = 0; s < a->input->sample_count; s++) {
@@ -143,7 +133,9 @@ static bool list_pairs(const mgk_diversity_part *a, const mgk_diversity_part *b,
         out->a[out->a_count++] = s;
         out->b[out->b_count++] = t;
     }
-    if (out->a_count > 1)
+    const size_t fewer = a->input->sample_count < b->input->sample_count ? a->input->sample_count
+                                                                         : b->input->sample_count;
+    if ((out->a_count > 1 || fewer == 1) && 2 * out->a_count >= fewer)
         return true;
     out->a_count = a->input->sample_count;
     out->b_count = b->input->sample_count;

@@ -36,7 +36,7 @@ typedef struct mgk_diversity_part {
 /* The differences of a part from the first one. */
 typedef struct mgk_diversity_comparison {
     char *name;                  /* "B-A" */
-    bool paired;                 /* each sample of one is a sample of the other */
+    bool paired;                 /* over the samples of both parts alone */
     size_t a_samples, b_samples; /* compared */
     size_t columns;
     const char **measures;       /* [columns], static */

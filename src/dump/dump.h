@@ -33,7 +33,8 @@ typedef struct mgk_dump {
     /* Matrices [heads, N, N] of the store's blocks, [blocks], by number; NULL: not stored. */
     mgk_mirror *attention, *scores;
     int blocks;
-    int together; /* samples whose matrices are computed at a time, at most */
+    int together;       /* samples whose matrices are computed at a time, at most */
+    uint64_t lost_rows; /* of mgk_dump_run: rows of this process whose scores are all stored as 0 */
 } mgk_dump;
 
 /* One pass of the export: the data of one computing thread. */
@@ -44,6 +45,7 @@ typedef struct mgk_dump_pass {
     /* [begun_count], oldest first; their matrices are being computed or copied */
     mgk_store_block **begun;
     int begun_count;
+    uint64_t lost_rows;
 } mgk_dump_pass;
 
 /* The objects whose arrays a dump supplies to the store, MGK_STORE_BIT: see mgk_store_options. */
@@ -90,6 +92,9 @@ mgk_status mgk_dump_flush(mgk_dump_pass *pass);
  * One pass runs in the calling thread, the only one that calls the job's watcher. After the first
  * failure all passes stop at the end of their batches, those of other processes soon after it. */
 mgk_status mgk_dump_run(mgk_dump *dump, const mgk_job *job);
+
+/* Collective: the lost rows of all processes, to *out. */
+mgk_status mgk_dump_lost_rows(const mgk_dump *dump, uint64_t *out);
 
 /* The parameters that the store can contain, MGK_STORE_BIT: those that a chosen layer has. */
 unsigned mgk_dump_parameter_objects(const mgk_dump *dump);

@@ -146,6 +146,40 @@ static mgk_status begin_matrices(const mgk_dump_pass *pass, mgk_observed *layer,
     return STATUS_OK;
 }
 
+/* The largest magnitude that the storage type rounds to 0. */
+static double storage_nothing(mgk_store_real storage)
+{
+    return storage == STORE_F16 ? 0x1p-25 : storage == STORE_F32 ? 0x1p-150 : 0;
+}
+
+static bool is_nothing(const mgk_device *device, const void *row, size_t count, double limit)
+{
+    size_t i = 0;
+    if (device->precision == MGK_DOUBLE)
+        while (i < count && fabs(((const double *)row)[i]) <= limit)
+            i++;
+    else
+        while (i < count && (double)fabsf(((const float *)row)[i]) <= limit)
+            i++;
+    return i == count;
+}
+
+/* Counts rows of valid queries whose scores the storage type cannot hold. A row may be 0 by the
+ * kind of attention, too. */
+static void count_lost_rows(mgk_dump_pass *pass, const mgk_store_block *block)
+{
+    const mgk_model_run *run = pass->run;
+    const size_t queries = (size_t)run->tokens, keys = (size_t)mgk_model_run_keys(run)->tokens;
+    const double limit = storage_nothing(pass->dump->storage);
+    if (!pass->dump->scores || mgk_kinds_may_be_blank(run->model->config.attention))
+        return;
+    const void *scores = pass->dump->scores[block->number].host;
+    for (size_t h = 0; h < pass->dump->head_count; h++)
+        for (size_t i = 0; i < (size_t)block->length; i++)
+            pass->lost_rows += is_nothing(
+                run->device, mgk_at(run->device, scores, (h * queries + i) * keys), keys, limit);
+}
+
 static mgk_status end_matrices(const mgk_dump_pass *pass, const char *object,
                                const mgk_store_block *block, const mgk_mirror *mirrors)
 {
@@ -166,6 +200,7 @@ static mgk_status end_block(mgk_dump_pass *pass)
     memmove(pass->begun, pass->begun + 1, (size_t)pass->begun_count * sizeof(*pass->begun));
     TRY(end_matrices(pass, "attention weights", block, pass->dump->attention));
     TRY(end_matrices(pass, "scores", block, pass->dump->scores));
+    count_lost_rows(pass, block);
     return mgk_store_submit(pass->dump->writer, block);
 }
 

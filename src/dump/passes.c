@@ -125,8 +125,9 @@ typedef struct work {
     const mgk_dump *dump;
     const mgk_job *job;
     pthread_mutex_t lock;
-    int next, last;     /* batches that this process has and no pass has taken: next to last - 1 */
-    int done;           /* number of finished samples */
+    int next, last; /* batches that this process has and no pass has taken: next to last - 1 */
+    int done;       /* number of finished samples */
+    uint64_t lost_rows;
     mgk_status status;  /* the first failure */
     char message[1024]; /* message of that failure */
 } work;
@@ -214,6 +215,9 @@ static void run_batches(work *w, mgk_dump_pass *pass, const mgk_job *job)
     }
     if (status == STATUS_OK) /* after a failure, a started block may lack its data */
         end_batch(w, mgk_dump_flush(pass), 0);
+    pthread_mutex_lock(&w->lock);
+    w->lost_rows += pass->lost_rows;
+    pthread_mutex_unlock(&w->lock);
 }
 
 static void *help(void *context)
@@ -316,6 +320,23 @@ mgk_status mgk_dump_run(mgk_dump *dump, const mgk_job *job)
               .next = dump->first,
               .last = dump->last};
     TRY(dump->cluster ? run_share(dump, &w) : run_passes(&w));
+    dump->lost_rows = w.lost_rows;
     report(dump, job, w.done);
     return STATUS_OK;
+}
+
+mgk_status mgk_dump_lost_rows(const mgk_dump *dump, uint64_t *out)
+{
+    const size_t size = (size_t)mgk_cluster_size_of(dump->cluster);
+    uint64_t *all;
+    *out = dump->lost_rows;
+    if (!dump->cluster)
+        return STATUS_OK;
+    TRY(mgk_cluster_agree(dump->cluster, mgk_alloc(size, sizeof(*all), &all)));
+    mgk_status status = mgk_cluster_gather(dump->cluster, &dump->lost_rows, sizeof(*all), all);
+    *out = 0;
+    for (size_t i = 0; i < size; i++)
+        *out += all[i];
+    mgk_free(all);
+    return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Draws the published figures from their inputs. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "plot/plot.h"
@@ -110,6 +111,21 @@ static mgk_status check_pairs(const sorted_inputs *in, size_t rank_models)
     return STATUS_OK;
 }
 
+/* Each store is of the model of its rank results, where both say of which one they are. */
+static mgk_status check_models(const sorted_inputs *in, const mgk_plot_matrices *matrices,
+                               const mgk_plot_ranks *ranks)
+{
+    for (size_t i = 0; i < in->store_count; i++) {
+        const char *a = matrices[i].sha256, *b = ranks[i].sha256;
+        if (*a && *b && strcmp(a, b) != 0)
+            return mgk_fail(STATUS_SHAPE,
+                            "%s: its model is not that of the rank results \"%s\": stores and rank "
+                            "results come in the same order",
+                            in->stores[i], ranks[i].title);
+    }
+    return STATUS_OK;
+}
+
 static mgk_status draw_attention_and_ranks(mgk_plot *plot)
 {
     mgk_status status;
@@ -125,6 +141,7 @@ static mgk_status draw_attention_and_ranks(mgk_plot *plot)
     CHECK(check_pairs(&in, rank_models));
     CHECK(mgk_plot_read_stores(o, in.stores, in.store_count, STORE_ATTENTION, matrices));
     CHECK(check_square(matrices, in.store_count));
+    CHECK(check_models(&in, matrices, ranks));
     mgk_plot_groups(plot, matrices, in.store_count, groups);
     for (size_t i = 0; i < rank_models; i++)
         models[i] = mgk_plot_ranks_of(plot, &ranks[i], groups[i].title);

@@ -136,14 +136,14 @@ out:
     return status;
 }
 
-/* "ranks", or "ranks, input 2" for a file with several inputs. */
+/* "ranks", or "ranks, input 1" for a file with several inputs, which count from 0. */
 static void title_of(const char *path, size_t input, bool several, char out[MGK_PLOT_TITLE])
 {
     char file[MGK_PLOT_TITLE], shorter[MGK_PLOT_TITLE - 24]; /* leaves room for the number */
     mgk_plot_file_title(path, file);
     mgk_utf8_copy(file, sizeof(file), shorter, sizeof(shorter));
     if (several)
-        snprintf(out, MGK_PLOT_TITLE, "%s, input %zu", shorter, input + 1);
+        snprintf(out, MGK_PLOT_TITLE, "%s, input %zu", shorter, input);
     else
         memcpy(out, file, sizeof(file));
 }

@@ -184,11 +184,13 @@ static void write_warnings(FILE *text, const mgk_rank_summary *s, bool unnormali
               "samples\n",
               text);
     if (s->coarse > 0)
-        fprintf(text,
-                "all entries of %lld %s are %s numbers, and this rounding leaves %s undecided: it "
-                "can make up most of a rank (at N = 1024 f16 turns a rank of 64 into 924)\n",
-                (long long)s->coarse, MGK_NOUN(s->coarse, "matrix", "matrices"), s->coarse_format,
-                MGK_NOUN(s->coarse, "its rank", "their ranks"));
+        fprintf(
+            text,
+            "all entries of %lld %s are %s numbers, and this rounding leaves %s undecided: "
+            "singular values below %.1e are noise, which can make up most of a rank (at N = 1024 "
+            "f16 turns a rank of 64 into 924)\n",
+            (long long)s->coarse, MGK_NOUN(s->coarse, "matrix", "matrices"), s->coarse_format,
+            MGK_NOUN(s->coarse, "its rank", "their ranks"), s->noise_floor);
     if (s->zero_rows > 0)
         fprintf(text, "rows of zeros: %lld in %lld %s, counted as they are\n",
                 (long long)s->zero_rows, (long long)s->matrices_with_zero_rows,

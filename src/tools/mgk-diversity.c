@@ -109,8 +109,12 @@ static const mgk_arg_note notes[] = {
      "For each layer and measure: the difference of means, its bootstrap interval over samples "
      "(10,000 draws by seed), and p of a t test over samples, adjusted for all rows by Holm's "
      "method.\n"
-     "Samples are paired where all have the same number, length and tokens in both inputs; where "
-     "tokens are not known, number and length suffice.\n"
+     "A mean is over all heads or pairs of a layer: a sample in which one has no value does not "
+     "count.\n"
+     "Samples that have the same number, length and tokens in both inputs are paired, and the "
+     "others "
+     "left out, if they are at least half of those of the smaller input; else all samples of each "
+     "count. Where tokens are not known, number and length suffice.\n"
      "Models that run on one input have the same samples if they cut it alike: with the same "
      "tokenizer and the same length."},
     {"prune",
@@ -118,6 +122,7 @@ static const mgk_arg_note notes[] = {
      "heads of a layer with the least js at a time; and in ten random orders, of which there are "
      "mean and standard deviation.\n"
      "The model runs on all samples for each head and each of these twelve orders.\n"
+     "With --layers the heads of other layers stay and are not counted.\n"
      "A model without a loss is told by the divergence of its logits from those of the whole "
      "model, "
      "or by the change of its hidden states."},

@@ -115,8 +115,7 @@ int main(int argc, char **argv)
         {MGK_ARG_INT, 0, "compress", &o.compress, "0..9", "Level of gzip; 0, none, if not given.",
          NULL},
         {MGK_ARG_FLAG, 0, "shards", &o.shards, NULL,
-         "Each process writes a file of its own, OUT.shard-0.h5 and so on; OUT.h5 joins them.\n"
-         "Move them together. With --force they may have other names.",
+         "Each process writes a file of its own, OUT.shard-0.h5 and so on; OUT.h5 joins them.",
          NULL},
         MGK_TOOL_AS_ARGS(&tool),
         MGK_TOOL_ARGS(&tool),

@@ -125,12 +125,6 @@ static void print_certificates(const mgk_rank_summary *s)
                (long long)undecided, s->by_factors ? "factors" : "entries");
 }
 
-static void print_warnings(const mgk_rank_summary *s)
-{
-    for (const char *line = s->warnings; *line; line = strchr(line, '\n') + 1)
-        printf("warning: %.*s\n", (int)strcspn(line, "\n"), line);
-}
-
 static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)
 {
     printf("rank: singular values of at least %g%s%s\n", o->thresholds[0],
@@ -150,7 +144,6 @@ static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)
     }
     print_storage(s);
     print_certificates(s);
-    print_warnings(s);
     if (!o->job.cluster && isatty(STDOUT_FILENO)) /* mpirun gives every process a terminal */
         printf("\n%s", s->histogram);
 }
@@ -247,7 +240,7 @@ int main(int argc, char **argv)
         {MGK_ARG_FLAG, 0, "relative", &o.relative, NULL,
          "Thresholds are multiples of the largest singular value of the matrix.", NULL},
         {MGK_ARG_INT, 0, "matrices", &o.matrices, "K",
-         "Matrices of each layer, drawn by seed from all samples and heads; 0: all.", NULL},
+         "Matrices of each layer, of all heads of samples drawn by seed; 0: all.", NULL},
         {MGK_ARG_WORD, 0, "method", &o.method, "auto|svd|count|bisection",
          "svd: all singular values and all measures; auto: the same, from thin factors for linear "
          "attention; count: certified ranks alone, faster; bisection: svd by the toolkit's own GPU "

@@ -841,11 +841,8 @@ static real mean_js(const test_sample *s, size_t layer)
 {
     real sum = 0, count = 0;
     for (size_t h = 0; h < s->heads; h++)
-        for (size_t g = h + 1; g < s->heads; g++) {
-            const real value = js(s, layer, h, g);
-            sum += isnan(value) ? 0 : value;
-            count += !isnan(value);
-        }
+        for (size_t g = h + 1; g < s->heads; g++, count++)
+            sum += js(s, layer, h, g);
     return count > 0 ? sum / count : (real)NAN;
 }
 

@@ -254,9 +254,23 @@ grep "^$name," compared.csv >found.txt
 grep "^$name," sampled.csv | cmp - found.txt || complain "differences of samples"
 "$diversity" m.h5 one.h5 --compare --measures rank,mean_js --force -o unpaired.csv >out.txt 2>err.txt ||
     complain "stores are not compared"
-grep -q 'one.h5-m.h5: paired over the 3 samples of both; ' err.txt || complain "$(cat err.txt)"
+grep -q 'one.h5-m.h5: paired over the 3 samples of both, of 3 and 4; ' err.txt || complain "$(cat err.txt)"
 measure same.csv m.h5 m.h5 --compare --measures js
 [ "$(grep -c '^m.h5 (2)-m.h5,difference,js,,[012],,,,,0,,4,0,0,,,1$' same.csv)" -eq 3 ] || complain "a store differs from itself"
+
+# Samples that coincide are paired if they are many enough to stand for all.
+for i in 1 2 3 4 5; do echo "$i 2 3 4 5 6 7 8"; done >five.txt
+for common in 2 3; do
+    sed "$((common + 1)),\$ s/2 3/3 2/" five.txt >other.txt
+    for ids in five other; do
+        "$programs/mgk-dump" m.safetensors --tokens $ids.txt --length 8 -q --force -o $ids.h5 >out.txt ||
+            complain "tokens of $ids.txt"
+    done
+    "$diversity" five.h5 other.h5 --compare --measures js,entropy --force -o some.csv >out.txt 2>err.txt ||
+        complain "samples of which some coincide: $(cat err.txt)"
+    [ $common -eq 2 ] && expected="unpaired, over 5 and 5 samples" || expected="paired over the 3 samples of both, of 5 and 5"
+    grep -q "other.h5-five.h5: $expected; " err.txt || complain "$common of 5 samples coincide: $(cat err.txt)"
+done
 
 # ---- arrays of other software: [2, 2, 2] of 3/4, 1/4, 1/2, 1/2 and 1/2, 1/2, 1/4, 3/4
 quarter='\320\077' half='\340\077' more='\350\077' minus='\340\277'
@@ -342,6 +356,12 @@ grep -q 'negative.npy: rows of 1 matrix do not sum to 1 but are off by up to 1: 
 "$diversity" negative.npy --axes sample,head -q >out.txt 2>quiet.txt || complain "negative entries, quietly"
 grep 'negative entries\|sum to 1' err.txt | cmp - quiet.txt || complain "quiet warnings: $(cat quiet.txt)"
 grep -q '^negative.npy,head,entropy,,0,0,,,,,,0$' negative.csv || complain "entropy of negative entries"
+# Without a value of one head there is no mean of the layer that another one could be compared with.
+"$diversity" theirs.npy negative.npy --axes sample,head --compare --measures entropy,confidence,first -q --force \
+    -o lacking.csv >out.txt 2>err.txt || complain "a comparison with negative entries: $(cat err.txt)"
+grep -q '^negative.npy-theirs.npy,difference,first,,0,,,,,-*[0-9.]' lacking.csv || complain "first: $(cat lacking.csv)"
+grep '^negative.npy-theirs.npy,difference,entropy,,0,' lacking.csv | cut -d, -f 10 | grep -q . &&
+    complain "entropies of other heads are compared: $(cat lacking.csv)"
 array $half $half '\000\000' '\000\000' $half $half $half $half >hollow.npy
 fails 1 'hollow.npy: sample 0, layer 0, head 0: row 1 is all zeros' hollow.npy -o r.csv
 "$diversity" hollow.npy --allow-zero-rows --force -o hollow.csv >out.txt 2>err.txt || complain "rows of zeros"

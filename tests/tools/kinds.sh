@@ -82,7 +82,7 @@ exports damped
 grep -q '"row_normalized":	0' damped.json || complain "row_normalized is not 0: $(cat damped.json)"
 for input in damped.h5 "--model damped.safetensors --task listops --length 40"; do
     "$programs/mgk-rank" $input --matrices 2 -f -o ranks.csv >out.txt 2>err.txt || complain "$input: $(cat err.txt)"
-    grep -q "do not sum to 1 .*: this attention does not normalise them" out.txt || complain "$input: $(cat out.txt)"
+    grep -q "do not sum to 1 .*: this attention does not normalise them" err.txt || complain "$input: $(cat err.txt)"
     "$programs/mgk-diversity" $input --samples 2 -f -o d.csv >out.txt 2>err.txt ||
         "$programs/mgk-diversity" $input -f -o d.csv >out.txt 2>err.txt || complain "$input: $(cat err.txt)"
     grep -q 'do not sum to 1 .*: this attention does not normalise them, and' err.txt || complain "$input: $(cat err.txt)"

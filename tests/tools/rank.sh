@@ -132,7 +132,7 @@ grep -q 'only 6 matrices in each layer (900 wanted)' err.txt ||
     complain "header"
 [ "$(grep -c '^ *[01] * 6 ' out.txt)" -eq 2 ] || complain "not two layers: $(cat out.txt)"
 [ "$(grep -c '^ *[01] * 6 *3 *16 ' out.txt)" -eq 2 ] || complain "not 3 samples: $(cat out.txt)"
-grep -q 'differ in size' out.txt && complain "sizes differ: $(cat out.txt)"
+grep -q 'differ in size' out.txt err.txt && complain "sizes differ: $(cat out.txt err.txt)"
 certified='^certification of 12 ranks (stored matrices):'
 grep -q "$certified singular values 12\$" out.txt ||
     complain "nothing about certificates: $(cat out.txt)"
@@ -145,9 +145,9 @@ grep -q '^factors are f32: .* by at most ' out.txt || complain "storage: $(cat o
 [ "$(grep -c '100 %' err.txt)" -le 1 ] || complain "the end is told twice: $(cat err.txt)"
 # The table reports samples of different length, because its means mix them.
 printf '1 2 3 4\n5 6 7 8 9 10 11 12 13\n' >ids.txt
-"$rank" --model m.safetensors --tokens ids.txt -q >out.txt || complain "ids are not read"
+"$rank" --model m.safetensors --tokens ids.txt -q >out.txt 2>err.txt || complain "ids are not read"
 grep -q '^ *1 *4 *2  4 to 9 ' out.txt || complain "no range of N: $(cat out.txt)"
-grep -q 'differ in size' out.txt || complain "no word about sizes: $(cat out.txt)"
+grep -q 'differ in size' err.txt || complain "no word about sizes: $(cat err.txt)"
 # JSON and HDF5 describe the run.
 "$rank" --model m.safetensors --text long.txt --samples 3 --precision double -q --force -o run.json \
     >out.txt || complain "JSON"
@@ -164,10 +164,12 @@ header="{'descr': '<f8', 'fortran_order': False, 'shape': (1, 4, 4), }"
 "$rank" zero.npy -q >out.txt 2>err.txt && complain "rows of zeros are counted"
 grep -q '^mgk-rank: zero.npy: sample 0, layer 0, head 0: row 0 is all zeros' err.txt ||
     complain "rows of zeros: $(cat err.txt)"
-"$rank" zero.npy -q --allow-zero-rows >out.txt || complain "zero matrices are not counted"
+"$rank" zero.npy -q --allow-zero-rows >out.txt 2>err.txt || complain "zero matrices are not counted"
 grep -q '^ *0 .* 0 to 0 * - * - * [0-9]*$' out.txt || complain "zero matrices: $(cat out.txt)"
-grep -q '^warning: rows of zeros: 4 in 1 matrix, counted as they are$' out.txt || complain "rows of zeros: $(cat out.txt)"
-grep -q 'do not sum' out.txt && complain "rows of zeros are told as unnormalised: $(cat out.txt)"
+grep -qx 'mgk-rank: rows of zeros: 4 in 1 matrix, counted as they are' err.txt || complain "rows of zeros: $(cat err.txt)"
+grep -q 'do not sum' err.txt && complain "rows of zeros are told as unnormalised: $(cat err.txt)"
+"$rank" zero.npy -q --allow-zero-rows --no-warnings >out.txt 2>err.txt || complain "no warnings"
+grep -q 'rows of zeros' out.txt err.txt && complain "a warning in spite of --no-warnings"
 # One matrix is not told as several.
 "$rank" zero.npy --allow-zero-rows >out.txt 2>err.txt || complain "the usual number is not taken"
 grep -q 'wanted' err.txt && complain "nobody wanted a number: $(cat err.txt)"
@@ -195,11 +197,11 @@ halves() {
 third='\124\325\077' # 0x3fd554...: 1/3 in f16
 rest='\124\345\077'  # 0x3fe554...: 2/3
 halves "$third" "$rest" "$third" "$rest" >half.npy
-"$rank" half.npy -q >out.txt || complain "numbers of f16"
-grep -q '^warning: all entries of 1 matrix are f16 numbers, .* leaves its rank undecided' out.txt || complain "$(cat out.txt)"
+"$rank" half.npy -q >out.txt 2>err.txt || complain "numbers of f16"
+grep -q '^mgk-rank: all entries of 1 matrix are f16 numbers, .* leaves its rank undecided' err.txt || complain "$(cat err.txt)"
 halves "$third" "$rest" "$rest" "$third" >half.npy
-"$rank" half.npy -q >out.txt || complain "numbers of f16"
-grep -q '^warning' out.txt && complain "a warning where nothing is undecided: $(cat out.txt)"
+"$rank" half.npy -q >out.txt 2>err.txt || complain "numbers of f16"
+grep -q 'f16' err.txt && complain "a warning where nothing is undecided: $(cat out.txt err.txt)"
 if [ -w /dev/full ]; then
     status=0
     "$rank" --model m.safetensors --text long.txt --samples 3 -q >/dev/full 2>err.txt || status=$?

@@ -276,6 +276,37 @@ static void values_beyond_the_type(void **state)
     assert_int_not_equal(access(case_store, F_OK), 0);
 }
 
+static void keep_note(void *context, const mgk_report *report)
+{
+    if (report->warning)
+        snprintf(context, 200, "%s", report->note);
+}
+
+/* With narrow Gaussians most keys are so far away that no score is above 0: that is told. */
+static void scores_that_vanish(void **state)
+{
+    (void)state;
+    char note[200];
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
+    for (int r = 0; r < 2; r++)
+        config.variance[r] = 5e-3;
+    tiny_save(&config, case_model);
+    for (int wide = 0; wide < 2; wide++) {
+        mgk_dump_options o = case_options(&case_text, 1);
+        o.save = MGK_SAVE_ATTENTION | MGK_SAVE_SCORES;
+        o.double_precision = wide;
+        o.dtype = wide ? "f64" : "f16";
+        o.job.watcher = (mgk_watcher){.report = keep_note, .context = note};
+        o.job.force = true;
+        *note = '\0';
+        assert_done(mgk_dump_attention(&o, NULL));
+        if (wide)
+            assert_string_equal(note, "");
+        else
+            assert_true(strncmp(note, "scores: ", 8) == 0 && strstr(note, "too small for f16"));
+    }
+}
+
 static void refuses(void **state)
 {
     (void)state;
@@ -441,6 +472,7 @@ int main(void)
         cmocka_unit_test(samples_do_not_repeat),
         cmocka_unit_test(what_the_store_says),
         cmocka_unit_test(values_beyond_the_type),
+        cmocka_unit_test(scores_that_vanish),
         cmocka_unit_test(perplexity),
         cmocka_unit_test(refuses),
         cmocka_unit_test(interrupted),
