@@ -162,7 +162,8 @@ static mgk_status load(chunks *c, const hsize_t *place)
 {
     uint32_t mask;
     hsize_t stored;
-    if (H5Dget_chunk_info_by_coord(c->dataset, place, NULL, NULL, &stored) < 0)
+    /* H5Dget_chunk_info_by_coord would walk through all chunks before this one. */
+    if (H5Dget_chunk_storage_size(c->dataset, place, &stored) < 0)
         return fail(c, "a chunk is not found");
     if (stored == 0) /* it was never written */
         return fill(c);
