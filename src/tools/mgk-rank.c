@@ -164,6 +164,7 @@ static const mgk_arg_note notes[] = {
      "precision, or has a kind of attention whose queries may see no key.\n"
      "The option may be added when such a run is resumed."},
     {"model", "One of --text, --tokens, --task, --images and --audio is needed."},
+    {"spectrum", "Of one input; samples ascend, as in the table, whatever their order in a store."},
     {"method", "The section METHODS describes them."},
     {"memory",
      "If matrices are large, fewer threads count at once.\n"

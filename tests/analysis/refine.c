@@ -157,7 +157,7 @@ static void every_family(void **state)
     fixture f;
     double sigma[N];
     open_fixture(&f);
-    for (size_t family = 0; family < test_family_count; family++) {
+    for (size_t family = 0; family < test_family_count; family += TEST_STEP) {
         test_families[family].make(family, N, f.a);
         test_reference_spectrum(N, f.a, sigma);
         const double off = N * 0x1p-53 * sigma[0];

@@ -331,7 +331,7 @@ static void factors_and_entries_agree(void **state)
     const char *const path = "rank_long.txt";
     tiny_text(path, 4000);
     for (int k = 0; k < 3; k++)
-        for (int d = 0; d < 3; d++) {
+        for (int d = 0; d < 3; d += TEST_STEP) {
             mgk_config config = tiny_config(MGK_FAMILY_ENCODER, kinds[k]);
             config.length = 256;
             config.head_dim = dims[d];
