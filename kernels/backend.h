@@ -69,8 +69,8 @@ mgk_status mgk_device_open_in_turn(const char *name, int turn, mgk_precision pre
 mgk_status mgk_device_check(const char *name, int threads);
 void mgk_device_close(mgk_device *device); /* NULL is accepted */
 
-/* *out: `bytes` of the device's memory until the next call, for what is needed again and again:
- * fresh memory of the system is cleared page by page. The device owns them. */
+/* *out: `bytes` of the device's memory, with anything in them, until the next call: for what is
+ * needed again and again, as the system clears fresh memory page by page. The device owns them. */
 mgk_status mgk_device_lend(mgk_device *device, size_t bytes, void **out);
 
 /*

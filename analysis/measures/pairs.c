@@ -4,16 +4,16 @@
 
 #include "analysis/measures/registry.h"
 
-/* What is beyond 1 by rounding alone is 1; NaN stays. */
-static double at_most_one(double value)
+/* What is beyond 1 by rounding alone is 1. Rows that sum to more have a larger js. */
+static double without_rounding(double value)
 {
-    return value > 1 ? 1 : value;
+    return value > 1 && value < 1 + 1e-9 ? 1 : value;
 }
 
 static double js(const mgk_pair_sums *sums, size_t h, size_t g)
 {
     const size_t pair = h * sums->heads + g;
-    return at_most_one(sums->divergences[pair] / (sums->queries[pair] * log(2)));
+    return without_rounding(sums->divergences[pair] / (sums->queries[pair] * log(2)));
 }
 
 static double hellinger(const mgk_pair_sums *sums, size_t h, size_t g)
@@ -34,8 +34,8 @@ static double cosine(const mgk_pair_sums *sums, size_t h, size_t g)
     const double *products = sums->products;
     if (h == g)
         return products[h * heads + h] > 0 ? 1 : NAN;
-    return at_most_one(products[h * heads + g] /
-                       (sqrt(products[h * heads + h]) * sqrt(products[g * heads + g])));
+    return without_rounding(products[h * heads + g] /
+                            (sqrt(products[h * heads + h]) * sqrt(products[g * heads + g])));
 }
 
 static double position_overlap(const mgk_pair_sums *sums, size_t h, size_t g)

@@ -158,7 +158,7 @@ static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
     return to_tokens(device, view, view->value_stride, inner.view.value, gradient->view.value);
 }
 
-/* Its weights of spans take as much memory as a matrix. */
+/* Its weights of spans take twice the memory of a matrix. */
 static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
                          const mgk_attention_layer *layer, mgk_matrix_content content, int sample,
                          const int32_t *heads, int count, void *out)

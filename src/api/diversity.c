@@ -539,10 +539,11 @@ static void tell_comparison(measuring *m, size_t which)
         significant += c->differences[i].p_holm < 0.05 ? 1 : 0;
     }
     if (c->paired && c->a_samples == all_a && c->b_samples == all_b)
-        snprintf(samples, sizeof(samples), "paired over the %zu samples of both", c->a_samples);
+        snprintf(samples, sizeof(samples), "paired over the %zu %s of both", c->a_samples,
+                 MGK_NOUN(c->a_samples, "sample", "samples"));
     else if (c->paired)
-        snprintf(samples, sizeof(samples), "paired over the %zu samples of both, of %zu and %zu",
-                 c->a_samples, all_b, all_a);
+        snprintf(samples, sizeof(samples), "paired over the %zu %s of both, of %zu and %zu",
+                 c->a_samples, MGK_NOUN(c->a_samples, "sample", "samples"), all_b, all_a);
     else
         snprintf(samples, sizeof(samples), "unpaired, over %zu and %zu samples", c->b_samples,
                  c->a_samples);
@@ -554,10 +555,13 @@ static void tell_comparison(measuring *m, size_t which)
         snprintf(note, sizeof(note),
                  "%.200s: %s; no difference is tested: that takes samples whose values vary",
                  c->name, samples);
+    tell(m, note);
     if (c->paired)
-        tell(m, note);
-    else
-        warn(m, note);
+        return;
+    snprintf(note, sizeof(note),
+             "%.200s: fewer than half of the samples are in both inputs, so all count, unpaired",
+             c->name);
+    warn(m, note);
 }
 
 static mgk_status compare_inputs(measuring *m)

@@ -213,6 +213,7 @@ static mgk_status build_config(const mgk_train_options *o, mgk_task task,
     TRY(set_aggregation(a, config));
     TRY(mgk_cutoffs_set(o->adaptive_cutoffs, o->adaptive_divisor, config));
     TRY(mgk_config_resolve(config));
+    TRY(mgk_config_check_below(config));
     if (config->settings.random > 0)
         config->pattern_seed = (int)(o->job.seed % INT_MAX);
     return STATUS_OK;

@@ -174,11 +174,14 @@ static bool lacks_columns(const mgk_source *source, const mgk_measure *measure)
 /* What a measure needs that the source lacks. */
 static const char *missing_text(const mgk_source *source, const mgk_measure *measure)
 {
-    const bool is_of_gaussians = mgk_measures_needs(&measure, 1) & MGK_NEEDS_MIXTURE;
-    return lacks_sequence(source, measure)             ? "queries and keys of one sequence"
-           : lacks_columns(source, measure)            ? "heads that are concatenated"
-           : is_of_gaussians && source->components > 1 ? "Gaussian keys"
-                                                       : mgk_measure_needs_text(measure);
+    const unsigned needs = mgk_measures_needs(&measure, 1);
+    const bool has_mixture = needs & MGK_NEEDS_MIXTURE && source->components > 1;
+    const bool lacks_vectors = (mgk_measures_vectors(needs) & ~source->kinds) != 0;
+    return lacks_sequence(source, measure)    ? "queries and keys of one sequence"
+           : lacks_columns(source, measure)   ? "heads that are concatenated"
+           : has_mixture && lacks_vectors     ? "queries and keys"
+           : has_mixture && !source->gaussian ? "Gaussian keys"
+                                              : mgk_measure_needs_text(measure);
 }
 
 static bool is_allowed(const mgk_source *source, const mgk_measure *measure)

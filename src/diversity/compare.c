@@ -118,8 +118,8 @@ static bool is_same(const mgk_diversity_part *a, size_t s, const mgk_diversity_p
     return sample_number(a, s) == sample_number(b, t) && x[0] == y[0] && !(known && x[1] != y[1]);
 }
 
-/* Lists the samples of both; if these are fewer than two, or than half of the samples of the
- * smaller part, all samples of each: a few that coincide must not stand for all. */
+/* Lists the samples of both; if these are fewer than half of the samples of the smaller part, or
+ * one of several, all samples of each: a few that coincide must not stand for all. */
 static bool list_pairs(const mgk_diversity_part *a, const mgk_diversity_part *b, sample_lists *out)
 {
     for (size_t s = 0; s < a->input->sample_count; s++) {
@@ -135,7 +135,8 @@ static bool list_pairs(const mgk_diversity_part *a, const mgk_diversity_part *b,
     }
     const size_t fewer = a->input->sample_count < b->input->sample_count ? a->input->sample_count
                                                                          : b->input->sample_count;
-    if ((out->a_count > 1 || fewer == 1) && 2 * out->a_count >= fewer)
+    const bool are_single = a->input->sample_count == 1 && b->input->sample_count == 1;
+    if (2 * out->a_count >= fewer && (out->a_count > 1 || (out->a_count == 1 && are_single)))
         return true;
     out->a_count = a->input->sample_count;
     out->b_count = b->input->sample_count;

@@ -328,15 +328,17 @@ mgk_status mgk_dump_run(mgk_dump *dump, const mgk_job *job)
 mgk_status mgk_dump_lost_rows(const mgk_dump *dump, uint64_t *out)
 {
     const size_t size = (size_t)mgk_cluster_size_of(dump->cluster);
-    uint64_t *all;
+    uint64_t *all = NULL;
+    mgk_status status;
     *out = dump->lost_rows;
     if (!dump->cluster)
         return STATUS_OK;
-    TRY(mgk_cluster_agree(dump->cluster, mgk_alloc(size, sizeof(*all), &all)));
-    mgk_status status = mgk_cluster_gather(dump->cluster, &dump->lost_rows, sizeof(*all), all);
+    CHECK(mgk_cluster_agree(dump->cluster, mgk_alloc(size, sizeof(*all), &all)));
+    CHECK(mgk_cluster_gather(dump->cluster, &dump->lost_rows, sizeof(*all), all));
     *out = 0;
     for (size_t i = 0; i < size; i++)
         *out += all[i];
+out:
     mgk_free(all);
     return status;
 }

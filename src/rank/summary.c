@@ -173,8 +173,18 @@ static void summarize_certificates(const mgk_rank_table *table, mgk_rank_summary
     }
 }
 
+static double largest_coarse_floor(const mgk_rank_table *table)
+{
+    double floor = 0;
+    for (size_t r = 0; r < table->row_count; r++)
+        if (mgk_rank_is_coarse(table, r))
+            floor = fmax(floor, table->rows[r].noise_floor);
+    return floor;
+}
+
 /* Writes what a reader of the numbers must know, a line each. */
-static void write_warnings(FILE *text, const mgk_rank_summary *s, bool unnormalized)
+static void write_warnings(FILE *text, const mgk_rank_summary *s, double coarse_floor,
+                           bool unnormalized)
 {
     bool mixed = false;
     for (size_t i = 0; i < s->count; i++)
@@ -190,7 +200,7 @@ static void write_warnings(FILE *text, const mgk_rank_summary *s, bool unnormali
             "singular values below %.1e are noise, which can make up most of a rank (at N = 1024 "
             "f16 turns a rank of 64 into 924)\n",
             (long long)s->coarse, MGK_NOUN(s->coarse, "matrix", "matrices"), s->coarse_format,
-            MGK_NOUN(s->coarse, "its rank", "their ranks"), s->noise_floor);
+            MGK_NOUN(s->coarse, "its rank", "their ranks"), coarse_floor);
     if (s->zero_rows > 0)
         fprintf(text, "rows of zeros: %lld in %lld %s, counted as they are\n",
                 (long long)s->zero_rows, (long long)s->matrices_with_zero_rows,
@@ -249,7 +259,7 @@ mgk_status mgk_rank_summarize(const mgk_rank_table *table, bool unnormalized, mg
     summarize_rows(table, out);
     summarize_certificates(table, out);
     fputc('\0', stream);
-    write_warnings(stream, out, unnormalized);
+    write_warnings(stream, out, largest_coarse_floor(table), unnormalized);
     bool complete = mgk_close_text(stream);
     stream = NULL;
     status = complete ? take_texts(text, size, out)

@@ -112,9 +112,8 @@ static const mgk_arg_note notes[] = {
      "A mean is over all heads or pairs of a layer: a sample in which one has no value does not "
      "count.\n"
      "Samples that have the same number, length and tokens in both inputs are paired, and the "
-     "others "
-     "left out, if they are at least half of those of the smaller input; else all samples of each "
-     "count. Where tokens are not known, number and length suffice.\n"
+     "others left out, if they are at least half of those of the smaller input; else all samples "
+     "of each count. Where tokens are not known, number and length suffice.\n"
      "Models that run on one input have the same samples if they cut it alike: with the same "
      "tokenizer and the same length."},
     {"prune",

@@ -199,7 +199,8 @@ static void half_precision(void **state)
     assert_done(mgk_rank_attention(&o, &summary));
     assert_string_equal(summary.storage, "f16");
     assert_true(summary.noise_floor > 1e-5 && summary.noise_floor < 1e-3);
-    assert_non_null(strstr(log.lines, "all entries of 22 matrices are f16 numbers")); /* 2 are of full rank */
+    assert_non_null(
+        strstr(log.lines, "all entries of 22 matrices are f16 numbers")); /* 2 are of full rank */
     assert_int_equal(summary.coarse, 22);
     mgk_release(summary.layers);
     mgk_release(summary.histogram);

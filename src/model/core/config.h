@@ -297,6 +297,13 @@ bool mgk_kinds_own_values(const char *kinds);
 /* STATUS_UNSUPPORTED: the layer has no N x N matrix; the message says so if others have one. */
 mgk_status mgk_config_check_matrix(const mgk_config *config, int layer);
 
+/*
+ * STATUS_USAGE: a layer of a kind that reads the layer below has another kind below it, or is the
+ * first and has another one above it: it would be softmax attention under another name. Of a
+ * resolved configuration. Models in files may be so.
+ */
+mgk_status mgk_config_check_below(const mgk_config *config);
+
 /* Whether a query of a kind of the list may see no key; unknown kinds are left out. */
 bool mgk_kinds_may_be_blank(const char *kinds);
 

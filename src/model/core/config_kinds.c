@@ -154,19 +154,6 @@ static mgk_status check_masks(const mgk_config *config, const mgk_attention_kind
     return STATUS_OK;
 }
 
-/* Without the kind below, the layer would be softmax attention under another name. */
-static mgk_status check_below(const mgk_config *config, int layer, const mgk_attention_kind *kind)
-{
-    char below[MGK_KIND_NAME];
-    if (!kind->reads_below || layer == 0 || mgk_config_kind(config, layer - 1) == kind)
-        return STATUS_OK;
-    mgk_config_kind_name(config, layer - 1, below);
-    return mgk_fail(STATUS_USAGE,
-                    "layer %d: attention \"%s\" reads the layer below, which must be of the same "
-                    "kind and is \"%s\"",
-                    layer, kind->name, below);
-}
-
 /* "`window`, `dilation`", the settings that a kind of the model has. */
 static void list_settings(const mgk_config *config, int count, char *text, size_t size)
 {
@@ -221,12 +208,24 @@ mgk_status mgk_config_resolve_kinds(mgk_config *config)
     count = count_names(config->attention);
     for (int layer = 0; layer < count; layer++) {
         const mgk_attention_kind *kind = mgk_config_kind(config, layer);
-        if (!kind)
-            continue;
-        TRY(check_masks(config, kind));
-        TRY(check_below(config, layer, kind));
+        if (kind)
+            TRY(check_masks(config, kind));
     }
     for (const mgk_attention_setting *row = mgk_attention_setting_rows; row->name; row++)
         TRY(resolve_setting(config, count, row));
+    return STATUS_OK;
+}
+
+mgk_status mgk_config_check_below(const mgk_config *config)
+{
+    for (int layer = 0; layer < config->layers; layer++) {
+        const mgk_attention_kind *kind = mgk_config_kind(config, layer);
+        const int other = layer > 0 ? layer - 1 : 1;
+        if (kind->reads_below && other < config->layers && mgk_config_kind(config, other) != kind)
+            return mgk_fail(STATUS_USAGE,
+                            "layer %d: attention \"%s\" is read by, or reads, the layer beside it, "
+                            "which must be of the same kind",
+                            layer, kind->name);
+    }
     return STATUS_OK;
 }

@@ -96,6 +96,7 @@ mgk_status mgk_model_run_as(mgk_model *model, const char *kinds,
     strcpy(config.attention, kinds);
     config.settings = *settings;
     TRY(mgk_config_resolve(&config));
+    TRY(mgk_config_check_below(&config));
     config.pattern_seed = config.settings.random > 0 ? pattern_seed : 0;
     for (int layer = 0; layer < config.layers; layer++)
         TRY(check_untrained(&config, layer));

@@ -148,7 +148,10 @@ mgk_status mgk_h5_open_trusted(const char *path, mgk_h5_file *out)
 {
     *out = (mgk_h5_file){.id = H5I_INVALID_HID, .path = path};
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
+    /* A chunk that does not fit into the cache, of 0 bytes, is read as its shape says. Into a cache
+     * HDF5 would read as many bytes as the file says of it. */
+    if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0 &&
+        H5Pset_cache(access, 0, 0, 0, 0) >= 0)
         out->id = H5Fopen(path, H5F_ACC_RDONLY, access);
     mgk_status status = out->id < 0 ? fail_open(out) : STATUS_OK;
     mgk_h5_close(access);

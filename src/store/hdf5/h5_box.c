@@ -40,18 +40,20 @@ static mgk_status transfer_box(const mgk_h5_file *file, const char *name, hid_t 
     return status;
 }
 
-static bool is_chunked(hid_t dataset)
+/* Whether it is in chunks with filters. Others HDF5 reads as it reads an array: files are opened
+ * without a cache of chunks (mgk_h5_open_trusted). */
+static bool is_packed(hid_t dataset)
 {
     hid_t properties = H5Dget_create_plist(dataset);
-    bool chunked = H5Pget_layout(properties) == H5D_CHUNKED;
+    bool packed = H5Pget_layout(properties) == H5D_CHUNKED && H5Pget_nfilters(properties) != 0;
     mgk_h5_close(properties);
-    return chunked;
+    return packed;
 }
 
 mgk_status mgk_h5_read_box(const mgk_h5_file *file, const char *name, hid_t dataset, int rank,
                            const hsize_t *start, const hsize_t *count, hid_t type, void *out)
 {
-    if (is_chunked(dataset))
+    if (is_packed(dataset))
         return mgk_h5_read_chunks(file, name, dataset, rank, start, count, type, out);
     return transfer_box(file, name, dataset, rank, start, count, type, out, NULL);
 }

@@ -1,27 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers that lie in a file as they are in memory: in a contiguous dataset, or in chunks without
- * filters. HDF5 serves one thread at a time. Of a contiguous dataset it is asked nothing, of others
- * the bytes of a chunk alone, so that threads convert them at once. (It could tell where a chunk
- * lies, but walks through the list of all chunks for that.)
+ * Numbers that lie in a file as they are in memory: in a contiguous dataset, or in a few chunks
+ * without filters. HDF5 serves one thread at a time; where these numbers lie is all that it is
+ * asked, so that threads read and convert them at once.
  */
 #ifndef MGK_STORE_H5_FLAT_H
 #define MGK_STORE_H5_FLAT_H
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include "store/hdf5/h5.h"
 
 /* Such a dataset; descriptor -1: it is none. */
 typedef struct mgk_h5_flat {
     int descriptor; /* of the file, HDF5's own */
-    off_t size;     /* of the file */
     mgk_store_real storage;
     int rank;
     bool chunked;
     hsize_t shape[H5S_MAX_RANK], chunk[H5S_MAX_RANK];
-    size_t chunk_bytes;
     uint64_t first; /* address of a contiguous dataset */
 } mgk_h5_flat;
 
@@ -29,13 +25,18 @@ typedef struct mgk_h5_flat {
 void mgk_h5_find_flat(const mgk_h5_file *file, hid_t dataset, int rank, mgk_h5_flat *out);
 
 /*
- * Reads the box [count] at `start` as `type`, if that is at least as wide as the numbers are, and
- * the box lies in one piece: in a contiguous dataset, or from the start of a chunk on. *found: it
- * does, and was read. Any number of threads may call it at once, without mgk_h5_enter. STATUS_IO,
- * STATUS_MEMORY, STATUS_FORMAT: the file ends before; `name` is the dataset in messages.
+ * Finds the address of the box [count] at `start`, if it lies in one piece there: in a contiguous
+ * dataset, or from the start of a chunk on. Between mgk_h5_enter and mgk_h5_leave.
+ */
+bool mgk_h5_locate(const mgk_h5_flat *flat, hid_t dataset, const hsize_t *start,
+                   const hsize_t *count, uint64_t *address);
+
+/*
+ * Reads `elements` numbers at `address` as `type`, which is at least as wide as they are. Any
+ * number of threads may call it at once, and without mgk_h5_enter. STATUS_IO, STATUS_FORMAT: the
+ * file ends before; `name` is the dataset in messages.
  */
 mgk_status mgk_h5_read_flat(const mgk_h5_flat *flat, const char *path, const char *name,
-                            hid_t dataset, const hsize_t *start, const hsize_t *count,
-                            mgk_store_real type, void *out, bool *found);
+                            uint64_t address, size_t elements, mgk_store_real type, void *out);
 
 #endif

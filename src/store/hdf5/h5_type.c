@@ -77,8 +77,11 @@ static H5T_conv_ret_t refuse_overflow(H5T_conv_except_t exception, hid_t from, h
 
 hid_t mgk_h5_transfer(hid_t type, bool *overflow)
 {
+    enum { BUFFER = 1 << 14 }; /* HDF5 clears it, 1 MiB if nobody says otherwise, at every call */
     hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
     *overflow = false;
+    if (transfer >= 0 && H5Tget_class(type) == H5T_FLOAT)
+        H5Pset_buffer(transfer, BUFFER, NULL, NULL);
     if (transfer < 0 || H5Tget_class(type) != H5T_INTEGER ||
         H5Pset_type_conv_cb(transfer, refuse_overflow, overflow) >= 0)
         return transfer;

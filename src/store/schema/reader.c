@@ -260,7 +260,8 @@ static mgk_status read_under(const mgk_store_reader *reader, const char *name,
     return status;
 }
 
-/* Reads a matrix that lies in the file as it is, in pieces of whole rows; *found: it does. */
+/* Reads a matrix where it lies as it is, in pieces of whole rows, without keeping other threads
+ * from HDF5 meanwhile; *found: it does. */
 static mgk_status read_flat(const mgk_store_reader *reader, const mgk_matrix_array *array,
                             store_box box, mgk_store_real type, void *out, bool *found)
 {
@@ -268,13 +269,18 @@ static mgk_status read_flat(const mgk_store_reader *reader, const mgk_matrix_arr
     const int axis = array->dataset.rank - 2;
     const hsize_t rows = box.count[axis], columns = box.count[axis + 1];
     const hsize_t each = flat->chunked ? flat->chunk[axis] : rows;
-    *found = flat->descriptor >= 0;
+    *found = flat->descriptor >= 0 && flat->storage <= type;
     for (hsize_t first = 0; first < rows && *found; first += each) {
+        uint64_t address;
         box.start[axis] = first;
         box.count[axis] = rows - first < each ? rows - first : each;
-        TRY(mgk_h5_read_flat(flat, reader->path, array->name, array->dataset.id, box.start,
-                             box.count, type, (char *)out + first * columns * mgk_real_size(type),
-                             found));
+        mgk_h5_enter();
+        *found = mgk_h5_locate(flat, array->dataset.id, box.start, box.count, &address);
+        mgk_h5_leave();
+        if (*found)
+            TRY(mgk_h5_read_flat(flat, reader->path, array->name, address,
+                                 box.count[axis] * columns, type,
+                                 (char *)out + first * columns * mgk_real_size(type)));
     }
     return STATUS_OK;
 }

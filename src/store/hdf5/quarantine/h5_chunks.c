@@ -157,13 +157,20 @@ static mgk_status fill(chunks *c)
     return STATUS_OK;
 }
 
+/* The bytes of a chunk in the file; 0: it was never written, which H5Dget_chunk_storage_size of
+ * HDF5 1.10.8 calls a failure. The other call walks through the list of all chunks. */
+static bool find_size(const chunks *c, const hsize_t *place, hsize_t *stored)
+{
+    return H5Dget_chunk_storage_size(c->dataset, place, stored) >= 0 ||
+           H5Dget_chunk_info_by_coord(c->dataset, place, NULL, NULL, stored) >= 0;
+}
+
 /* Reads and unpacks the chunk at `place`. */
 static mgk_status load(chunks *c, const hsize_t *place)
 {
     uint32_t mask;
     hsize_t stored;
-    /* H5Dget_chunk_info_by_coord would walk through all chunks before this one. */
-    if (H5Dget_chunk_storage_size(c->dataset, place, &stored) < 0)
+    if (!find_size(c, place, &stored))
         return fail(c, "a chunk is not found");
     if (stored == 0) /* it was never written */
         return fill(c);
