@@ -559,8 +559,7 @@ static void tell_comparison(measuring *m, size_t which)
     if (c->paired)
         return;
     snprintf(note, sizeof(note),
-             "%.200s: fewer than half of the samples are in both inputs, so all count, unpaired",
-             c->name);
+             "%.200s: too few samples are in both inputs: all count, and none are paired", c->name);
     warn(m, note);
 }
 

@@ -17,6 +17,7 @@
 #include "run/files.h"
 #include "run/input.h"
 #include "run/job.h"
+#include "run/kind_settings.h"
 #include "store/schema/shard_files.h"
 
 enum { USUAL_SAMPLES = 16 };
@@ -289,8 +290,10 @@ static mgk_status plan(const mgk_dump_options *o, mgk_dump *dump, int capacity, 
 {
     const int rank = mgk_cluster_rank_of(dump->cluster);
     TRY(mgk_dump_plan(dump, capacity, omp_get_num_procs()));
-    if (o->perplexity)
-        TRY(mgk_model_run_measure_loss(dump->run, &o->job, o->model));
+    if (o->perplexity) {
+        TRY(mgk_model_run_measure_loss(dump->run));
+        mgk_kinds_tell_choice(&dump->run->model->config, &o->job, o->model);
+    }
     const int batches = mgk_dump_batches(dump);
     if (o->shards) {
         TRY(divide(dump, shards));

@@ -9,6 +9,7 @@
 #include "run/files.h"
 #include "run/input.h"
 #include "run/job.h"
+#include "run/kind_settings.h"
 #include "run/model_run.h"
 
 void mgk_evaluate_options_init(mgk_evaluate_options *options, size_t size)
@@ -124,7 +125,8 @@ static mgk_status evaluate(const mgk_evaluate_options *o, mgk_evaluation_summary
     mgk_model_run_tell(&run, &o->job, &o->input);
     CHECK(mgk_model_run_fit(&run, 0, 0, &capacity));
     CHECK(mgk_model_run_prepare(&run, capacity));
-    CHECK(mgk_model_run_measure_loss(&run, &o->job, o->model));
+    CHECK(mgk_model_run_measure_loss(&run));
+    mgk_kinds_tell_choice(&run.model->config, &o->job, o->model);
     CHECK(run_all(o, &run));
     CHECK(summarize(&run, summary));
 out:

@@ -16,7 +16,6 @@
 #include "run/files.h"
 #include "run/job.h"
 #include "run/kind_settings.h"
-#include "run/model_run.h"
 #include "train/cutoffs.h"
 #include "train/initial.h"
 #include "train/kept.h"
@@ -545,7 +544,7 @@ static mgk_status begin(const mgk_train_options *o, training *t)
     TRY(open_inputs(o, task, &t->in));
     const mgk_dataset_shape shape = mgk_dataset_shape_of(t->in.data);
     TRY(build_config(o, task, &shape, &t->config));
-    mgk_config_tell_choice(&t->config, &o->job, o->output);
+    mgk_kinds_tell_choice(&t->config, &o->job, o->output);
     return open_model(o, t);
 }
 

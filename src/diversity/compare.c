@@ -136,7 +136,7 @@ static bool list_pairs(const mgk_diversity_part *a, const mgk_diversity_part *b,
     const size_t fewer = a->input->sample_count < b->input->sample_count ? a->input->sample_count
                                                                          : b->input->sample_count;
     const bool are_single = a->input->sample_count == 1 && b->input->sample_count == 1;
-    if (2 * out->a_count >= fewer && (out->a_count > 1 || (out->a_count == 1 && are_single)))
+    if (2 * out->a_count >= fewer && (out->a_count > 1 || are_single))
         return true;
     out->a_count = a->input->sample_count;
     out->b_count = b->input->sample_count;

@@ -164,8 +164,8 @@ static bool is_nothing(const mgk_device *device, const void *row, size_t count, 
     return i == count;
 }
 
-/* Counts rows of valid queries whose scores the storage type cannot hold. A row may be 0 by the
- * kind of attention, too. */
+/* Counts rows of valid queries whose scores the storage type cannot hold; not of kinds that make
+ * rows of zeros themselves. */
 static void count_lost_rows(mgk_dump_pass *pass, const mgk_store_block *block)
 {
     const mgk_model_run *run = pass->run;

@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "kernels/attention.h"
 #include "model/core/config_fields.h"
+#include "run/job.h"
 
 enum { MOST_KINDS = 256 };
 
@@ -111,4 +112,15 @@ bool mgk_job_describe_kinds(cJSON *object, const mgk_job *job)
                                : cJSON_AddNumberToObject(run, row->name, value) != NULL;
     }
     return added;
+}
+
+void mgk_kinds_tell_choice(const mgk_config *config, const mgk_job *job, const char *path)
+{
+    bool ahead = false;
+    for (int layer = 0; layer < config->layers; layer++)
+        ahead |= mgk_config_kind(config, layer)->choice_looks_ahead;
+    if (ahead && config->family == MGK_FAMILY_LM)
+        mgk_job_report_remark(job, path,
+                              "later tokens have a say in which earlier keys this attention sees: "
+                              "losses are not quite those of a model that does not know them");
 }

@@ -22,4 +22,8 @@ mgk_status mgk_job_take_settings(const mgk_job *job, mgk_attention_settings *out
  * memory. */
 bool mgk_job_describe_kinds(cJSON *object, const mgk_job *job);
 
+/* Reports it if later tokens have a say in which earlier keys a layer of a language model sees,
+ * from the model or output at `path`. */
+void mgk_kinds_tell_choice(const mgk_config *config, const mgk_job *job, const char *path);
+
 #endif

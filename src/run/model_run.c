@@ -358,24 +358,12 @@ static size_t count_batches(const mgk_model_run *run)
     return ((size_t)run->samples + (size_t)run->capacity - 1) / (size_t)run->capacity;
 }
 
-void mgk_config_tell_choice(const mgk_config *config, const mgk_job *job, const char *path)
-{
-    bool ahead = false;
-    for (int layer = 0; layer < config->layers; layer++)
-        ahead |= mgk_config_kind(config, layer)->choice_looks_ahead;
-    if (ahead && config->family == MGK_FAMILY_LM)
-        mgk_job_report_remark(job, path,
-                              "later tokens have a say in which earlier keys this attention sees: "
-                              "losses are not quite those of a model that does not know them");
-}
-
-mgk_status mgk_model_run_measure_loss(mgk_model_run *run, const mgk_job *job, const char *path)
+mgk_status mgk_model_run_measure_loss(mgk_model_run *run)
 {
     if (!mgk_model_run_has_targets(run))
         return mgk_fail(STATUS_USAGE,
                         "the input has no targets for this model: a language model predicts next "
                         "tokens, of text or ids, and a classifier the classes of its task");
-    mgk_config_tell_choice(&run->model->config, job, path);
     run->loads_targets = true;
     return run->device->op->allocate(run->device, count_batches(run) * sizeof(*run->losses),
                                      &run->losses);

@@ -110,13 +110,9 @@ mgk_status mgk_model_run_share(const mgk_model_run *run, int threads, mgk_model_
  * classes of a classifier. */
 bool mgk_model_run_has_targets(const mgk_model_run *run);
 
-/* Reports it if later tokens have a say in which earlier keys a layer of a language model sees,
- * from the model or output at `path`. */
-void mgk_config_tell_choice(const mgk_config *config, const mgk_job *job, const char *path);
-
-/* Measures the loss of the model at `path` from now on, in place of what layers observe. Reports
- * what mgk_config_tell_choice does. STATUS_USAGE: the input has no targets for the model. */
-mgk_status mgk_model_run_measure_loss(mgk_model_run *run, const mgk_job *job, const char *path);
+/* Measures the loss from now on, in place of what layers observe. STATUS_USAGE: the input has no
+ * targets for the model. */
+mgk_status mgk_model_run_measure_loss(mgk_model_run *run);
 
 /* Collective: every process gets the losses of the batches that the others have run. */
 mgk_status mgk_model_run_merge_losses(mgk_model_run *run, const mgk_cluster *cluster);

@@ -272,6 +272,7 @@ for common in 2 3; do
     "$diversity" five.h5 other.h5 --compare --measures js,entropy --force -o some.csv >out.txt 2>err.txt ||
         complain "samples of which some coincide: $(cat err.txt)"
     [ $common -eq 2 ] && expected="unpaired, over 5 and 5 samples" || expected="paired over the 3 samples of both, of 5 and 5"
+    [ "$(grep -c 'all count, and none are paired$' err.txt)" -eq $((3 - common)) ] || complain "$common are paired: $(cat err.txt)"
     grep -q "other.h5-five.h5: $expected; " err.txt || complain "$common of 5 samples coincide: $(cat err.txt)"
 done
 

@@ -244,6 +244,11 @@ refuses 2 '3 names for 1 model' attention s1.h5 --name a b c -o p.png
 refuses 2 'stores: 2, models in rank results: 1' figure 2 s1.h5 s3.h5 r1.csv -o p.png
 refuses 2 'stores: 1, models in rank results: 2' figure 2 s1.h5 r1.csv r3.csv -o p.png
 refuses 2 'stores: 0, ' figure 2 r1.csv -o p.png
+for i in 1 3; do
+    "$programs/mgk-rank" s$i.h5 -q --threads 1 -o known$i.json >out.txt 2>&1 || complain "ranks as JSON"
+done
+refuses 1 's1.h5: its model is not that of the rank results "known3"' figure 2 s1.h5 s3.h5 known3.json known1.json -o p.png
+draws p.png figure 2 s1.h5 s3.h5 known1.json known3.json
 refuses 1 'm1.safetensors: neither' figure 2 s1.h5 m1.safetensors -o p.png
 
 # Missing and damaged files, and files of other kinds.

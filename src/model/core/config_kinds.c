@@ -223,9 +223,8 @@ mgk_status mgk_config_check_below(const mgk_config *config)
         const int other = layer > 0 ? layer - 1 : 1;
         if (kind->reads_below && other < config->layers && mgk_config_kind(config, other) != kind)
             return mgk_fail(STATUS_USAGE,
-                            "layer %d: attention \"%s\" is read by, or reads, the layer beside it, "
-                            "which must be of the same kind",
-                            layer, kind->name);
+                            "layer %d: attention \"%s\" needs a layer of its kind %s it", layer,
+                            kind->name, layer > 0 ? "below" : "above");
     }
     return STATUS_OK;
 }

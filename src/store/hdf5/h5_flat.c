@@ -2,6 +2,7 @@
 #include "store/hdf5/h5_flat.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -39,14 +40,14 @@ static bool has_shape(hid_t dataset, mgk_h5_flat *out)
 
 /*
  * Whether there are so few chunks that HDF5, which walks through the list of them, tells where one
- * lies sooner than it reads the chunk itself: some 9 ns for each of them against 10 us and half a
- * nanosecond for each byte more than a read takes.
+ * lies sooner than it reads the chunk itself: 9 ns for each of them, against 10 us and half a
+ * nanosecond a byte by which HDF5 takes longer than pread.
  */
 static bool has_few_chunks(const mgk_h5_flat *flat)
 {
     double chunks = 1, bytes = (double)mgk_real_size(flat->storage);
     for (int i = 0; i < flat->rank; i++) {
-        chunks *= (double)((flat->shape[i] + flat->chunk[i] - 1) / flat->chunk[i]);
+        chunks *= ceil((double)flat->shape[i] / (double)flat->chunk[i]);
         bytes *= (double)flat->chunk[i];
     }
     return 9 * chunks <= 1e4 + bytes / 2;
