@@ -6,38 +6,30 @@
 
 #include "kernels/processor.h"
 
-#define DECLARE(level)                                                              \
+/* The build names its levels, best first: MGK_CPU_EACH_LEVEL(X) is X(v4, 4) X(v3, 3) X(v2, 2), or X(base, 0). */
+#define DECLARE(level, number)                                                      \
     extern const mgk_operations mgk_cpu_table_32_##level, mgk_cpu_table_64_##level; \
     extern const mgk_reductions mgk_cpu_reductions_64_##level;                      \
-    extern const mgk_row_kernels mgk_cpu_row_kernels_64_##level
-#define TABLES(level)                                                                       \
-    {&mgk_cpu_table_32_##level, &mgk_cpu_table_64_##level}, &mgk_cpu_reductions_64_##level, \
-        &mgk_cpu_row_kernels_64_##level
-#ifdef MGK_CPU_HAS_base
-DECLARE(base);
+    extern const mgk_row_kernels mgk_cpu_row_kernels_64_##level;
+MGK_CPU_EACH_LEVEL(DECLARE)
+
+#ifdef __x86_64__
+#define NAME(level) "x86-64-" #level
 #else
-DECLARE(v2);
-#ifdef MGK_CPU_HAS_v3 /* builds with sanitizers go without */
-DECLARE(v3);
+#define NAME(level) "generic"
 #endif
-DECLARE(v4);
-#endif
+#define VARIANT(level, number)                                 \
+    {#level,                                                   \
+     NAME(level),                                              \
+     {&mgk_cpu_table_32_##level, &mgk_cpu_table_64_##level},   \
+     &mgk_cpu_reductions_64_##level,                           \
+     &mgk_cpu_row_kernels_64_##level,                          \
+     processor >= (number)},
 
 mgk_status mgk_cpu_choose_variant(mgk_cpu_variant *out)
 {
-    /* Best first. */
-#ifdef MGK_CPU_HAS_base
-    const mgk_cpu_variant variants[] = {{"base", "generic", TABLES(base), true}};
-#else
-    const int level = mgk_processor_level();
-    const mgk_cpu_variant variants[] = {
-        {"v4", "x86-64-v4", TABLES(v4), level >= 4},
-#ifdef MGK_CPU_HAS_v3
-        {"v3", "x86-64-v3", TABLES(v3), level >= 3},
-#endif
-        {"v2", "x86-64-v2", TABLES(v2), level >= 2},
-    };
-#endif
+    const int processor = mgk_processor_level();
+    const mgk_cpu_variant variants[] = {MGK_CPU_EACH_LEVEL(VARIANT)};
     const size_t count = sizeof variants / sizeof *variants;
     size_t first = 0;
     const char *highest = getenv("MGK_CPU_LEVEL");

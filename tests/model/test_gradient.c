@@ -11,7 +11,7 @@
 
 /* Checked per tensor. What sanitizers find does not depend on the number. */
 #ifdef MGK_SANITIZED
-enum { ENTRIES = 2 };
+enum { ENTRIES = 1 };
 #else
 enum { ENTRIES = 12 };
 #endif
