@@ -100,6 +100,9 @@ static void arrays_have_names(void **state)
     make_npz(npz, unnamed, arrays, 2, false);
     assert_fails(mgk_mask_read(npz, &mask), STATUS_FORMAT);
     assert_non_null(strstr(mgk_fail_message(), "mask.npz: 2 arrays may be a mask"));
+    static const char *const slash[] = {"/mask.npy"}; /* a name of NumPy, not a path of HDF5 */
+    make_npz(npz, slash, &arrays[1], 1, false);
+    expect_blocks(npz);
     unlink(npz);
 }
 

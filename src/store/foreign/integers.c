@@ -17,9 +17,8 @@ typedef struct found {
 static mgk_status visit(void *context, const mgk_store_entry *entry)
 {
     found *f = context;
-    const char *name = entry->object + (entry->object[0] == '/');
-    bool ids = strcmp(name, "input_ids") == 0;
-    bool named = ids || strcmp(name, "tokens") == 0;
+    bool ids = strcmp(entry->name, "input_ids") == 0;
+    bool named = ids || strcmp(entry->name, "tokens") == 0;
     if (strncmp(entry->type, "int", 3) != 0 && strncmp(entry->type, "uint", 4) != 0)
         return STATUS_OK;
     f->integers++;
@@ -27,7 +26,7 @@ static mgk_status visit(void *context, const mgk_store_entry *entry)
         return STATUS_OK;
     mgk_free(f->name);
     f->named = named;
-    return mgk_copy_string(name, &f->name);
+    return mgk_copy_string(entry->name, &f->name);
 }
 
 static mgk_status find(const char *path, found *f)

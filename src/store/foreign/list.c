@@ -84,6 +84,7 @@ static herr_t list_attribute(hid_t object, const char *name, const H5A_info_t *i
     mgk_h5_close(type);
     mgk_h5_close(attribute);
     mgk_store_entry entry = {.object = list->object,
+                             .name = "",
                              .attribute = name,
                              .type = type_name,
                              .axes = "",
@@ -147,6 +148,7 @@ static mgk_status list_dataset(listing *list, hid_t dataset)
     if (!list->arrays_alone)
         axes_text(dataset, rank, axes);
     mgk_store_entry entry = {.object = list->object,
+                             .name = list->object + strlen("/"),
                              .type = type_name,
                              .axes = axes,
                              .value = "",
@@ -200,6 +202,7 @@ static mgk_status list_numpy_array(const mgk_numpy_array *array, mgk_store_visit
     for (int i = 0; i < array->header.rank; i++)
         shape[i] = array->header.shape[i];
     const mgk_store_entry entry = {.object = array->name,
+                                   .name = array->name,
                                    .type = type,
                                    .axes = "",
                                    .value = "",

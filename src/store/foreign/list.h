@@ -11,6 +11,8 @@
 typedef struct mgk_store_entry {
     const char *object; /* path of the dataset or group, "/" for the root; NumPy: the array's name,
                            "" in a .npy file */
+    const char
+        *name; /* of a dataset, as users write it: an HDF5 path without the slash before it */
     /* the attribute that this entry describes; NULL: the entry is a dataset */
     const char *attribute;
     const char *type;      /* "float32", "int32", "string", ... */

@@ -31,7 +31,7 @@ enum { OF_FLOATS = 1, OF_INTEGERS };
  * names; of these integers and booleans go before floats, which may be anything. HDF5 has no
  * booleans: h5py stores them as an enumeration, "other".
  */
-static int rank_of(const char *name, const mgk_store_entry *entry)
+static int rank_of(const mgk_store_entry *entry)
 {
     static const char *const types[] = {"int", "uint", "bool", "other"};
     int rank = strncmp(entry->type, "float", strlen("float")) == 0 ? OF_FLOATS : 0;
@@ -40,14 +40,15 @@ static int rank_of(const char *name, const mgk_store_entry *entry)
             rank = OF_INTEGERS;
     if (rank == 0 || entry->rank < 1 || entry->rank > AXES)
         return 0;
-    return strcmp(name, "attention_mask") == 0 ? 4 : strcmp(name, "mask") == 0 ? 3 : rank;
+    return strcmp(entry->name, "attention_mask") == 0 ? 4
+           : strcmp(entry->name, "mask") == 0         ? 3
+                                                      : rank;
 }
 
 static mgk_status visit(void *context, const mgk_store_entry *entry)
 {
     found *f = context;
-    const char *name = entry->object + (entry->object[0] == '/');
-    const int rank = rank_of(name, entry);
+    const int rank = rank_of(entry);
     f->arrays += rank > 0 && rank == f->rank;
     if (f->rank >= rank)
         return STATUS_OK;
@@ -57,7 +58,7 @@ static mgk_status visit(void *context, const mgk_store_entry *entry)
     f->axes = entry->rank;
     for (int i = 0; i < entry->rank; i++)
         f->shape[i] = entry->shape[i];
-    return mgk_copy_string(name, &f->name);
+    return mgk_copy_string(entry->name, &f->name);
 }
 
 static mgk_status find(const char *path, found *f)
@@ -113,8 +114,10 @@ static mgk_status read_numpy(const char *path, const char *name, mgk_numpy *file
 {
     size_t index = 0;
     unsigned char *bytes;
-    while (strcmp(mgk_numpy_at(file, index)->name, name) != 0)
+    while (index < mgk_numpy_count(file) && strcmp(mgk_numpy_at(file, index)->name, name) != 0)
         index++;
+    if (index == mgk_numpy_count(file) || mgk_numpy_at(file, index)->header.count != count)
+        return mgk_fail(STATUS_FORMAT, "%s: has changed while it was read", path);
     const mgk_npy *array = &mgk_numpy_at(file, index)->header;
     const size_t size = array->element_size, columns = array->shape[array->rank - 1],
                  rows = count / columns;

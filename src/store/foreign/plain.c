@@ -54,8 +54,7 @@ static bool holds_matrices(const mgk_store_entry *entry, bool square)
 static mgk_status visit(void *context, const mgk_store_entry *entry)
 {
     candidates *c = context;
-    /* HDF5 paths begin with a slash, which users do not write. */
-    const char *name = entry->object + (entry->object[0] == '/');
+    const char *name = entry->name;
     if (c->arrays++ == 0 && !c->only)
         TRY(mgk_copy_string(name, &c->only));
     if (c->pattern ? fnmatch(c->pattern, name, 0) != 0 : !holds_matrices(entry, c->square))
