@@ -76,7 +76,7 @@ const mgk_measure mgk_measure_affinity = {.name = "affinity",
 const mgk_measure mgk_measure_cosine = {.name = "cosine",
                                         .similarity = true,
                                         .needs = MGK_NEEDS_PRODUCTS,
-                                        .range = "0 to 1 (proportional)",
+                                        .range = "-1 (opposite) to 1 (proportional)",
                                         .formula = "cos(vec A, vec B)",
                                         .source = "Bian et al. 2021",
                                         PAIR(cosine)};

@@ -22,9 +22,9 @@ static mgk_status read_file(const char *path, mgk_table *out)
 static mgk_status open_table(const char *path, mgk_table **out)
 {
     mgk_table *table;
-    TRY(mgk_check_place("path", path));
     TRY(mgk_check_place("place for the table", out));
     *out = NULL;
+    TRY(mgk_check_place("path", path));
     TRY(mgk_alloc(1, sizeof(*table), &table));
     mgk_status status = read_file(path, table);
     if (status == STATUS_OK)

@@ -733,6 +733,9 @@ static void what_is_missing_is_said(void **state)
 {
     (void)state;
     mgk_network *network = NULL;
+    mgk_table *table = (mgk_table *)&network;
+    assert_int_equal(mgk_table_open(NULL, &table), MGK_USAGE);
+    assert_null(table);
     assert_int_equal(mgk_network_open(NULL, NULL, false, &network), MGK_USAGE);
     assert_non_null(strstr(mgk_error(), "no model is given"));
     assert_int_equal(null_dump_attention(1 << 10), MGK_USAGE);
