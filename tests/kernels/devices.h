@@ -39,17 +39,6 @@ static inline int most_threads(void)
     return getenv("MGK_TEST_DEVICE") ? 1 : 3;
 }
 
-/* Sanitizers see the same source in either precision: there the one with the longer vectors is tested. */
-static inline bool is_tested(mgk_precision precision)
-{
-#ifdef MGK_SANITIZED
-    return precision == MGK_SINGLE;
-#else
-    (void)precision;
-    return true;
-#endif
-}
-
 /* The device after number *index (0 at first), or NULL; the caller closes it. */
 static inline mgk_device *open_next_device(int *index, mgk_precision precision, int threads)
 {
@@ -57,7 +46,7 @@ static inline mgk_device *open_next_device(int *index, mgk_precision precision, 
     const char *chosen = getenv("MGK_TEST_DEVICE");
     if (chosen)
         return (*index)++ == 0 ? open_or_skip(chosen, precision, threads) : NULL;
-    while (is_tested(precision) && *index < (int)(sizeof levels / sizeof *levels)) {
+    while (*index < (int)(sizeof levels / sizeof *levels)) {
         const char *level = levels[(*index)++];
         setenv("MGK_CPU_LEVEL", level, 1);
         mgk_device *device = open_or_skip("cpu", precision, threads);

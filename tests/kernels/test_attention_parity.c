@@ -23,7 +23,8 @@ static void compare(workspace *space, attention_shape shape)
 static void gradients_are_those_of_the_cpu(void **state)
 {
     static const int tokens[] = {1, 33, MGK_TEST_LARGEST}, dims[] = {5, 100, 48, 16, 250, 33};
-    for (int i = 0; i < 6; i += TEST_STEP == 1 ? 1 : 2) { /* every number of tokens with sanitizers, too */
+    const int step = TEST_STEP == 1 ? 1 : 2; /* with sanitizers every number of tokens, too */
+    for (int i = 0; i < 6; i += step) {
         attention_shape shape = {.samples = 2,
                                  .heads = 2,
                                  .tokens = tokens[i % 3],
