@@ -802,6 +802,8 @@ typedef struct mgk_rank_options {
     /* Matrices in memory, [array_count], in place of `inputs`; they are not resumed. */
     const mgk_array *arrays;
     size_t array_count;
+    const int *heads; /* of each layer, [head_count], a set; NULL: all */
+    size_t head_count;
 } mgk_rank_options;
 
 /* Ranks of one layer of one input, at the first threshold. */
@@ -975,6 +977,10 @@ typedef struct mgk_diversity_options {
     const char *mask;
     const mgk_array *arrays;
     size_t array_count;
+    /* As in mgk_rank_options. The others are not measured, nor compared with these; they stay in
+     * the model when heads are removed. */
+    const int *heads;
+    size_t head_count;
 } mgk_diversity_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

@@ -31,6 +31,7 @@ def ranks(
     relative: bool = False,
     method: str = "auto",
     layers: Numbers | None = None,
+    heads: Numbers | None = None,
     matrices: int | None = None,
     seed: int = 0,
     length: int | None = None,
@@ -79,7 +80,7 @@ def ranks(
         Thresholds are multiples of the largest singular value of each matrix.
     method : {'auto', 'svd', 'count'}
         'count' counts ranks alone, which is faster.
-    layers : int or list of int, optional
+    layers, heads : int or list of int, optional
     matrices : int, optional
         Draw so many matrices of each layer, by seed; by default all are counted.
     length : int, optional
@@ -135,6 +136,7 @@ def ranks(
             relative=relative,
             method=method,
             layers=layers,
+            heads=heads,
             allow_half=allow_half,
             allow_zero_rows=allow_zero_rows,
             spectrum=spectrum,
@@ -173,6 +175,7 @@ def diversity(
     threshold: float = 1e-6,
     relative: bool = False,
     layers: Numbers | None = None,
+    heads: Numbers | None = None,
     seed: int = 0,
     length: int | None = None,
     dataset: str | None = None,
@@ -194,7 +197,7 @@ def diversity(
 
     Parameters
     ----------
-    x, texts, axes, attention_mask, lengths, cross, layers, length, dataset
+    x, texts, axes, attention_mask, lengths, cross, layers, heads, length, dataset
     precision, device, threads, part, run_as, settings, targets
         As for `ranks`; several models may run on the same texts.
     measures : str or list of str, optional
@@ -254,6 +257,7 @@ def diversity(
             threshold=threshold,
             relative=relative,
             layers=layers,
+            heads=heads,
             allow_half=allow_half,
             allow_zero_rows=allow_zero_rows,
             output=output,

@@ -72,6 +72,13 @@ class Layouts(unittest.TestCase):
         self.assertEqual(set(table["layer"]), {1})
         np.testing.assert_array_equal(table["rank"], self.expected[:, 1].ravel())
 
+    def test_heads_are_chosen(self):
+        table = mgk.ranks(self.a, heads=[1])
+        self.assertEqual(set(table["head"]), {1})
+        np.testing.assert_array_equal(table["rank"], self.expected[:, :, 1].ravel())
+        table = mgk.diversity(self.a, heads=[0, 1], measures="js", allow_zero_rows=True)
+        self.assertEqual(set(zip(table["head"], table["other_head"])), {(0, 1)})
+
     def test_no_copies(self):
         for dtype in (np.float32, np.float64):
             a = self.a.astype(dtype)

@@ -23,6 +23,8 @@ mgk_source_options mgk_diversity_source_options(const mgk_diversity_options *o)
                                 .input = &o->input,
                                 .layers = o->layers,
                                 .layer_count = o->layer_count,
+                                .heads = o->heads,
+                                .head_count = o->head_count,
                                 .double_precision = o->double_precision,
                                 .causal = o->causal,
                                 .allow_half = o->allow_half,

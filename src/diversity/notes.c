@@ -102,7 +102,7 @@ void mgk_diversity_explain_heads(const char *name, size_t heads, size_t all,
     if (heads < all)
         snprintf(
             note, MGK_DIVERSITY_NOTE,
-            "%s: has %zu of the %zu heads of a layer: measures of layers are of these alone, and "
+            "%s: %zu of the %zu heads of a layer: measures of layers are of these alone, and "
             "rollout is empty",
             name, heads, all);
 }

@@ -64,10 +64,9 @@ out:
 
 /* ---- curves ---------------------------------------------------------------------------------- */
 
-static int32_t layer_number(const mgk_diversity_part *part, size_t layer)
+static int32_t number_of(const int32_t *numbers, size_t position)
 {
-    const int32_t *layers = part->input->source.layers;
-    return layers ? layers[layer] : (int32_t)layer;
+    return (int32_t)mgk_source_number(numbers, position);
 }
 
 /* The point of one order without its first k heads. */
@@ -75,10 +74,11 @@ static mgk_pruning_point point_of(const pruner *p, size_t order, size_t k)
 {
     const size_t i = order * (p->heads + 1) + k, heads = p->part->layout.heads;
     const size_t last = k > 0 ? p->orders[order * p->heads + k - 1] : 0;
+    const mgk_source *source = &p->part->input->source;
     return (mgk_pruning_point){.value = mgk_diversity_mean(&p->part->orders, i),
                                .sd = mgk_diversity_sd(&p->part->orders, i),
-                               .layer = k > 0 ? layer_number(p->part, last / heads) : -1,
-                               .head = k > 0 ? (int32_t)(last % heads) : -1};
+                               .layer = k > 0 ? number_of(source->layers, last / heads) : -1,
+                               .head = k > 0 ? number_of(source->heads, last % heads) : -1};
 }
 
 /* The mean and the standard deviation of all random orders. */
@@ -128,7 +128,8 @@ static mgk_status run_orders(const pruner *p, const mgk_source_input *opened, co
     const mgk_pruning pruning = {.which = part->pruned_by,
                                  .layers = opened->source.layers,
                                  .layer_count = part->layout.layers,
-                                 .heads = part->layout.heads,
+                                 .heads = opened->source.heads,
+                                 .head_count = part->layout.heads,
                                  .orders = p->orders,
                                  .order_count = MGK_PRUNING_ORDERS,
                                  .finished = part->finished_orders,

@@ -24,6 +24,8 @@ mgk_source_options mgk_rank_source_options(const mgk_rank_options *o)
                                 .input = &o->input,
                                 .layers = o->layers,
                                 .layer_count = o->layer_count,
+                                .heads = o->heads,
+                                .head_count = o->head_count,
                                 .double_precision = o->double_precision,
                                 .allow_half = o->allow_half,
                                 .matrices = o->matrices,

@@ -40,7 +40,8 @@ static size_t length_of(const array_side *side, size_t sample)
 typedef struct array_source {
     const mgk_array *array; /* borrowed */
     int32_t *layers;        /* positions in the array of the analysed layers, [layer_count] */
-    size_t layer_count;
+    int32_t *heads;         /* the analysed heads, [head_count] */
+    size_t layer_count, head_count;
     mgk_selection selection;
     array_side queries, keys;
     bool single;             /* entries are float */
@@ -142,7 +143,8 @@ static mgk_status take_matrix(void *state, const mgk_group *group, size_t which,
     const ptrdiff_t first_key = (ptrdiff_t)first_of(&s->keys, group->sample);
     const size_t n = group->n, keys = group->keys;
     const char *at = a->layers[s->layers[group->layer]];
-    at += (ptrdiff_t)group->sample * a->sample_stride + group->heads[which] * a->head_stride;
+    at += (ptrdiff_t)group->sample * a->sample_stride +
+          s->heads[group->heads[which]] * a->head_stride;
     at += first * a->row_stride + first_key * a->column_stride;
     for (size_t i = 0; i < group->queries; i++) {
         copy_row(at + (ptrdiff_t)i * a->row_stride, a->column_stride, s->single, keys,
@@ -159,6 +161,7 @@ static void close_array(void *state)
     array_source *s = state;
     mgk_selection_free(&s->selection);
     mgk_free(s->layers);
+    mgk_free(s->heads);
     mgk_free(s);
 }
 
@@ -176,16 +179,19 @@ mgk_status mgk_open_array_source(const mgk_source_options *options, const mgk_ar
     CHECK(mgk_source_check_causal(options, name_of(array), array->keys > 0));
     status = mgk_choose_numbers("layer", options->layers, options->layer_count,
                                 (int)array->layer_count, &s->layers, &s->layer_count);
+    if (status == STATUS_OK)
+        status = mgk_choose_numbers("head", options->heads, options->head_count, (int)array->heads,
+                                    &s->heads, &s->head_count);
     if (status != STATUS_OK)
         CHECK(mgk_fail_prefix(status, name_of(array)));
     CHECK(mgk_selection_make(options->job->seed, (size_t)array->samples, s->layer_count, s->layers,
-                             (size_t)array->heads, (size_t)options->matrices, &s->selection));
+                             s->head_count, (size_t)options->matrices, &s->selection));
     *out = (mgk_source_input){
         .name = name_of(array),
         .training_step = -1,
         .sample_count = (size_t)array->samples,
         .layer_count = s->layer_count,
-        .head_count = (size_t)array->heads,
+        .head_count = s->head_count,
         .mixtures = 1,
         .per_layer = s->selection.per_layer,
         .zero_keys = s->keys.lengths ? NULL : &s->zero_keys,
@@ -198,6 +204,7 @@ mgk_status mgk_open_array_source(const mgk_source_options *options, const mgk_ar
                    .causal = options->causal,
                    .cross = array->keys > 0,
                    .layers = s->layers,
+                   .heads = s->heads,
                    .next = next_group,
                    .prepare = prepare_groups,
                    .take = take_matrix,

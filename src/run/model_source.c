@@ -138,7 +138,8 @@ static mgk_status keep_vectors(const mgk_model_source *s, const mgk_group *group
         TRY(mgk_device_download(
             device, mgk_at(device, values[which], first),
             (group->n - 1) * rows.stride + rows.mixtures * rows.heads * rows.size, s->rows));
-    mgk_vector_rows_take(&rows, group->heads, group->count, group->n,
+    mgk_vector_rows_take(&rows, s->numbers + (group->heads - s->selection.head), group->count,
+                         group->n,
                          s->vectors[which] + group->place * mgk_source_head_numbers(s, which));
     return STATUS_OK;
 }
@@ -282,6 +283,7 @@ static mgk_status give_mixture(void *state, size_t layer, size_t head, double *p
     const mgk_model_source *s = state;
     const mgk_model *model = s->run.model;
     const int number = s->layers[layer];
+    const size_t of_model = (size_t)s->heads[head];
     const mgk_attention_layer attention = mgk_model_attention(model, number, s->run.tokens);
     const mgk_prior_view view = attention.prior;
     const size_t tokens = (size_t)s->run.tokens;
@@ -291,8 +293,8 @@ static mgk_status give_mixture(void *state, size_t layer, size_t head, double *p
         prior[0] = 1; /* hard-E has none */
         if (view.values)
             TRY(mgk_model_read(model,
-                               model->parameters.layers[number].prior + head * view.head_stride +
-                                   r * view.component_stride,
+                               model->parameters.layers[number].prior +
+                                   of_model * view.head_stride + r * view.component_stride,
                                view.key_stride ? tokens : 1, prior));
         for (size_t j = 0; j < tokens; j++)
             prior[j] = fmin(1, fmax(0, prior[view.values && view.key_stride ? j : 0]));
@@ -304,13 +306,22 @@ static mgk_status give_key_weight(void *state, size_t layer, size_t head, size_t
                                   double *data)
 {
     const mgk_model_source *s = state;
-    return mgk_key_weight(s->run.model, s->layers[layer], (int)head, (int)component, data);
+    return mgk_key_weight(s->run.model, s->layers[layer], s->heads[head], (int)component, data);
 }
 
 static mgk_status give_projections(void *state, mgk_projection which, size_t layer, double *data)
 {
     const mgk_model_source *s = state;
-    return mgk_model_projections(s->run.model, which, s->layers[layer], data);
+    const mgk_config *config = &s->run.model->config;
+    const size_t components = which == MGK_PROJECTION_KEY ? s->layer_keys[layer].components : 1;
+    const size_t size = components * (size_t)config->head_dim * (size_t)config->dim;
+    double *all;
+    TRY(mgk_alloc((size_t)config->heads, size * sizeof(*all), &all));
+    mgk_status status = mgk_model_projections(s->run.model, which, s->layers[layer], all);
+    for (size_t h = 0; h < s->head_count && status == STATUS_OK; h++)
+        memcpy(data + h * size, all + (size_t)s->heads[h] * size, size * sizeof(*data));
+    mgk_free(all);
+    return status;
 }
 
 static bool rows_sum_to_one(const mgk_model_source *s)
@@ -355,6 +366,8 @@ mgk_source mgk_model_source_of(mgk_model_source *s, bool double_precision)
                         .cross = run->cross,
                         .samples = run->index,
                         .layers = s->layers,
+                        .heads = s->heads,
+                        .all_heads = (size_t)config->heads,
                         .format = double_precision ? MGK_FLOAT_F64 : MGK_FLOAT_F32,
                         .floats = !double_precision,
                         .device = there ? run->device : NULL,

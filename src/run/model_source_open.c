@@ -61,6 +61,8 @@ static void close_model(void *state)
     mgk_free(s->output);
     mgk_free(s->tokens);
     mgk_free(s->layers);
+    mgk_free(s->heads);
+    mgk_free(s->numbers);
     mgk_free(s->layer_keys);
     mgk_model_run_close(&s->run);
     mgk_free(s);
@@ -90,9 +92,10 @@ static size_t kept_bytes(const mgk_model_source *s, unsigned importances)
 }
 
 /* The input's number of samples, else that of the options, else enough for a layer's matrices. */
-static int sample_count(const mgk_source_options *options, const mgk_model_run *run)
+static int sample_count(const mgk_source_options *options, const mgk_model_source *s)
 {
-    int heads = run->model->config.heads;
+    const mgk_model_run *run = &s->run;
+    const int heads = (int)s->head_count;
     int needed = options->matrices / heads + (options->matrices % heads > 0);
     if (options->input->samples > 0)
         return options->input->samples;
@@ -127,8 +130,8 @@ static mgk_status choose_capacity(mgk_model_source *s, const mgk_source_options 
                                   size_t bytes, size_t held)
 {
     const mgk_device *device = s->run.device;
-    const size_t threads = (size_t)device->threads, heads = (size_t)s->run.model->config.heads;
-    const size_t least = options->whole_groups ? smaller(heads, s->selection.per_layer) : 1;
+    const size_t threads = (size_t)device->threads;
+    const size_t least = options->whole_groups ? smaller(s->head_count, s->selection.per_layer) : 1;
     s->group = least;
     const size_t few = larger(prepared_bytes / bytes, threads * LARGE_MATRICES);
     size_t group_bytes, wanted = device->accelerator ? prepared_bytes_there / bytes
@@ -160,7 +163,7 @@ static mgk_status count_bytes(const mgk_model_source *s, size_t *matrix, size_t 
         if (s->kinds & MGK_VECTORS_BIT(which))
             numbers += mgk_source_head_numbers(s, (mgk_vectors)which);
     if (s->outputs)
-        numbers += mgk_source_output_numbers(s) / (size_t)s->run.model->config.heads + 1;
+        numbers += mgk_source_output_numbers(s) / s->head_count + 1;
     return mgk_multiply(numbers, sizeof(double), vectors);
 }
 
@@ -198,9 +201,11 @@ static mgk_status allocate_matrices(mgk_model_source *s, const mgk_source_option
     TRY(device->op->allocate(device, bytes, &s->matrices));
     if (device->accelerator && options->on_host && s->depth == 0)
         TRY(device->op->allocate(device, tokens * tokens * sizeof(double), &s->block));
+    TRY(mgk_alloc(chosen, sizeof(*s->numbers), &s->numbers));
+    for (size_t i = 0; i < chosen; i++)
+        s->numbers[i] = s->heads[s->selection.head[i]];
     TRY(device->op->allocate(device, chosen * sizeof(*s->heads_there), &s->heads_there));
-    return device->op->upload(device, s->heads_there, s->selection.head,
-                              chosen * sizeof(*s->heads_there));
+    return device->op->upload(device, s->heads_there, s->numbers, chosen * sizeof(*s->numbers));
 }
 
 /*
@@ -248,9 +253,12 @@ static mgk_status open_model(const mgk_source_options *options, mgk_model_source
                            run));
     TRY(mgk_choose_numbers("layer", options->layers, options->layer_count,
                            run->model->config.layers, &s->layers, &s->layer_count));
+    TRY(mgk_choose_numbers("head", options->heads, options->head_count, run->model->config.heads,
+                           &s->heads, &s->head_count));
     TRY(open_keys(s));
-    TRY(mgk_model_run_choose(run, s->job.seed, sample_count(options, run)));
-    mgk_approximation_choose(run->approximation, s->layers, s->layer_count, NULL, 0);
+    TRY(mgk_model_run_choose(run, s->job.seed, sample_count(options, s)));
+    mgk_approximation_choose(run->approximation, s->layers, s->layer_count, s->heads,
+                             s->head_count);
     TRY(allow_vectors(options, s));
     mgk_model_run_tell(run, &s->job, options->input);
     wanted = mgk_source_importance_choose(options, run);
@@ -258,8 +266,7 @@ static mgk_status open_model(const mgk_source_options *options, mgk_model_source
     TRY(mgk_model_run_fit(run, batch_tokens, kept_bytes(s, wanted), &capacity));
     TRY(mgk_model_run_prepare(run, capacity));
     TRY(mgk_selection_make(s->job.seed, (size_t)run->samples, s->layer_count, s->layers,
-                           (size_t)run->model->config.heads, (size_t)options->matrices,
-                           &s->selection));
+                           s->head_count, (size_t)options->matrices, &s->selection));
     TRY(mgk_alloc(s->layer_count, sizeof(*s->kept), &s->kept));
     for (size_t place = 0; place < s->layer_count; place++)
         s->kept[place].prepared_bytes =
@@ -268,6 +275,7 @@ static mgk_status open_model(const mgk_source_options *options, mgk_model_source
     TRY(allocate_matrices(s, options));
     TRY(mgk_source_importance_open(run, wanted, s->layers, s->layer_count, s->capacity,
                                    &s->importance));
+    s->importance.numbers = s->heads;
     s->held += s->importance.held;
     return STATUS_OK;
 }
@@ -290,13 +298,12 @@ mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_i
         close_model(s);
         return status;
     }
-    const mgk_config *config = &s->run.model->config;
     *out = (mgk_source_input){.name = options->model,
                               .content = content,
                               .training_step = s->run.model->step,
                               .sample_count = (size_t)s->run.samples,
                               .layer_count = s->layer_count,
-                              .head_count = (size_t)config->heads,
+                              .head_count = s->head_count,
                               .mixtures = s->mixtures,
                               .per_layer = s->selection.per_layer,
                               .held = s->held,

@@ -25,7 +25,8 @@ typedef struct mgk_model_source {
     const mgk_job *watched; /* with it, where a batch takes long; borrowed */
     mgk_model_run run;
     int32_t *layers; /* [layer_count] */
-    size_t layer_count;
+    int32_t *heads;  /* the analysed heads of each layer, [head_count] */
+    size_t layer_count, head_count;
     size_t mixtures;            /* M of the layer with most keys */
     mgk_layer_keys *layer_keys; /* [layer_count] */
     mgk_kept_layer *kept;       /* [layer_count], of the last batch */
@@ -33,7 +34,8 @@ typedef struct mgk_model_source {
     unsigned kinds;             /* bit set of the wanted vectors */
     double *rows;               /* [N, ·], vectors of one sample, on the host */
     mgk_selection selection;
-    int32_t *heads_there; /* selection.head, on the device */
+    int32_t *numbers;     /* as selection.head, the model's numbers of these heads */
+    int32_t *heads_there; /* the same on the device */
 
     size_t capacity;    /* most matrices prepared at a time */
     size_t held;        /* bytes of these matrices, their vectors and importances on the host */

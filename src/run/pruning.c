@@ -22,7 +22,7 @@ typedef struct pruner {
 
 static size_t head_count(const pruner *r)
 {
-    return r->p->layer_count * r->p->heads;
+    return r->p->layer_count * r->p->head_count;
 }
 
 static void add_values(const pruner *r, size_t i)
@@ -49,12 +49,14 @@ static mgk_status run_batch(pruner *r, size_t number)
 {
     const size_t heads = head_count(r), each = heads + 1;
     const size_t *order = r->p->orders + number * heads;
+    const size_t of_layer = (size_t)r->run->model->config.heads;
     int first = r->run->model->config.layers;
-    memset(r->removed, 0, (size_t)first * r->p->heads * sizeof(*r->removed));
+    memset(r->removed, 0, (size_t)first * of_layer * sizeof(*r->removed));
     TRY(run_once(r, first - 1, number * each));
     for (size_t k = 0; k < heads; k++) {
-        const int layer = r->p->layers[order[k] / r->p->heads];
-        r->removed[(size_t)layer * r->p->heads + order[k] % r->p->heads] = true;
+        const int layer = r->p->layers[order[k] / r->p->head_count];
+        const int head = r->p->heads[order[k] % r->p->head_count];
+        r->removed[(size_t)layer * of_layer + (size_t)head] = true;
         first = layer < first ? layer : first;
         TRY(run_once(r, first, number * each + k + 1));
     }
@@ -93,7 +95,8 @@ mgk_status mgk_prune(mgk_model_run *run, mgk_ablation *ablation, const mgk_job *
     r.batches = ((size_t)run->samples + (size_t)run->capacity - 1) / (size_t)run->capacity;
     r.total = r.batches * p->order_count * (head_count(&r) + 1);
     r.done = r.total / p->order_count * p->finished;
-    CHECK(mgk_alloc((size_t)run->model->config.layers, p->heads * sizeof(*r.removed), &r.removed));
+    CHECK(mgk_alloc((size_t)run->model->config.layers,
+                    (size_t)run->model->config.heads * sizeof(*r.removed), &r.removed));
     CHECK(mgk_alloc((size_t)run->capacity, sizeof(double), &r.values));
     CHECK(run_orders(&r));
 out:

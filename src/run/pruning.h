@@ -10,8 +10,10 @@
 typedef struct mgk_pruning {
     mgk_importance which;  /* what is told of the model that is left, see mgk_ablation_values */
     const int32_t *layers; /* [layer_count], numbers of the layers that lose heads, ascending */
-    size_t layer_count, heads;
-    const size_t *orders; /* [order_count, layer_count H], see analysis/measures/removal.h */
+    const int32_t *heads;  /* [head_count], numbers of the heads that each of them loses */
+    size_t layer_count, head_count;
+    const size_t
+        *orders; /* [order_count, layer_count head_count], see analysis/measures/removal.h */
     size_t order_count;
     size_t finished; /* the first orders, which an earlier call has run */
     void (*progress)(void *state, size_t done, size_t total); /* in runs of a batch */
@@ -20,11 +22,11 @@ typedef struct mgk_pruning {
 } mgk_pruning;
 
 /*
- * Runs the model on all samples of a run, without the first 0, 1, … layer_count H heads of each
- * order, one order after another. Adds the value of every sample to *out, of size order_count
- * (layer_count H + 1): number i (layer_count H + 1) + k is order i without its first k heads.
- * `ablation` is of this run and tells `which`. A value beyond the range of a double counts as none.
- * STATUS_INTERRUPTED: the job's watcher asks to stop; the errors of `receive`.
+ * Runs the model on all samples of a run, without the first 0, 1, … layer_count head_count heads of
+ * each order, one order after another. Adds the value of every sample to *out, of size order_count
+ * (layer_count head_count + 1): number i (layer_count head_count + 1) + k is order i without its
+ * first k heads. `ablation` is of this run and tells `which`. A value beyond the range of a double
+ * counts as none. STATUS_INTERRUPTED: the job's watcher asks to stop; the errors of `receive`.
  */
 mgk_status mgk_prune(mgk_model_run *run, mgk_ablation *ablation, const mgk_job *job,
                      const mgk_pruning *pruning, mgk_diversity_means *out);

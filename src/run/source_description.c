@@ -27,11 +27,10 @@ static bool add_paths(cJSON *run, const char *name, const char *const *paths, si
     return added;
 }
 
-/* Adds the chosen layers; if none are chosen, all. */
-static bool add_layers(cJSON *run, const mgk_source_options *o)
+/* Adds chosen numbers; NULL: all, which is not said. */
+static bool add_numbers(cJSON *run, const char *name, const int *numbers, size_t count)
 {
-    return !o->layers ||
-           mgk_json_add(run, "layers", cJSON_CreateIntArray(o->layers, (int)o->layer_count));
+    return !numbers || mgk_json_add(run, name, cJSON_CreateIntArray(numbers, (int)count));
 }
 
 bool mgk_sources_add_listops(cJSON *settings, const mgk_input *input)
@@ -74,6 +73,7 @@ bool mgk_sources_describe(cJSON *run, const mgk_source_options *options,
     return (!options->dataset || cJSON_AddStringToObject(run, "dataset", options->dataset)) &&
            (!options->axes || cJSON_AddStringToObject(run, "axes", options->axes)) &&
            (!options->mask || cJSON_AddStringToObject(run, "mask", options->mask)) &&
-           add_layers(run, options) &&
+           add_numbers(run, "layers", options->layers, options->layer_count) &&
+           add_numbers(run, "heads", options->heads, options->head_count) &&
            (!options->model || add_model(run, options, inputs[0].source.n_max));
 }

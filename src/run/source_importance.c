@@ -63,7 +63,8 @@ void mgk_source_importance_keep(const mgk_source_importance *importance, const m
         const double *of_heads = mgk_head_importance_values(
             importance->heads, (mgk_importance)which, sample, group->layer);
         for (size_t i = 0; i < group->count; i++)
-            importance->values[which][group->place + i] = of_heads[group->heads[i]];
+            importance->values[which][group->place + i] =
+                of_heads[importance->numbers[group->heads[i]]];
     }
 }
 

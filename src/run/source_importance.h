@@ -11,6 +11,7 @@
 typedef struct mgk_source_importance {
     unsigned wanted;                 /* bit set of MGK_IMPORTANCE_BIT */
     mgk_head_importance *heads;      /* of the last batch; NULL: none wanted */
+    const int32_t *numbers;          /* the model's numbers of the source's heads; borrowed */
     double *values[MGK_IMPORTANCES]; /* [most], the wanted ones, of prepared matrices */
     size_t held;                     /* bytes in the host's memory */
 } mgk_source_importance;

@@ -64,6 +64,8 @@ mgk_status mgk_sources_check(const mgk_source_options *o)
         return mgk_fail(STATUS_USAGE, "%d matrices: the number cannot be negative", o->matrices);
     if (o->layers && o->layer_count == 0)
         return mgk_fail(STATUS_USAGE, "no layers");
+    if (o->heads && o->head_count == 0)
+        return mgk_fail(STATUS_USAGE, "no heads");
     return STATUS_OK;
 }
 

@@ -27,6 +27,8 @@ typedef struct mgk_source_options {
     const mgk_input *input; /* of the model; not NULL */
     const int *layers;      /* the model's numbers, [layer_count]; NULL: all */
     size_t layer_count;
+    const int *heads; /* the same of each layer, [head_count] */
+    size_t head_count;
     bool double_precision; /* of the model */
     bool causal;           /* arrays of other software have a causal mask */
     bool allow_half;       /* accept stored f16 */
@@ -54,7 +56,7 @@ typedef struct mgk_source_input {
      * process alone, and of an array in memory */
     uint64_t content;
     int64_t training_step;           /* of the model; -1: not known */
-    size_t sample_count, head_count; /* S of which samples are chosen, H */
+    size_t sample_count, head_count; /* S of which samples are chosen, chosen heads */
     size_t mixtures;                 /* M, keys per position */
     size_t layer_count;              /* length of source.layers */
     size_t per_layer;                /* number of chosen matrices in each layer */

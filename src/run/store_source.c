@@ -20,9 +20,10 @@
 typedef struct store_source {
     mgk_store_reader *reader;
     const mgk_store_description *description;
-    int32_t *layers, *numbers; /* the analysed layers: positions in the store and the model's
-                                  numbers; [layer_count] */
-    size_t layer_count;
+    /* The analysed layers and heads: positions in the store and the model's numbers. */
+    int32_t *layers, *layer_numbers; /* [layer_count] */
+    int32_t *heads, *head_numbers;   /* [head_count] */
+    size_t layer_count, head_count;
     size_t mixtures;            /* M of the analysed layer with most keys */
     mgk_layer_keys *layer_keys; /* [layer_count] */
     mgk_selection selection;
@@ -39,7 +40,9 @@ static void close_store(void *state)
     store_source *s = state;
     mgk_selection_free(&s->selection);
     mgk_free(s->layers);
-    mgk_free(s->numbers);
+    mgk_free(s->layer_numbers);
+    mgk_free(s->heads);
+    mgk_free(s->head_numbers);
     mgk_free(s->layer_keys);
     mgk_free(s->vectors);
     mgk_free(s->weights);
@@ -49,28 +52,52 @@ static void close_store(void *state)
     mgk_free(s);
 }
 
-/* The options contain the model's layer numbers, of which a store may contain a few. */
-static mgk_status choose_layers(const mgk_source_options *options, const char *path,
-                                store_source *s)
+/* Chooses of `there` layers or heads with these numbers of the model; wanted NULL: all. */
+static mgk_status choose(const int32_t *index, int32_t there, const int *wanted,
+                         size_t wanted_count, int32_t **places, int32_t **numbers, size_t *count)
+{
+    TRY(mgk_alloc((size_t)there, sizeof(**places), places));
+    TRY(mgk_alloc((size_t)there, sizeof(**numbers), numbers));
+    for (int32_t i = 0; i < there; i++)
+        if (!wanted || mgk_is_chosen(wanted, wanted_count, index[i])) {
+            (*places)[*count] = i;
+            (*numbers)[(*count)++] = index[i];
+        }
+    return STATUS_OK;
+}
+
+/* Finds the first wanted number that is not in the index. */
+static bool lacks(const int32_t *index, int32_t there, const int *wanted, size_t count,
+                  int *missing)
+{
+    for (size_t i = 0; wanted && i < count; i++)
+        if (!mgk_is_chosen(index, (size_t)there, wanted[i])) {
+            *missing = wanted[i];
+            return true;
+        }
+    return false;
+}
+
+/* The options contain the model's numbers, of which a store may contain a few. */
+static mgk_status choose_numbers(const mgk_source_options *o, const char *path, store_source *s)
 {
     const mgk_store_description *d = s->description;
-    TRY(mgk_alloc((size_t)d->layers, sizeof(*s->layers), &s->layers));
-    TRY(mgk_alloc((size_t)d->layers, sizeof(*s->numbers), &s->numbers));
-    for (int32_t l = 0; l < d->layers; l++)
-        if (!options->layers ||
-            mgk_is_chosen(options->layers, options->layer_count, d->layer_index[l])) {
-            s->layers[s->layer_count] = l;
-            s->numbers[s->layer_count++] = d->layer_index[l];
-        }
-    for (size_t i = 0; options->layers && i < options->layer_count; i++)
-        if (!mgk_is_chosen(d->layer_index, (size_t)d->layers, options->layers[i]))
-            return mgk_fail(STATUS_SHAPE, "%s: no layer %d among its %d %s, %d to %d%s", path,
-                            options->layers[i], d->layers, MGK_NOUN(d->layers, "layer", "layers"),
-                            d->layer_index[0], d->layer_index[d->layers - 1],
-                            d->leading.count > 0 && !mgk_axes_have(&d->leading, MGK_LEADING_LAYER)
-                                ? "; if an axis of the array is that of layers, say so by `axes`"
-                                : "");
-    return STATUS_OK;
+    int missing;
+    if (lacks(d->layer_index, d->layers, o->layers, o->layer_count, &missing))
+        return mgk_fail(STATUS_SHAPE, "%s: no layer %d among its %d %s, %d to %d%s", path, missing,
+                        d->layers, MGK_NOUN(d->layers, "layer", "layers"), d->layer_index[0],
+                        d->layer_index[d->layers - 1],
+                        d->leading.count > 0 && !mgk_axes_have(&d->leading, MGK_LEADING_LAYER)
+                            ? "; if an axis of the array is that of layers, say so by `axes`"
+                            : "");
+    if (lacks(d->head_index, d->heads, o->heads, o->head_count, &missing))
+        return mgk_fail(STATUS_SHAPE, "%s: no head %d among its %d %s, %d to %d", path, missing,
+                        d->heads, MGK_NOUN(d->heads, "head", "heads"), d->head_index[0],
+                        d->head_index[d->heads - 1]);
+    TRY(choose(d->layer_index, d->layers, o->layers, o->layer_count, &s->layers, &s->layer_numbers,
+               &s->layer_count));
+    return choose(d->head_index, d->heads, o->heads, o->head_count, &s->heads, &s->head_numbers,
+                  &s->head_count);
 }
 
 static mgk_status check_numbers(const char *path, const int32_t *numbers, int32_t count)
@@ -145,7 +172,7 @@ static mgk_status take_stored(void *state, const mgk_group *group, size_t which,
 {
     store_source *s = state;
     TRY(mgk_store_read_matrix(s->reader, (int32_t)group->sample, s->layers[group->layer],
-                              group->heads[which], STORE_F64, data, NULL));
+                              s->heads[group->heads[which]], STORE_F64, data, NULL));
     pack(data, (size_t)mgk_store_keys(s->description), group);
     if (s->counts_zero_keys)
         mgk_zero_keys_look(&s->zero_keys, data, group->queries, group->keys, group->n);
@@ -159,13 +186,14 @@ static mgk_status read_vectors(store_source *s, const mgk_group *group, mgk_stor
 {
     const size_t tokens = (size_t)s->description->tokens, dim = (size_t)s->description->head_dim;
     const size_t numbers = group->n * dim;
-    const int32_t first = group->heads[0], last = group->heads[group->count - 1];
+    const int32_t first = s->heads[group->heads[0]],
+                  last = s->heads[group->heads[group->count - 1]];
     const bool packed = group->n == tokens && group->count == (size_t)(last - first) + 1;
     TRY(mgk_store_read_heads(s->reader, object, (int32_t)group->sample, s->layers[group->layer],
                              first, last - first + 1, STORE_F64, packed ? out : s->vectors));
     for (size_t h = 0; h < group->count && !packed; h++)
         for (size_t r = 0; r < mixtures; r++) {
-            const size_t row = (size_t)(group->heads[h] - first) * mixtures + r;
+            const size_t row = (size_t)(s->heads[group->heads[h]] - first) * mixtures + r;
             memcpy(out + (h * mixtures + r) * numbers, s->vectors + row * tokens * dim,
                    numbers * sizeof(*out));
         }
@@ -219,13 +247,13 @@ static mgk_status give_mixture(void *state, size_t layer, size_t head, double *p
     store_source *s = state;
     const mgk_store_description *d = s->description;
     const size_t tokens = (size_t)d->tokens, mixtures = (size_t)d->mixtures;
-    TRY(mgk_store_read(s->reader, STORE_VARIANCES, 0, s->layers[layer], (int32_t)head, STORE_F64,
+    TRY(mgk_store_read(s->reader, STORE_VARIANCES, 0, s->layers[layer], s->heads[head], STORE_F64,
                        variances));
     for (size_t i = 0; i < mixtures * tokens; i++)
         priors[i] = 1; /* hard-E has none */
     if (!(d->objects & MGK_STORE_BIT(STORE_PRIORS)))
         return STATUS_OK;
-    TRY(mgk_store_read(s->reader, STORE_PRIORS, 0, s->layers[layer], (int32_t)head, STORE_F64,
+    TRY(mgk_store_read(s->reader, STORE_PRIORS, 0, s->layers[layer], s->heads[head], STORE_F64,
                        priors));
     for (size_t r = mixtures; !d->priors_per_key && r-- > 0;)
         for (size_t j = tokens; j-- > 0;)
@@ -239,7 +267,7 @@ static mgk_status give_key_weight(void *state, size_t layer, size_t head, size_t
     store_source *s = state;
     const mgk_store_description *d = s->description;
     const size_t numbers = (size_t)d->model_dim * (size_t)d->head_dim;
-    TRY(mgk_store_read(s->reader, STORE_KEY_WEIGHTS, 0, s->layers[layer], (int32_t)head, STORE_F64,
+    TRY(mgk_store_read(s->reader, STORE_KEY_WEIGHTS, 0, s->layers[layer], s->heads[head], STORE_F64,
                        s->weights));
     memcpy(data, s->weights + component * numbers, numbers * sizeof(*data));
     return STATUS_OK;
@@ -257,7 +285,7 @@ static mgk_status open_keys(store_source *s)
     TRY(mgk_alloc(s->layer_count, sizeof(*s->layer_keys), &s->layer_keys));
     s->mixtures = 1;
     for (size_t l = 0; l < s->layer_count; l++) {
-        const mgk_attention_kind *kind = mgk_kinds_of_layer(d->attention, s->numbers[l]);
+        const mgk_attention_kind *kind = mgk_kinds_of_layer(d->attention, s->layer_numbers[l]);
         const size_t mixtures = kind && !kind->mixture ? 1 : (size_t)d->mixtures;
         /* Shifted keys have one projection, which is stored for each component. */
         const size_t projections = kind && kind->keys == MGK_KEYS_SHIFTED ? 1 : mixtures;
@@ -373,11 +401,12 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
         CHECK(mgk_store_mask(s->reader, options->mask));
     s->zero_keys.cross = d->cross;
     s->counts_zero_keys = !options->mask && !mgk_store_has_tokens(s->reader);
-    CHECK(choose_layers(options, path, s));
+    CHECK(choose_numbers(options, path, s));
     CHECK(open_keys(s));
     mgk_selection *selection = &s->selection;
-    CHECK(mgk_selection_make(options->job->seed, (size_t)d->samples, s->layer_count, s->numbers,
-                             (size_t)d->heads, (size_t)options->matrices, selection));
+    CHECK(mgk_selection_make(options->job->seed, (size_t)d->samples, s->layer_count,
+                             s->layer_numbers, s->head_count, (size_t)options->matrices,
+                             selection));
     const int32_t keys = mgk_store_keys(d);
     mgk_source source = {.n_max = (size_t)(d->tokens > keys ? d->tokens : keys),
                          .count = s->layer_count * selection->per_layer,
@@ -388,8 +417,8 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
                          .may_be_blank = mgk_kinds_may_be_blank(d->attention),
                          .cross = d->cross,
                          .samples = d->sample_index,
-                         .layers = s->numbers,
-                         .heads = d->head_index,
+                         .layers = s->layer_numbers,
+                         .heads = s->head_numbers,
                          .next = next_stored,
                          .prepare = prepare_stored,
                          .take = take_stored,
@@ -405,7 +434,7 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
                               .training_step = d->training_step,
                               .sample_count = (size_t)d->samples,
                               .layer_count = s->layer_count,
-                              .head_count = (size_t)d->heads,
+                              .head_count = s->head_count,
                               .mixtures = s->mixtures,
                               .per_layer = selection->per_layer,
                               .zero_keys = s->counts_zero_keys ? &s->zero_keys : NULL,

@@ -13,7 +13,7 @@
 /* Words of the command line that the table of options does not parse completely. */
 typedef struct words {
     mgk_arg_list inputs, models;
-    const char *measures, *layers;
+    const char *measures, *layers, *heads;
     int double_precision; /* of single|double */
     double gigabytes;     /* value of --memory */
     bool limited;         /* --memory is set */
@@ -22,7 +22,7 @@ typedef struct words {
 
 /* What parsing allocates. */
 typedef struct lists {
-    int *layers;
+    int *layers, *heads;
     char *text;         /* copy of --measures, cut into names */
     const char **names; /* [most] */
 } lists;
@@ -57,8 +57,10 @@ static mgk_status complete(const words *w, mgk_tool_input *in, mgk_diversity_opt
 {
     TRY(cut_measures(w->measures, l, o));
     TRY(mgk_tool_indices("--layers", w->layers, &l->layers, &o->layer_count));
+    TRY(mgk_tool_indices("--heads", w->heads, &l->heads, &o->head_count));
     mgk_tool_input_end(in);
     o->layers = l->layers;
+    o->heads = l->heads;
     o->inputs = w->inputs.words;
     o->input_count = w->inputs.count;
     o->input = in->input;
@@ -121,7 +123,7 @@ static const mgk_arg_note notes[] = {
      "heads of a layer with the least js at a time; and in ten random orders, of which there are "
      "mean and standard deviation.\n"
      "The model runs on all samples for each head and each of these twelve orders.\n"
-     "With --layers the heads of other layers stay and are not counted.\n"
+     "With --layers or --heads all other heads stay and are not counted.\n"
      "A model without a loss is told by the divergence of its logits from those of the whole "
      "model, "
      "or by the change of its hidden states."},
@@ -183,6 +185,8 @@ int main(int argc, char **argv)
          "Accept matrices with rows of zeros, which padded queries leave.", NULL},
         {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST",
          "Layers, such as 0,2,5-7, counted from 0; repeats count once. All if not given.", NULL},
+        {MGK_ARG_TEXT, 0, "heads", &w.heads, "LIST",
+         "Heads of each layer; others are not compared with these. All if not given.", NULL},
         {MGK_ARG_HEADING, 0, "Input from a running model", NULL, NULL, NULL, NULL},
         {MGK_ARG_FILES, 0, "model", &w.models, "MODEL...",
          "Run these models instead of reading files; no matrix is stored.", NULL},
@@ -271,6 +275,7 @@ int main(int argc, char **argv)
         exit_status = mgk_tool_refuse(&tool, status);
     }
     mgk_free(l.layers);
+    mgk_free(l.heads);
     mgk_free(l.text);
     mgk_free(l.names);
     return exit_status;

@@ -13,7 +13,7 @@
 /* Words of the command line that the table of options does not parse completely. */
 typedef struct words {
     mgk_arg_list inputs;
-    const char *thresholds, *layers;
+    const char *thresholds, *layers, *heads;
     int double_precision; /* of single|double */
     double gigabytes;     /* value of --memory */
     bool limited;         /* --memory is set */
@@ -21,7 +21,7 @@ typedef struct words {
 } words;
 
 static mgk_status complete(const words *w, mgk_tool_input *in, mgk_rank_options *o,
-                           double **thresholds, int **layers)
+                           double **thresholds, int **layers, int **heads)
 {
     if (w->thresholds) {
         if (mgk_args_reals(w->thresholds, thresholds, &o->threshold_count) != STATUS_OK)
@@ -29,6 +29,7 @@ static mgk_status complete(const words *w, mgk_tool_input *in, mgk_rank_options 
         o->thresholds = *thresholds;
     }
     TRY(mgk_tool_indices("--layers", w->layers, layers, &o->layer_count));
+    TRY(mgk_tool_indices("--heads", w->heads, heads, &o->head_count));
     mgk_tool_input_end(in);
     o->inputs = w->inputs.words;
     o->input_count = w->inputs.count;
@@ -44,6 +45,7 @@ static mgk_status complete(const words *w, mgk_tool_input *in, mgk_rank_options 
                         "the precision is about --model, not about files of matrices");
     o->memory = (size_t)(w->gigabytes * 1e9);
     o->layers = *layers;
+    o->heads = *heads;
     o->double_precision = w->double_precision;
     return STATUS_OK;
 }
@@ -204,7 +206,7 @@ int main(int argc, char **argv)
     mgk_tool_input in = {0};
     words w = {0};
     double *thresholds = NULL;
-    int *layers = NULL;
+    int *layers = NULL, *heads = NULL;
     char kinds[MGK_TOOL_KINDS];
     mgk_tool_list_kinds(kinds);
     const mgk_arg args[] = {
@@ -227,6 +229,7 @@ int main(int argc, char **argv)
          "Accept matrices with rows of zeros, which padded queries leave.", NULL},
         {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST",
          "Layers, such as 0,2,5-7, counted from 0; repeats count once. All if not given.", NULL},
+        {MGK_ARG_TEXT, 0, "heads", &w.heads, "LIST", "Heads; all if not given.", NULL},
         {MGK_ARG_HEADING, 0, "Input from a running model", NULL, NULL, NULL, NULL},
         {MGK_ARG_FILE, 0, "model", &o.model, "MODEL",
          "Run this model instead of reading files; no matrix is stored.", NULL},
@@ -286,7 +289,7 @@ int main(int argc, char **argv)
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
         return exit_status;
-    mgk_status status = complete(&w, &in, &o, &thresholds, &layers);
+    mgk_status status = complete(&w, &in, &o, &thresholds, &layers, &heads);
     if (status == STATUS_OK)
         status = mgk_tool_output(&tool, &o.output, MGK_TOOL_TABLE);
     if (status == STATUS_OK)
@@ -306,5 +309,6 @@ int main(int argc, char **argv)
     }
     mgk_free(thresholds);
     mgk_free(layers);
+    mgk_free(heads);
     return exit_status;
 }

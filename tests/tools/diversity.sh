@@ -195,9 +195,30 @@ fails 1 '--memory: 9 matrices of 16 rows and their measures take ' m.h5 --across
 # Of some heads: a rollout would be the mean of these alone.
 "$programs/mgk-dump" m.safetensors --text text.txt --samples 2 --heads 0,2 -q -o heads.h5
 measure heads.csv heads.h5 --measures rollout_rank,effective_heads
-grep -q 'heads.h5: has 2 of the 3 heads of a layer: ' err.txt || complain "some heads: $(cat err.txt)"
+grep -q 'heads.h5: 2 of the 3 heads of a layer: ' err.txt || complain "some heads: $(cat err.txt)"
 grep -q ',rollout_rank,,0,,,,,,,0$' heads.csv || complain "a rollout of 2 of 3 heads"
 grep -q ',effective_heads,,0,,,,,[1-9]' heads.csv || complain "no effective heads"
+# Chosen from a store or a model they have the values of a store that has no others.
+two="--heads 2,0 --samples 2 --text text.txt"
+measure heads.csv heads.h5 --across-layers
+"$programs/mgk-dump" m.safetensors --text text.txt --samples 2 -q --save attention,values -o three.h5
+"$programs/mgk-dump" m.safetensors --text text.txt --samples 2 --heads 0,2 -q --save attention,values -o values.h5
+measure heads.csv values.h5 --across-layers
+measure chosen.csv three.h5 --across-layers --heads 2,0
+sed 's/^three/values/' chosen.csv | cmp - heads.csv || complain "heads of a store"
+measure chosen.csv --model m.safetensors $two --across-layers
+grep -v ',rank_collapse,\|,token_cosine,\|,key_\|,projection_' chosen.csv | sed 's/^m.safetensors,/values.h5,/' |
+    cmp - heads.csv || complain "heads of a model"
+# What is of a head alone, or of two, does not depend on the others; a removed one has the model's number.
+of_heads=importance_ablation,key_weight_cosine,js,projection_key,projection_output
+measure whole.csv --model m.safetensors --text text.txt --samples 2 --measures $of_heads
+measure chosen.csv --model m.safetensors $two --measures $of_heads --prune
+awk -F, '$6 != 1 && $8 != 1' whole.csv >expected.txt
+grep -v ',prune_' chosen.csv | cmp - expected.txt || complain "measures of chosen heads"
+[ "$(awk -F, '$3 == "prune_importance" { print $5 "." $6 }' chosen.csv | LC_ALL=C sort | tr '\n' ' ')" = ". 0.0 0.2 1.0 1.2 2.0 2.2 " ] ||
+    complain "heads removed: $(cat chosen.csv)"
+fails 1 'm.h5: no head 3 among its 3 heads, 0 to 2' m.h5 --heads 1,3
+fails 1 'head 3: heads are 0 to 2' $model --heads 3
 measure gap.csv m.h5 --across-layers --layers 0,2 --measures js
 awk -F, '$3 == "js" && $5 != 1 && $7 != 1' across.csv >expected.txt
 tail -n +2 gap.csv | cmp - expected.txt || complain "layers 0 and 2 across layers"

@@ -120,6 +120,25 @@ static void usual_order(void **state)
     mgk_table_close(table);
 }
 
+static void last_head(void **state)
+{
+    (void)state;
+    static const int head = H - 1;
+    const void *layers[L];
+    const mgk_array array = usual(layers);
+    mgk_rank_options o = options(&array);
+    mgk_table *table;
+    o.heads = &head;
+    o.head_count = 1;
+    assert_done(mgk_rank_to_table(&o, &table, NULL));
+    assert_int_equal(mgk_table_rows(table), S * L);
+    for (int m = 0; m < S * L; m++) {
+        assert_int_equal(integers(table, "head")[m], head);
+        assert_int_equal(integers(table, "rank")[m], (m * H + head) % N + 1);
+    }
+    mgk_table_close(table);
+}
+
 /* Layers apart, heads before samples, columns before rows, last sample first, and odd addresses. */
 static void another_order(void **state)
 {
@@ -296,6 +315,12 @@ static void refusals(void **state)
     o.layer_count = 1;
     assert_int_equal(mgk_rank_attention(&o, NULL), MGK_INPUT);
     assert_non_null(strstr(mgk_error(), "ours: layer 2: layers are 0 to 1"));
+    static const int no_head = H;
+    o = options(&array);
+    o.heads = &no_head;
+    o.head_count = 1;
+    assert_int_equal(mgk_rank_attention(&o, NULL), MGK_INPUT);
+    assert_non_null(strstr(mgk_error(), "ours: head "));
 }
 
 int main(void)
@@ -304,7 +329,7 @@ int main(void)
         cmocka_unit_test(usual_order),      cmocka_unit_test(another_order),
         cmocka_unit_test(single_precision), cmocka_unit_test(padding),
         cmocka_unit_test(measures),         cmocka_unit_test(interruption),
-        cmocka_unit_test(refusals),
+        cmocka_unit_test(refusals),         cmocka_unit_test(last_head),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -239,6 +239,47 @@ static void rows_name_their_matrices(void **state)
     mgk_rank_table_free(&table);
 }
 
+/* Heads of a store, and of a model have the rows that they have among all. */
+static void chosen_heads(void **state)
+{
+    (void)state;
+    const int wanted[] = {2, 0}, missing[] = {3};
+    const mgk_input input = {.text = &case_text, .text_count = 1, .samples = 5};
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "softmax");
+    config.heads = 3;
+    tiny_save(&config, case_model);
+    case_dump(&input, NULL, false);
+    mgk_rank_options o = case_from_store(&case_store);
+    o.matrices = 0;
+    assert_done(mgk_rank_attention(&o, NULL));
+    mgk_rank_table all = case_read_table(case_csv);
+    for (int streamed = 0; streamed < 2; streamed++) {
+        o = streamed ? case_from_model(5) : case_from_store(&case_store);
+        o.matrices = 0;
+        o.heads = wanted;
+        o.head_count = 2;
+        assert_done(mgk_rank_attention(&o, NULL));
+        mgk_rank_table table = case_read_table(case_csv);
+        size_t found = 0;
+        for (size_t i = 0; i < all.row_count; i++)
+            if (all.rows[i].head != 1) {
+                assert_true(found < table.row_count);
+                assert_int_equal(table.rows[found].head, all.rows[i].head);
+                assert_int_equal(table.rows[found].layer, all.rows[i].layer);
+                assert_true(table.rows[found].sigma_max == all.rows[i].sigma_max);
+                found++;
+            }
+        assert_int_equal(found, table.row_count);
+        mgk_rank_table_free(&table);
+        o.heads = missing;
+        o.head_count = 1;
+        assert_int_equal(mgk_rank_attention(&o, NULL), MGK_INPUT);
+        o.head_count = 0;
+        assert_int_equal(mgk_rank_attention(&o, NULL), MGK_USAGE);
+    }
+    mgk_rank_table_free(&all);
+}
+
 /* The matrices drawn in a layer do not depend on the other counted layers, stored or streamed. */
 static void a_layer_alone_is_counted_alike(void **state)
 {
@@ -371,6 +412,7 @@ int main(void)
         cmocka_unit_test(padded_sequences),
         cmocka_unit_test(as_many_samples_as_needed),
         cmocka_unit_test(chosen_layers),
+        cmocka_unit_test(chosen_heads),
         cmocka_unit_test(rows_name_their_matrices),
         cmocka_unit_test(a_layer_alone_is_counted_alike),
         cmocka_unit_test(factors_and_entries_agree),
