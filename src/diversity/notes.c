@@ -100,11 +100,10 @@ void mgk_diversity_explain_heads(const char *name, size_t heads, size_t all,
 {
     *note = '\0';
     if (heads < all)
-        snprintf(
-            note, MGK_DIVERSITY_NOTE,
-            "%s: %zu of the %zu heads of a layer: measures of layers are of these alone, and "
-            "rollout is empty",
-            name, heads, all);
+        snprintf(note, MGK_DIVERSITY_NOTE,
+                 "%s: %zu of the %zu heads of a layer: measures of layers are of these alone, and "
+                 "rollout is empty",
+                 name, heads, all);
 }
 
 static bool is_compared(const mgk_diversity_comparison *comparisons, size_t count, const char *name)
