@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/run/diversity_work.h"
-#include "base/hash.h"
+#include "analysis/run/samples_hash.h"
 #include "base/memory.h"
 
 static int compare_places(const void *a, const void *b)
@@ -40,7 +40,7 @@ static mgk_status take_tokens(mgk_diversity_work *work, size_t g)
     mgk_status status;
     TRY(mgk_alloc(source->n_max, sizeof(*tokens), &tokens));
     CHECK(source->tokens(source->state, group->group, tokens));
-    group->tokens = (double)(mgk_hash(MGK_HASH_START, tokens, n * sizeof(*tokens)) >> 12);
+    group->tokens = mgk_tokens_hash(tokens, n);
     sort_tokens(n, tokens, places);
     group->places = places;
 out:

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analysis/run/record_line.h"
-#include "base/hash.h"
+#include "analysis/run/samples_hash.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "diversity/diversity.h"
@@ -91,19 +91,18 @@ static char *print_identity(const mgk_diversity_options *o, const mgk_diversity_
 void mgk_diversity_hash_sample(mgk_diversity_part *part, double *record)
 {
     const double *facts = mgk_record_facts(&part->layout, record, 0, 0);
-    const double sample[2] = {facts[MGK_FACT_ROWS], facts[MGK_FACT_TOKENS]};
     const bool first = part->finished == 0;
-    part->tokens_known = (first || part->tokens_known) && !isnan(sample[1]);
-    part->samples_hash =
-        mgk_hash(first ? MGK_HASH_START : part->samples_hash, sample, sizeof(sample));
+    part->tokens_known = (first || part->tokens_known) && !isnan(facts[MGK_FACT_TOKENS]);
+    part->samples_hash = mgk_samples_hash(first ? MGK_HASH_START : part->samples_hash,
+                                          facts[MGK_FACT_ROWS], facts[MGK_FACT_TOKENS]);
 }
 
 static cJSON *print_samples_hash(const mgk_diversity_part *part)
 {
-    char text[24];
+    char text[MGK_SAMPLES_HASH_TEXT];
     if (part->finished == 0 || !part->tokens_known)
         return cJSON_CreateNull();
-    snprintf(text, sizeof(text), "%016" PRIx64, part->samples_hash);
+    mgk_samples_hash_print(part->samples_hash, text);
     return cJSON_CreateString(text);
 }
 

@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "report/again.h"
 #include "report/text.h"
+#include "report/uniform.h"
 
 /* A number of one value: its mean, deviation or samples. */
 typedef void write_value(FILE *page, const mgk_diversity_means *means, size_t i);
@@ -196,7 +197,7 @@ static mgk_status write_warnings(FILE *page, const mgk_report_model *model)
 
 static mgk_status write_model(FILE *page, const mgk_report_tables *tables,
                               const mgk_report_model *model, const mgk_plot_measured *input,
-                              int32_t store)
+                              const mgk_report_store *stores, int32_t store)
 {
     const mgk_diversity_values *v = input->values;
     fputs("\n {\"title\":", page);
@@ -209,6 +210,8 @@ static mgk_status write_model(FILE *page, const mgk_report_tables *tables,
     fputs(",\"again\":", page);
     mgk_report_again(page, model);
     write_curves(page, &model->set);
+    fputs(",\"uniform\":", page);
+    TRY(mgk_report_uniform(page, v, store >= 0 ? &stores[store] : NULL));
     fprintf(page, ",\"store\":%ld,\"layers\":", (long)store);
     mgk_report_integers(page, v->layers, v->layout.layers);
     fputs(",\"heads\":", page);
@@ -220,13 +223,15 @@ static mgk_status write_model(FILE *page, const mgk_report_tables *tables,
 }
 
 mgk_status mgk_report_models(FILE *page, const mgk_report_tables *tables,
-                             const mgk_plot_measures *measures, const int32_t *stores)
+                             const mgk_plot_measures *measures, const mgk_report_store *stores,
+                             const int32_t *store_of)
 {
     fputc('[', page);
     for (size_t i = 0; i < measures->count; i++) {
         if (i > 0)
             fputc(',', page);
-        TRY(write_model(page, tables, &tables->models[i], &measures->inputs[i], stores[i]));
+        TRY(write_model(page, tables, &tables->models[i], &measures->inputs[i], stores,
+                        store_of[i]));
     }
     fputc(']', page);
     return STATUS_OK;

@@ -208,7 +208,7 @@ static mgk_status write_data(FILE *page, content *c)
     fputs("{\"colors\":", page);
     write_colors(page);
     fputs(",\n\"models\":", page);
-    TRY(mgk_report_models(page, &c->tables, &c->measures, c->store_of));
+    TRY(mgk_report_models(page, &c->tables, &c->measures, c->stores, c->store_of));
     fputs(",\n\"stores\":", page);
     TRY(mgk_report_stores(page, &c->options->job, c->stores, c->store_count));
     fputc('}', page);

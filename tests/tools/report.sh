@@ -109,6 +109,34 @@ cp mgk-store.h5 stray.h5
 reports c.html softmax.h5 stray.h5 softmax-store.h5
 grep -q '^mgk-report: stray.h5: no table names this store' err.txt || complain "a stray store: $(cat err.txt)"
 
+# ---- uniform attention, on the samples of the table alone: of 4 tokens, of 2 and of 3
+# store LINES OUT
+store() {
+    head -n "$1" ids.txt >"$1.txt"
+    "$programs/mgk-dump" softmax.safetensors --tokens "$1.txt" --samples "$1" --length 4 -q -o "$2"
+}
+printf '1 2 3 4\n5 5\n6 7 8\n' >ids.txt
+store 2 two-store.h5
+store 3 three-store.h5
+"$programs/mgk-diversity" two-store.h5 -q -o of-two.h5 >out.txt 2>&1
+"$programs/mgk-diversity" two-store.h5 -q -o of-two.csv >out.txt 2>&1
+"$programs/mgk-diversity" three-store.h5 -q -o of-three.h5 >out.txt 2>&1
+# uniform EXPECTED INPUTS...: first and the diagonal are (1 + 1/2 + ... + 1/n) / n, the token before has 1/n less;
+# only the sample of 2 tokens has a copy.
+uniform() {
+    expected=$1
+    shift
+    reports u.html "$@"
+    grep -o '"uniform":\(null\|{[^}]*}\)' u.html | sed 's/\(\.[0-9][0-9][0-9]\)[0-9]*/\1/g; s/"//g' >found.txt
+    echo "uniform:$expected" | cmp - found.txt || complain "$*: $(cat found.txt)"
+}
+two='{samples:2,scores:[[previous_token,0.260],[first,0.635],[diagonal,0.635],[induction,0.25],[duplicate_token,0.25]]}'
+uniform "$two" of-two.h5 two-store.h5
+uniform "$two" of-two.h5 three-store.h5
+uniform "$two" of-two.csv two-store.h5
+uniform null of-three.h5 two-store.h5
+uniform null of-two.h5
+
 # ---- which tables are of one model
 # data NAME PAGE: the entries of this name in the data of a page.
 data() {

@@ -105,18 +105,21 @@ grep -qF "$below of 48 heads are worth less than 0.005 nats" dom.txt || complain
 grep -qE 'Without the 24 least important of 48 heads the loss is [0-9.]+ nats, with all heads [0-9.]+\.' dom.txt ||
     complain "nothing about half of the heads"
 # Uniform attention to 64 tokens behind a causal mask: the sum of 1/i over 64, and 1/64 less.
-grep -qF 'would have previous_token 0.0585, first 0.0741, diagonal 0.0741' dom.txt || complain "no uniform attention"
+grep -qF 'Uniform attention on the 4 samples of mgk-store.h5 would have previous_token 0.0585, first 0.0741, diagonal 0.0741' \
+    dom.txt || complain "no uniform attention"
 # A store and the model that it is of have the same samples.
 report two.html both.h5 pruned.h5 $stores
 [ "$(grep -c '"title":' two.html)" -eq 2 ] || complain "a store and its model are two models"
 browse two.html 'window.rowsSumToOne = true;'
 # Other values of a measure, and other samples of a model, are told.
 "$programs/mgk-diversity" $run --measures rank --threshold 0.3 -o other.h5 >out.txt
-"$programs/mgk-diversity" --model mgk.safetensors --text text.txt --samples 2 --length 64 --measures rank -q -o few.h5 >out.txt
-report told.html run.h5 other.h5 few.h5
+"$programs/mgk-diversity" --model mgk.safetensors --text text.txt --samples 2 --seed 5 --length 64 --measures rank,first -q -o few.h5 >out.txt
+report told.html run.h5 other.h5 few.h5 mgk-store.h5
 browse told.html
 grep -q 'rank of run.h5: mgk is in run.h5 (threshold 1e-06) and in other.h5 (threshold 0.3) with other values; the page shows the values of run.h5' dom.txt ||
     complain "nothing about other values"
+grep -q 'The table has other samples than mgk-store.h5: uniform attention is not compared' dom.txt ||
+    complain "uniform attention on other samples"
 grep -q 'run.h5: mgk and few.h5: mgk are the same model file' dom.txt || complain "nothing about other samples"
 # Files of one name are told apart by their paths, thresholds also by what they are multiples of.
 mkdir x y

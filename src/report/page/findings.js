@@ -66,6 +66,17 @@ function worthSentence(model) {
   return "";
 }
 
+/* " Uniform attention on the first 8 samples of store.h5 would have …": those that the values are of. */
+function uniformSentence(model) {
+  const store = storeOf(model), uniform = model.uniform;
+  if (!store) return "";
+  if (!uniform) return " The table has other samples than " + store.file + ": uniform attention is not compared.";
+  const samples = uniform.samples === 1 ? "the first sample"
+    : "the " + (uniform.samples < store.all ? "first " : "") + uniform.samples + " samples";
+  return " Uniform attention on " + samples + " of " + store.file + " would have " +
+    uniform.scores.map(([name, score]) => name + " " + brief(score)).join(", ") + ".";
+}
+
 const findings = {
   importance(model) {
     return (worthSentence(model) + pruningSentence(model)).trim() || null;
