@@ -111,6 +111,17 @@ static bool is_within(const mgk_device *device, const void *values, size_t count
     return !beyond;
 }
 
+/* What has a wider range than the numbers that are stored. */
+static const char *name_wider(const mgk_dump_pass *pass)
+{
+    const bool single = pass->run->device->precision == MGK_SINGLE;
+    if (pass->dump->storage == STORE_F16)
+        return "; f32 has a wider range (`dtype`)";
+    if (single)
+        return "; double precision has a wider range (`double_precision`)";
+    return pass->dump->storage == STORE_F32 ? "; f64 has a wider range (`dtype`)" : "";
+}
+
 static mgk_status check_values(const mgk_dump_pass *pass, const char *object, const void *values,
                                size_t count, int layer)
 {
@@ -119,9 +130,10 @@ static mgk_status check_values(const mgk_dump_pass *pass, const char *object, co
         return STATUS_OK;
     return mgk_fail(STATUS_NUMERIC,
                     "layer %d: %s are not finite numbers within the range of %s (computed in %s "
-                    "precision)",
+                    "precision)%s",
                     layer, object, names[pass->dump->storage],
-                    pass->run->device->precision == MGK_DOUBLE ? "double" : "single");
+                    pass->run->device->precision == MGK_DOUBLE ? "double" : "single",
+                    name_wider(pass));
 }
 
 /* Starts computing the matrices of samples `first` and those after it, if they are stored, and then

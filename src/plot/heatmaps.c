@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Draws attention matrices, key weights and keys: a grid of panels, or a single matrix. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/number.h"
 #include "plot/plot.h"
@@ -29,6 +30,13 @@ static mgk_status draw_single(const mgk_plot *plot, const mgk_panels *groups, si
     return status == STATUS_NUMERIC ? mgk_panel_fail(status, &groups[0], 0) : status;
 }
 
+/* Whether the matrices are those of a store before their rows are divided. */
+static bool are_scores(const mgk_plot_options *o)
+{
+    const char *dataset = o->dataset ? o->dataset : "";
+    return o->kind == MGK_PLOT_ATTENTION && strcmp(dataset + (*dataset == '/'), "scores") == 0;
+}
+
 static mgk_status draw_grid(const mgk_plot *plot, const mgk_panels *groups, size_t count)
 {
     static const struct {
@@ -42,7 +50,8 @@ static mgk_status draw_grid(const mgk_plot *plot, const mgk_panels *groups, size
                                    .group_count = count,
                                    .letters = count > 1,
                                    .panel = looks[kind].panel,
-                                   .value_name = looks[kind].value,
+                                   .value_name =
+                                       are_scores(plot->options) ? "scores" : looks[kind].value,
                                    .row_name = looks[kind].row,
                                    .col_name = looks[kind].col};
     return mgk_draw_heatmap_grid(&grid, &plot->picture, plot->options->output);

@@ -182,8 +182,11 @@ bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char *
 /* The field of an option has the option's name, with these exceptions. */
 static const char *field_of(const char *option)
 {
-    static const char *const others[][2] = {
-        {"as", "run-as"}, {"eval-every", "evaluate-every"}, {"name", "names"}, {"range", "last"}};
+    static const char *const others[][2] = {{"as", "run-as"},
+                                            {"eval-every", "evaluate-every"},
+                                            {"name", "names"},
+                                            {"range", "last"},
+                                            {"precision", "double-precision"}};
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         if (strcmp(option, others[i][0]) == 0)
             return others[i][1];

@@ -256,6 +256,32 @@ static void no_number(void **state)
     }
 }
 
+/* A message names what has a wider range, as long as there is something. */
+static void wider_range(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *dtype;
+        bool double_precision;
+        const char *end;
+    } rows[] = {{"f16", true, "(computed in double precision); f32 has a wider range (`dtype`)"},
+                {"f32", false, "; double precision has a wider range (`double_precision`)"},
+                {"f64", false, "; double precision has a wider range (`double_precision`)"},
+                {"f32", true, "; f64 has a wider range (`dtype`)"},
+                {"f64", true, "the range of f64 (computed in double precision)"}};
+    case_save_large_keys();
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        mgk_dump_options o = options(1);
+        o.save = MGK_SAVE_SCORES;
+        o.dtype = rows[i].dtype;
+        o.double_precision = rows[i].double_precision;
+        assert_int_equal(mgk_dump_attention(&o, NULL), MGK_INPUT);
+        const char *found = strstr(mgk_error(), rows[i].end);
+        if (!found || strcmp(found, rows[i].end) != 0)
+            fail_msg("row %zu: %s", i, mgk_error());
+    }
+}
+
 /* The disk is full while all passes have blocks to write. */
 static void no_room(void **state)
 {
@@ -286,6 +312,7 @@ int main(void)
         cmocka_unit_test(same_numbers),
         cmocka_unit_test(watched_from_one_thread),
         cmocka_unit_test(no_number),
+        cmocka_unit_test(wider_range),
         cmocka_unit_test(no_room),
     };
     case_enter("dump_passes.d");

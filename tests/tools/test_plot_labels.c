@@ -104,6 +104,33 @@ static void labels_of_a_store(void **state)
     mgk_free(matrix.pixels);
 }
 
+/* The colour bar names what is drawn: the same numbers look alike under other names than "scores".
+ */
+static void scores_are_named(void **state)
+{
+    (void)state;
+    static const char *const path = "plot_arrays.npz";
+    static const char *const names[] = {"attention.npy", "theirs.npy", "scores.npy"};
+    static const char *const datasets[] = {"attention", "theirs", "scores"};
+    static numpy_bytes arrays[3];
+    png_picture found[3];
+    float values[N * N];
+    for (size_t i = 0; i < N * N; i++)
+        values[i] = (float)(1 + i % 7);
+    for (size_t i = 0; i < 3; i++)
+        make_npy("<f4", false, "(9, 9)", values, sizeof(values), &arrays[i]);
+    make_npz(path, names, arrays, 3, false);
+    mgk_plot_options o = case_options(MGK_PLOT_ATTENTION, &path, 1);
+    for (size_t i = 0; i < 3; i++) {
+        o.dataset = datasets[i];
+        found[i] = case_draw(&o);
+    }
+    case_assert_same(&found[0], &found[1]);
+    assert_true(case_differ(&found[0], &found[2]));
+    for (size_t i = 0; i < 3; i++)
+        mgk_free(found[i].pixels);
+}
+
 static void labels_that_do_not_fit(void **state)
 {
     (void)state;
@@ -193,6 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_and_ranges),
         cmocka_unit_test_setup(labels_of_a_store, case_make_mgk),
+        cmocka_unit_test(scores_are_named),
         cmocka_unit_test(labels_that_do_not_fit),
         cmocka_unit_test(white_space_is_drawn),
         cmocka_unit_test_setup(titles_name_model_and_sample, case_make_mgk),
