@@ -103,28 +103,24 @@ static mgk_status check_options(const mgk_diversity_options *o)
     return mgk_diversity_check_ending(o);
 }
 
-static void report(measuring *m, const char *note, bool warning)
+static void tell_progress(measuring *m)
 {
     const size_t done = m->before + m->done;
-    const mgk_report report = {.done = (int64_t)done,
-                               .total = (int64_t)m->total,
-                               .amount = (double)done,
-                               .note = note,
-                               .milestone = *note != '\0',
-                               .warning = warning};
+    const mgk_report report = {
+        .done = (int64_t)done, .total = (int64_t)m->total, .amount = (double)done, .note = ""};
     mgk_job_report(&m->options->job, &report);
 }
 
-/* The watcher keeps the line `note` unless it is empty. */
 static void tell(measuring *m, const char *note)
 {
-    report(m, note, false);
+    mgk_job_report(&m->options->job, &(mgk_report){.note = note, .milestone = true});
 }
 
 /* Reports what the table repeats. */
 static void warn(measuring *m, const char *note)
 {
-    report(m, note, true);
+    mgk_job_report(&m->options->job,
+                   &(mgk_report){.note = note, .milestone = true, .warning = true});
     mgk_warnings_add(&m->warnings, note);
 }
 
@@ -132,7 +128,7 @@ static void progress(void *state, size_t done)
 {
     measuring *m = state;
     m->done = done;
-    tell(m, "");
+    tell_progress(m);
     if (mgk_job_stopped(&m->options->job))
         m->stopped = 1;
 }

@@ -81,22 +81,19 @@ static mgk_status check_options(const mgk_rank_options *o)
     return check_method(o->method);
 }
 
-static void report(ranking *r, const char *note, bool warning)
+static void tell_progress(ranking *r)
 {
     r->told = r->before + r->done;
     const mgk_report report = {.done = (int64_t)r->told,
                                .total = (int64_t)r->total,
                                .amount = (double)r->told,
-                               .note = note,
-                               .milestone = *note != '\0',
-                               .warning = warning};
+                               .note = ""};
     mgk_job_report(&r->options->job, &report);
 }
 
-/* The watcher keeps the line `note` unless it is empty. */
 static void tell(ranking *r, const char *note)
 {
-    report(r, note, false);
+    mgk_job_report(&r->options->job, &(mgk_report){.note = note, .milestone = true});
 }
 
 /* Reports what the table repeats. */
@@ -104,7 +101,8 @@ static void warn(ranking *r, const char *note)
 {
     if (!*note)
         return;
-    report(r, note, true);
+    mgk_job_report(&r->options->job,
+                   &(mgk_report){.note = note, .milestone = true, .warning = true});
     mgk_warnings_add(&r->warnings, note);
 }
 
@@ -115,7 +113,7 @@ static void progress(void *state, size_t done, size_t count)
     r->done = r->share ? r->known + mgk_share_delivered(r->share) : done;
     if (!pthread_equal(pthread_self(), r->caller))
         return;
-    tell(r, "");
+    tell_progress(r);
     if (mgk_job_stopped(&r->options->job))
         r->stopped = 1;
 }
@@ -273,7 +271,7 @@ static mgk_status rank_input(ranking *r, mgk_source_input *input)
     if (!cluster_of(r) && input->zero_keys)
         r->zero_keys = *input->zero_keys;
     if (r->told < r->before + r->done) /* another thread finished the last one */
-        tell(r, "");
+        tell_progress(r);
     tell_zero_keys(r, input);
     r->before += r->done;
     r->done = 0;
@@ -375,7 +373,7 @@ static mgk_status rank_together(ranking *r, const mgk_source_input *input)
     r->share = NULL;
     if (status == STATUS_OK) {
         r->done = input->source.count;
-        tell(r, "");
+        tell_progress(r);
     }
     if (status == STATUS_INTERRUPTED && mgk_cluster_leads(cluster)) { /* each counts its own */
         const size_t lines = mgk_journal_lines(r->journal);

@@ -6,6 +6,7 @@
 #include "analysis/measures/registry.h"
 #include "base/memory.h"
 #include "base/names.h"
+#include "base/number.h"
 #include "diversity/diversity.h"
 
 mgk_source_options mgk_diversity_source_options(const mgk_diversity_options *o)
@@ -211,20 +212,6 @@ static bool is_news(const mgk_diversity_options *o, const mgk_measure *measure)
            (o->measures || !(measure->needs & OF_RUNS));
 }
 
-/* Adds the name of a measure to the note; `before` is the one that was added before, or NULL. */
-static void add_name(const mgk_source_input *input, const mgk_measure *measure,
-                     const mgk_measure *before, char *note, size_t size)
-{
-    const size_t used = strlen(note);
-    const char *needs = missing_text(&input->source, measure);
-    if (!before)
-        snprintf(note, size, "%s: without %s no %s", input->name, needs, measure->name);
-    else if (strcmp(needs, missing_text(&input->source, before)) == 0)
-        snprintf(note + used, size - used, ", %s", measure->name);
-    else
-        snprintf(note + used, size - used, "; without %s no %s", needs, measure->name);
-}
-
 /* Adds a measure to those that are left out, [count], behind the others that need the same. */
 static void leave_out(const mgk_source *source, const mgk_measure **left, size_t count,
                       const mgk_measure *measure)
@@ -236,6 +223,38 @@ static void leave_out(const mgk_source *source, const mgk_measure **left, size_t
     at = at > 0 ? at : count;
     memmove(left + at + 1, left + at, (count - at) * sizeof(*left));
     left[at] = measure;
+}
+
+/* How many of the measures [count] from the first on need the same. */
+static size_t count_alike(const mgk_source *source, const mgk_measure *const *left, size_t count)
+{
+    size_t alike = 1;
+    while (alike < count &&
+           strcmp(missing_text(source, left[0]), missing_text(source, left[alike])) == 0)
+        alike++;
+    return alike;
+}
+
+/* "NAME: not measured: a, b need values; c needs tokens", of the measures left [count]. */
+static void tell_left(const mgk_source_input *input, const mgk_measure *const *left, size_t count,
+                      char *note, size_t size)
+{
+    for (size_t i = 0, alike; i < count; i += alike) {
+        const char *names[MGK_MEASURES_MOST];
+        size_t used = strlen(note);
+        alike = count_alike(&input->source, left + i, count - i);
+        for (size_t m = 0; m < alike; m++)
+            names[m] = left[i + m]->name;
+        if (i == 0)
+            snprintf(note, size, "%s: not measured: ", input->name);
+        else
+            snprintf(note + used, size - used, "; ");
+        used = strlen(note);
+        mgk_names_join(names, alike, note + used, size - used);
+        used = strlen(note);
+        snprintf(note + used, size - used, " %s %s", MGK_NOUN(alike, "needs", "need"),
+                 missing_text(&input->source, left[i]));
+    }
 }
 
 mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
@@ -258,8 +277,7 @@ mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
         else if (is_news(options, chosen[m]))
             leave_out(&input->source, left, left_count++, chosen[m]);
     }
-    for (size_t i = 0; i < left_count; i++)
-        add_name(input, left[i], i > 0 ? left[i - 1] : NULL, note, size);
+    tell_left(input, left, left_count, note, size);
     if (status == STATUS_OK)
         status = mgk_record_layout_make(input->layer_count, input->head_count, input->mixtures,
                                         allowed, kept, out);

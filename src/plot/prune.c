@@ -126,7 +126,8 @@ static mgk_status fail_none(const lines *all, const mgk_plot_measured *input)
         return mgk_fail(STATUS_FORMAT, "%s: no curve \"%.60s\" of %s; there are %s", input->path,
                         all->options->measure, input->title, list);
     return mgk_fail(STATUS_FORMAT,
-                    "%s: no curves of %s without heads (option prune of mgk-diversity)",
+                    "%s: %s has no curve of pruning, which mgk-diversity adds with its option "
+                    "prune",
                     input->path, input->title);
 }
 

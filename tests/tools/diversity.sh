@@ -159,10 +159,10 @@ grep ',rank,,2,' all.csv | cmp - gap.rank 2>/dev/null || {
     grep ',rank,,2,' all.csv | cmp - gap.rank || complain "layer 2 is not layer 2"
 }
 "$diversity" one.h5 --measures all --force -o one.csv >out.txt 2>err.txt || complain "one head, all measures"
-[ "$(grep -c 'one.h5: without a running model .*; without a running model no .*rank_collapse, token_cosine; without values no .*disagreement_value$' err.txt)" -eq 1 ] ||
+[ "$(grep -c '^mgk-diversity: one.h5: not measured: .* a running model with .*; .*rank_collapse, token_cosine need a running model; .*disagreement_value need values$' err.txt)" -eq 1 ] ||
     complain "what is left out of all: $(cat err.txt)"
 "$diversity" one.h5 --force -o one.csv >out.txt 2>err.txt || complain "one head"
-[ "$(grep -c 'one.h5: without values no cka_output, ' err.txt)" -eq 1 ] || complain "what is left out: $(cat err.txt)"
+[ "$(grep -c '^mgk-diversity: one.h5: not measured: cka_output, .* need values$' err.txt)" -eq 1 ] || complain "what is left out: $(cat err.txt)"
 grep -q 'running model' err.txt && complain "nobody wanted a running model: $(cat err.txt)"
 grep -q ',pair,' one.csv && complain "pairs of one head"
 grep -q ',layer,effective_heads,,0,,,,,,,0$' one.csv || complain "one head is effective"
@@ -307,7 +307,7 @@ array() {
 }
 array $more $quarter $half $half $half $half $quarter $more >theirs.npy
 "$diversity" theirs.npy --force -o theirs.csv >out.txt 2>err.txt || complain "an array: $(cat err.txt)"
-[ "$(grep -c 'theirs.npy: without tokens no duplicate_token, induction; without values no cka_output, ' err.txt)" -eq 1 ] ||
+[ "$(grep -c '^mgk-diversity: theirs.npy: not measured: duplicate_token, induction need tokens; cka_output, .* need values$' err.txt)" -eq 1 ] ||
     complain "what an array lacks: $(cat err.txt)"
 grep -q '^theirs.npy,head,confidence,,0,0,,,,0.625,,1$' theirs.csv || complain "confidence of an array"
 grep -q '^theirs.npy,head,next,,0,1,,,,0.5,,1$' theirs.csv || complain "an array is read as causal"

@@ -27,8 +27,10 @@ static void report(void *context, const mgk_report *r)
 {
     case_log *log = context;
     log->foreign |= !pthread_equal(log->caller, pthread_self());
-    log->done = r->done;
-    log->total = r->total;
+    if (r->total > 0) { /* else it is about the whole job */
+        log->done = r->done;
+        log->total = r->total;
+    }
     if (r->milestone)
         strncat(log->lines, r->note, sizeof(log->lines) - strlen(log->lines) - 1);
 }

@@ -290,7 +290,8 @@ static void measures_of_stores(void **state)
         o.input_count = 1;
         o.job.watcher = (mgk_watcher){.report = note, .context = &told};
         assert_done(mgk_measure_diversity(&o, &table));
-        assert_non_null(strstr(told.text, "without queries and keys of one sequence no distance"));
+        assert_non_null(strstr(told.text, ": not measured: distance, "));
+        assert_non_null(strstr(told.text, " need queries and keys of one sequence\n"));
         assert_null(strstr(told.text, "causal"));
         assert_done(mgk_table_find_column(table, "measure", &names));
         assert_done(mgk_table_find_column(table, "value", &values));
