@@ -375,10 +375,6 @@ static mgk_status rank_together(ranking *r, const mgk_source_input *input)
         r->done = input->source.count;
         tell_progress(r);
     }
-    if (status == STATUS_INTERRUPTED && mgk_cluster_leads(cluster)) { /* each counts its own */
-        const size_t lines = mgk_journal_lines(r->journal);
-        mgk_fail(status, "interrupted after %zu %s", lines, MGK_NOUN(lines, "matrix", "matrices"));
-    }
     if (status == STATUS_OK && input->zero_keys)
         status = mgk_zero_keys_sum(cluster, input->zero_keys, &r->zero_keys);
     if (status == STATUS_OK)
@@ -493,6 +489,15 @@ out:
     return status;
 }
 
+/* Says after how many matrices a run was interrupted: inputs, processes and threads count their
+ * own, and threads end what they have begun. */
+static void count_finished(const ranking *r)
+{
+    const size_t lines = mgk_journal_lines(r->journal);
+    mgk_fail(STATUS_INTERRUPTED, "interrupted after %zu %s", lines,
+             MGK_NOUN(lines, "matrix", "matrices"));
+}
+
 static mgk_status rank_attention(ranking *r, mgk_table **table, mgk_rank_summary *summary)
 {
     mgk_cluster *cluster = cluster_of(r);
@@ -504,6 +509,8 @@ static mgk_status rank_attention(ranking *r, mgk_table **table, mgk_rank_summary
     status = mgk_cluster_leads(cluster) ? finish(r, table, summary) : STATUS_OK;
     status = mgk_cluster_agree(cluster, status);
 out:
+    if (status == STATUS_INTERRUPTED && r->journal)
+        count_finished(r);
     status = mgk_run_journal_close(r->journal, r->options->array_count == 0, status);
     mgk_sources_close(r->inputs, r->input_count);
     mgk_device_close(r->device);

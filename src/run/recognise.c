@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/recognise.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/download.h"
@@ -26,6 +27,21 @@ static bool begins_with(const char *start, size_t size, const char *header)
 {
     const size_t length = strlen(header);
     return size >= length && memcmp(start, header, length) == 0;
+}
+
+/* STATUS_FORMAT for the journal of a run (see run/run_journal.h), which its program continues. */
+static mgk_status refuse_journal(const char *path, const char *start, size_t size)
+{
+    static const char *const programs[] = {"mgk-rank", "mgk-diversity"};
+    for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+        char header[64];
+        snprintf(header, sizeof(header), "{\"journal of %s\"", programs[i]);
+        if (begins_with(start, size, header))
+            return mgk_fail(STATUS_FORMAT,
+                            "%s: unfinished results of %s, whose option resume continues", path,
+                            programs[i]);
+    }
+    return STATUS_OK;
 }
 
 /* A model may begin with '{' too, if the binary length at its start is 123 (mod 256). */
@@ -68,6 +84,7 @@ static mgk_status look_into(const mgk_file *file, mgk_file_kind *out, bool *hdf5
     size_t size = file->size < sizeof(start) ? file->size : sizeof(start);
     bool numpy;
     TRY(mgk_file_read(file, 0, size, start));
+    TRY(refuse_journal(file->path, start, size));
     TRY(find_hdf5(file, hdf5));
     TRY(mgk_recognise_numpy(file->path, &numpy));
     *out = *hdf5 || numpy                                          ? MGK_FILE_ARRAYS

@@ -26,7 +26,8 @@ static inline bool mgk_file_is_diversity(mgk_file_kind kind)
            kind == MGK_FILE_DIVERSITY_JSON;
 }
 
-/* STATUS_IO: the file cannot be read; STATUS_FORMAT: a damaged HDF5 file. */
+/* STATUS_IO: the file cannot be read; STATUS_FORMAT: a damaged HDF5 file, or the journal of a run.
+ */
 mgk_status mgk_recognise(const char *path, mgk_file_kind *out);
 
 /* STATUS_FORMAT if a file cannot contain matrices; the message ends with the advice `otherwise`,

@@ -237,6 +237,30 @@ static void spectra(void **state)
     mgk_rank_table_free(&resumed);
 }
 
+/* An interruption counts what the journal has, of all inputs; programs say what a journal is. */
+static void matrices_of_all_inputs_are_counted(void **state)
+{
+    (void)state;
+    case_log log;
+    mgk_rank_table table;
+    const char *const both[] = {case_array, case_array};
+    case_write_array(case_array, H5T_NATIVE_DOUBLE, case_known);
+    mgk_rank_options o = case_from_array();
+    o.inputs = both;
+    o.input_count = 2;
+    o.job.threads = 1; /* as in interrupt */
+    o.job.watcher = case_watch(&log);
+    log.stop_at = 24 + 5;
+    unlink(case_csv);
+    expect(&o, MGK_INTERRUPTED, "interrupted after 29 matrices; continue with `resume`");
+    assert_int_equal(mgk_rank_file_read(journal, false, &table), STATUS_FORMAT);
+    assert_non_null(strstr(mgk_fail_message(), "unfinished results of mgk-rank, whose option"));
+    log.stop_at = 0;
+    o.resume = true;
+    assert_done(mgk_rank_attention(&o, NULL));
+    assert_non_null(strstr(log.lines, ": 29 of 48 matrices are finished already"));
+}
+
 static void other_settings(void **state)
 {
     (void)state;
@@ -357,6 +381,7 @@ int main(void)
         cmocka_unit_test(stores),
         cmocka_unit_test(two_inputs),
         cmocka_unit_test(spectra),
+        cmocka_unit_test(matrices_of_all_inputs_are_counted),
         cmocka_unit_test(other_settings),
         cmocka_unit_test(other_tokenizers),
         cmocka_unit_test(without_a_journal_all_is_counted),
