@@ -96,6 +96,8 @@ int main(int argc, char **argv)
     mgk_tool_list_kinds(kinds);
     const mgk_arg args[] = {
         {MGK_ARG_HEADING, 0, "Input", NULL, NULL, NULL, NULL},
+        {MGK_ARG_FILES, 0, "model", &w.models, "MODEL", "The model; MODEL alone means the same.",
+         NULL},
         MGK_TOOL_INPUT_ARGS(&in, " (default: 16)"),
         {MGK_ARG_HEADING, 0, "Output", NULL, NULL, NULL, NULL},
         {MGK_ARG_FILE, 'o', "output", &o.output, "OUT.h5", "The attention store, HDF5.", NULL},

@@ -194,6 +194,8 @@ int main(int argc, char **argv)
     mgk_tool_list_kinds(kinds);
     const mgk_arg args[] = {
         {MGK_ARG_HEADING, 0, "Input", NULL, NULL, NULL, NULL},
+        {MGK_ARG_FILES, 0, "model", &models, "MODEL...",
+         "The models; MODEL... alone means the same.", NULL},
         MGK_TOOL_INPUT_ARGS(&in, " (default: all)"),
         {MGK_ARG_INT, 0, "stride", &o.stride, "K",
          "Windows of a text begin so many tokens apart, and each but the first predicts its last "

@@ -39,6 +39,11 @@ says 'm.safetensors: --trained-with is for checkpoints of the code of Transforme
     --trained-with no_pos --text text.txt -q -o new.h5
 says 'm.safetensors: says its head dimension and attention itself, without --head-dim and --attention' mgk-dump \
     m.safetensors --head-dim 2 --text text.txt -q -o new.h5
+# A model has two spellings, of which one is needed.
+"$programs/mgk-dump" --model m.safetensors --text text.txt --samples 2 -q -o named.h5 || complain "mgk-dump --model"
+"$programs/mgk-eval" --model m.safetensors --text text.txt -q >named.txt || complain "mgk-eval --model"
+"$programs/mgk-eval" m.safetensors --text text.txt -q | cmp - named.txt || complain "mgk-eval --model: another model"
+says 'one MODEL and -o are needed' mgk-dump m.safetensors --model m.safetensors --text text.txt -q -o new.h5
 for ending in npz npy csv JSON png; do
     says "s.$ending: an attention store is HDF5: expected the ending .h5" mgk-dump m.safetensors \
         --text text.txt -q -o s.$ending
