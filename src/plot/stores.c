@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/random.h"
 #include "base/utf8.h"
 #include "kernels/attention.h"
@@ -61,6 +60,19 @@ static void tell_axes(const source *s)
         mgk_job_report(&o->job, &(mgk_report){.note = note, .milestone = true, .warning = true});
 }
 
+/* Readers see the sample's number in the input, as in titles, and try it. */
+static mgk_status fail_sample(const source *s, int32_t wanted)
+{
+    const mgk_store_description *d = s->description;
+    char there[64] = "";
+    for (int32_t i = 0; i < d->samples && !*there; i++)
+        if (d->sample_index[i] == wanted)
+            snprintf(there, sizeof(there), "; sample %d of the input is at %d", wanted, i);
+    return mgk_fail(STATUS_SHAPE,
+                    "%s: no sample at position %d: `sample` is the position in the file, 0 to %d%s",
+                    s->path, wanted, d->samples - 1, there);
+}
+
 /* Chooses the same position in every store: the requested one, or by seed one that all
  * stores have. */
 static mgk_status choose_sample(const mgk_plot_options *o, source *sources, size_t count)
@@ -69,8 +81,7 @@ static mgk_status choose_sample(const mgk_plot_options *o, source *sources, size
     for (size_t i = 0; i < count; i++) {
         int32_t samples = sources[i].description->samples;
         if (o->sample >= samples)
-            return mgk_fail(STATUS_SHAPE, "%s: no sample %d, there %s %d (counted from 0)",
-                            sources[i].path, o->sample, MGK_NOUN(samples, "is", "are"), samples);
+            return fail_sample(&sources[i], o->sample);
         least = samples < least ? samples : least;
     }
     int32_t drawn = (int32_t)mgk_random_below(o->job.seed, SAMPLE_STREAM, 0, (uint64_t)least);

@@ -211,7 +211,7 @@ for given in --shared '--panel 30' '--pooling max' --labels '--name one'; do
 done
 refuses 1 'text.txt: 100 lines for matrices of 16' attention s1.h5 --labels-file text.txt -o p.png
 refuses 1 'missing: No such file' attention s1.h5 --labels-file missing -o p.png
-refuses 1 'no sample 3' attention s1.h5 --sample 3 -o p.png
+refuses 1 'no sample at position 3' attention s1.h5 --sample 3 -o p.png
 refuses 1 's1.h5: no layer 2' attention s1.h5 --layers 0-2 -o p.png
 refuses 1 'part1.h5: no layer 0' attention part1.h5 --layers 0 -o p.png
 refuses 1 's1.h5: no head 1' attention s3.h5 s1.h5 --heads 1 -o p.png

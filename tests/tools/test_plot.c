@@ -53,6 +53,29 @@ static void a_matrix_is_its_entries(void **state)
     }
 }
 
+/* A sample that is asked for by its number in the input is answered with its position. */
+static void numbers_of_samples_lead_to_positions(void **state)
+{
+    (void)state;
+    char expected[160] = "";
+    mgk_store_reader *reader;
+    mgk_plot_options o = case_options(MGK_PLOT_ATTENTION, &case_store, 1);
+    assert_ok(mgk_store_open(case_store, NULL, &reader));
+    const int32_t *numbers = mgk_store_describe(reader)->sample_index;
+    for (int i = 0; i < S; i++)
+        if (numbers[i] >= S) {
+            o.sample = numbers[i];
+            snprintf(
+                expected, sizeof(expected),
+                "plot.h5: no sample at position %d: `sample` is the position in the file, 0 to "
+                "2; sample %d of the input is at %d",
+                o.sample, o.sample, i);
+        }
+    mgk_store_close(reader);
+    assert_true(*expected);
+    case_refuses(o, MGK_INPUT, expected);
+}
+
 static void the_seed_chooses_the_sample(void **state)
 {
     (void)state;
@@ -395,7 +418,8 @@ static void options_without_sense_are_usage(void **state)
     case_refuses(o, MGK_INPUT, "plot.h5: no head 9");
     o = right;
     o.sample = S;
-    case_refuses(o, MGK_INPUT, "plot.h5: no sample 3");
+    case_refuses(o, MGK_INPUT,
+                 "plot.h5: no sample at position 3: `sample` is the position in the file");
     o = right;
     o.names = names;
     o.name_count = 2;
@@ -539,6 +563,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_matrix_is_its_entries, case_make_mgk),
+        cmocka_unit_test_setup(numbers_of_samples_lead_to_positions, case_make_mgk),
         cmocka_unit_test_setup(the_seed_chooses_the_sample, case_make_mgk),
         cmocka_unit_test(padding_is_not_drawn),
         cmocka_unit_test(weights_of_store_and_model_agree),
