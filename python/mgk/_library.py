@@ -12,8 +12,19 @@ from mgk_toolkit import PREFIX
 from ._header import Header
 from ._progress import Progress
 
-with open(os.path.join(PREFIX, "include", "mgk.h"), encoding="utf-8") as _file:
-    header = Header(_file.read())
+
+def _read_header():
+    try:
+        with open(os.path.join(PREFIX, "include", "mgk.h"), encoding="utf-8") as file:
+            return Header(file.read())
+    except FileNotFoundError as failure:
+        raise ImportError(
+            f"{failure.filename} is missing: install mgk with pip, or set MGK_PREFIX to the folder "
+            "of a build or of cmake --install"
+        ) from None
+
+
+header = _read_header()
 types = header.types
 
 

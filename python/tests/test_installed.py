@@ -67,5 +67,18 @@ class Installed(unittest.TestCase):
         self.assertEqual(sorted(commands), sorted(programs))
 
 
+class NotInstalled(unittest.TestCase):
+    def test_what_to_do_is_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ended = subprocess.run(
+                [sys.executable, "-c", "import mgk"],
+                env={**os.environ, "MGK_PREFIX": folder},
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        last = ended.stderr.splitlines()[-1]
+        self.assertRegex(last, "^ImportError: .*mgk.h is missing: .*pip, or set MGK_PREFIX")
+
+
 if __name__ == "__main__":
     unittest.main()
