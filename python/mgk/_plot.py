@@ -22,6 +22,16 @@ _KINDS = {
     name[len("MGK_PLOT_") :].lower(): value for name, value in header.enums["mgk_plot_kind"].items()
 }
 
+# What pictures are drawn from that draw no arrays.
+_NO_ARRAYS = {
+    **dict.fromkeys(("weights", "keys", "curves", "cost"), "files of stores, models or logs"),
+    "ranks": "tables of mgk.ranks",
+    **dict.fromkeys(
+        ("heads", "depth", "pairs", "roles", "compare", "prune", "map", "mixture"),
+        "tables of mgk.diversity",
+    ),
+}
+
 
 class Picture:
     """A picture, which notebooks show.
@@ -148,6 +158,8 @@ def plot(
     """
     if kind not in _KINDS:
         raise ValueError(f"kind: expected one of {', '.join(_KINDS)}, not {kind!r}")
+    if is_array(x) and kind in _NO_ARRAYS:
+        raise TypeError(f"{kind} draws {_NO_ARRAYS[kind]}, not arrays")
     fields = {name for name, _ in types["mgk_plot_options"]._fields_}
     for name in choices:
         if name not in fields or name in ("size", "job", "kind", "inputs", "output"):

@@ -74,6 +74,12 @@ class Pictures(unittest.TestCase):
         with self.assertRaisesRegex(mgk.Error, "no input, expected files of mgk-diversity"):
             mgk.plot("heads")
 
+    def test_arrays_that_are_not_drawn(self):
+        a = attention_like(2, 1, 2, 8, 8)
+        for kind, drawn in (("heads", "mgk.diversity"), ("ranks", "mgk.ranks"), ("cost", "files")):
+            with self.assertRaisesRegex(TypeError, f"{kind} draws .*{drawn}.*, not arrays"):
+                mgk.plot(kind, a)
+
     def test_refusals(self):
         with self.assertRaisesRegex(ValueError, "kind"):
             mgk.plot("attentions", MODEL)
