@@ -3,11 +3,13 @@
 #include "report/report.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "plots/scales/colormap.h"
 #include "report/models.h"
 #include "report/page.h"
@@ -88,12 +90,33 @@ static mgk_status name_models(content *c)
     return mgk_plot_read_measures(&plot, &c->measures);
 }
 
+/* A store tells the name of its model, which says more than that of a file, unless several models
+ * of the page would have it. */
+static void name_by_stores(content *c)
+{
+    char names[MGK_GROUPS_MAX][MGK_PLOT_TITLE];
+    for (size_t i = 0; i < c->measures.count; i++) {
+        const mgk_report_store *store = c->store_of[i] >= 0 ? &c->stores[c->store_of[i]] : NULL;
+        mgk_plot_file_title(store ? store->description->model : "", names[i]);
+    }
+    for (size_t i = 0; i < c->measures.count; i++) {
+        mgk_plot_measured *model = &c->measures.inputs[i];
+        bool taken = !*names[i];
+        for (size_t k = 0; k < c->measures.count && !taken; k++)
+            taken = k != i && (strcmp(names[k], names[i]) == 0 ||
+                               strcmp(c->measures.inputs[k].title, names[i]) == 0);
+        if (!taken)
+            mgk_utf8_copy(names[i], SIZE_MAX, model->title, sizeof(model->title));
+    }
+}
+
 static mgk_status open_content(content *c)
 {
     TRY(sort_inputs(c));
     TRY(mgk_report_tables_merge(&c->tables));
     TRY(name_models(c));
     mgk_report_match(&c->measures, c->stores, c->store_count, c->store_of);
+    name_by_stores(c);
     tell_unused(c);
     return STATUS_OK;
 }

@@ -72,6 +72,7 @@ cmp kept.html old.html || complain "an existing page is changed"
 # ---- what is written
 reports a.html softmax.h5 softmax-store.h5
 [ ! -s err.txt ] || complain "$(cat err.txt)"
+grep -q '"title":"softmax","name":"softmax-store.h5"' a.html || complain "the model is not named: $(grep title a.html)"
 # The same, whatever the format of the table, but for its file, the command, the model's hash and the threshold,
 # which CSV lacks.
 for table in t.csv t.json; do
@@ -144,7 +145,7 @@ data() {
 }
 "$programs/mgk-diversity" softmax-store.h5 --measures rank,first --threshold 0.3 -q -o other.h5 >out.txt
 reports e.html softmax.h5 other.h5 softmax-store.h5
-[ "$(data title e.html)" = '"title":"softmax-store"' ] || complain "two tables are $(data title e.html)"
+[ "$(data title e.html)" = '"title":"softmax"' ] || complain "two tables are $(data title e.html)"
 grep -q '"again":\[\["measure","first",0,1,false\],\["measure","rank",0,1,true\]\]' e.html || complain "$(grep again e.html)"
 # HDF5 has a diagonal of pairs, JSON none: they agree.
 "$programs/mgk-diversity" softmax-store.h5 --measures js --across-layers -q -o across.h5 >out.txt

@@ -71,7 +71,7 @@ stores="softmax-store.h5 mgk-store.h5"
 "$programs/mgk-diversity" $stores -q -o both.h5 >out.txt
 report both.html both.h5 $stores
 browse both.html 'window.rowsSumToOne = true;'
-same_numbers both.csv 's/\.h5,/,/'
+same_numbers both.csv 's/-store\.h5,/,/'
 report csv.html both.csv
 browse csv.html
 same_numbers both.csv 's/\.h5,/,/'
