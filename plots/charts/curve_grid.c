@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "plots/canvas/fit.h"
 #include "plots/canvas/page.h"
 #include "plots/scales/tiles.h"
 
@@ -76,18 +77,11 @@ static const mgk_axes *widest(const mgk_curve_grid *grid, const row_axes *axes)
     return &axes->row[best];
 }
 
-/* The font, or a smaller one with which the text is no longer than `length`. */
-static mgk_font fitting(mgk_font font, const char *text, double length)
-{
-    font.size = fmin(font.size, font.size * length / mgk_text_width(text, font));
-    return font;
-}
-
 static void draw_title(mgk_canvas *canvas, const char *title, mgk_rect frame, double baseline,
                        mgk_font font)
 {
     mgk_canvas_text(canvas, frame.x + frame.width / 2, baseline, title,
-                    fitting(font, title, frame.width), ANCHOR_MIDDLE);
+                    mgk_fit_font(font, title, frame.width), ANCHOR_MIDDLE);
 }
 
 /* What is in front of a row: the labels of all rows stand in one line, at x. */
@@ -99,7 +93,7 @@ static void draw_front(mgk_canvas *canvas, const mgk_curve_grid *grid, size_t ro
                     style->small, ANCHOR_START);
     mgk_canvas_text_upward(canvas, x + MGK_CAP_HEIGHT * style->text.size,
                            frame.y + frame.height / 2, label,
-                           fitting(style->text, label, frame.height), ANCHOR_MIDDLE);
+                           mgk_fit_font(style->text, label, frame.height), ANCHOR_MIDDLE);
 }
 
 static mgk_status draw_plot(mgk_canvas *canvas, const mgk_curve_grid *grid, const row_axes *axes,

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/memory.h"
+#include "plots/canvas/fit.h"
 #include "plots/canvas/page.h"
 #include "plots/scales/colorbar.h"
 #include "plots/scales/legend.h"
@@ -15,8 +16,13 @@ static const double page_width = 2025, usual_cell = 50, widest_cell = 96, highes
 /* The width of a tree, as a share of its map's, and at least so many text sizes. */
 static const double tree_share = 0.28, least_tree = 2.5;
 
-/* Around a tree, and between blocks, in text sizes; the longest colour bar. */
-static const double tree_gap = 1.5, bar_gap = 0.6, block_gap = 1, longest_bar = 40;
+/* Around a tree, and between blocks, in text sizes; the longest colour bar, and the room for
+ * one. */
+static const double tree_gap = 1.5, bar_gap = 0.6, block_gap = 1, longest_bar = 40, bar_room = 5.5;
+
+/* The least room for a title in text sizes, and the size to which a longer one shrinks before it
+ * loses its middle. */
+static const double title_room = 8, least_title = 0.6;
 
 /* A measured picture. */
 typedef struct maps_plan {
@@ -111,16 +117,8 @@ static mgk_margins widest_margins(const maps_plan *plan)
     return margins;
 }
 
-static double widest_title(const maps_plan *plan)
-{
-    double widest = 0;
-    for (size_t i = 0; plan->maps->titles && i < plan->maps->count; i++)
-        widest = fmax(widest, mgk_text_width(plan->maps->titles[i], plan->look.style.title));
-    return widest;
-}
-
 /* The number of maps beside each other. Maps with trees are square, and are as many down as across;
- * the others get their usual cells if they fit. Titles do not overlap. */
+ * the others get their usual cells if they fit. It does not depend on the lengths of titles. */
 static size_t choose_columns(const maps_plan *plan)
 {
     const size_t count = plan->maps->count;
@@ -131,7 +129,7 @@ static size_t choose_columns(const maps_plan *plan)
         room = 0;
         most = ceil(sqrt((double)count / 1.3));
     }
-    room = fmax(room, widest_title(plan) + block_gap * em);
+    room = fmax(room, (title_room + block_gap) * em);
     const size_t columns = (size_t)fmin(fmax(floor(page_width / room), 1), most);
     const size_t rows = (count + columns - 1) / columns;
     return (count + rows - 1) / rows;
@@ -144,14 +142,34 @@ static double tree_width(const maps_plan *plan, double map_width)
     return plan->maps->trees ? fmax(tree_share * map_width, least_tree * em) + tree_gap * em : 0;
 }
 
+/* The width of a column of maps on a page, without the gap to the next one. */
+static double column_room(const maps_plan *plan)
+{
+    const double em = plan->look.style.text.size, bar = plan->scale_count == 1 ? bar_room * em : 0;
+    return (page_width - bar) / (double)plan->columns - block_gap * em;
+}
+
+static double text_of_title(const maps_plan *plan, size_t map)
+{
+    const mgk_maps *maps = plan->maps;
+    return maps->titles ? mgk_text_width(maps->titles[map], plan->look.style.title) : 0;
+}
+
+/* The most that a title needs of its column. */
+static double widest_title(const maps_plan *plan)
+{
+    double widest = 0;
+    for (size_t i = 0; i < plan->maps->count; i++)
+        widest = fmax(widest, text_of_title(plan, i));
+    return fmin(widest, column_room(plan));
+}
+
 /* Sets the sides of cells so that the maps fill a page's width, with this much space left of each.
  */
 static void set_cells(maps_plan *plan, double left)
 {
-    const double em = plan->look.style.text.size, bar = 5.5 * em;
-    const bool shared = plan->scale_count == 1;
-    const double page = page_width - (shared ? bar : 0);
-    const double room = page / (double)plan->columns - left - block_gap * em - (shared ? 0 : bar);
+    const double em = plan->look.style.text.size;
+    const double room = column_room(plan) - left - (plan->scale_count == 1 ? 0 : bar_room * em);
     double width = room;
     if (plan->maps->trees)
         width = fmin((room - tree_gap * em) / (1 + tree_share), room - tree_width(plan, 0));
@@ -215,9 +233,9 @@ static double last_width(const maps_plan *plan, double bar)
     const double gap = block_gap * plan->look.style.text.size,
                  cells = plan->look.cell_width * (double)most_in_last_column(plan);
     double title = 0;
-    for (size_t i = plan->columns - 1; plan->maps->titles && i < plan->maps->count;
-         i += plan->columns)
-        title = fmax(title, mgk_text_width(plan->maps->titles[i], plan->look.style.title));
+    for (size_t i = plan->columns - 1; i < plan->maps->count; i += plan->columns)
+        title = fmax(title, text_of_title(plan, i));
+    title = fmin(title, plan->block_width - gap);
     return ceil(fmax(plan->margins.left + cells + plan->tree + bar, title) + gap);
 }
 
@@ -291,15 +309,23 @@ static void draw_bottom(mgk_canvas *canvas, const maps_plan *plan, double x, dou
 
 /* ---- drawing --------------------------------------------------------------------------------- */
 
-/* Above the middle of the cells, but not beyond the block. */
+/* Above the middle of the cells, but not beyond the block, for which it becomes smaller and then
+ * loses its middle. */
 static void draw_title(mgk_canvas *canvas, const maps_plan *plan, size_t i, mgk_rect cells)
 {
-    const mgk_font font = plan->look.style.title;
-    const char *title = plan->maps->titles[i];
-    const double left = cells.x - plan->margins.left, half = mgk_text_width(title, font) / 2,
-                 right = left + plan->block_width - block_gap * font.size;
+    const mgk_font usual = plan->look.style.title;
+    const double left = cells.x - plan->margins.left,
+                 right = left + plan->block_width - block_gap * usual.size,
+                 least = least_title * usual.size;
+    mgk_font font = mgk_fit_font(usual, plan->maps->titles[i], right - left);
+    const bool cut = font.size < least;
+    char title[256];
+    font.size = fmax(font.size, least);
+    mgk_fit_middle(plan->maps->titles[i], font, cut ? right - left : (double)INFINITY, title,
+                   sizeof(title));
+    const double half = mgk_text_width(title, font) / 2;
     const double middle = fmax(fmin(cells.x + cells.width / 2, right - half), left + half);
-    mgk_canvas_text(canvas, middle, cells.y - 0.4 * font.size, title, font, ANCHOR_MIDDLE);
+    mgk_canvas_text(canvas, middle, cells.y - 0.4 * usual.size, title, font, ANCHOR_MIDDLE);
 }
 
 /* What is right of the cells: the tree, and the bar of a scale of its own. */

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/memory.h"
+#include "plots/canvas/fit.h"
 #include "plots/canvas/page.h"
 #include "plots/scales/legend.h"
 #include "plots/scales/notes.h"
@@ -162,9 +163,8 @@ static mgk_status draw_panel(mgk_canvas *canvas, const sheet_plan *plan, size_t 
                              double y)
 {
     const mgk_sheet_panel *panel = &plan->sheet->panels[i];
-    mgk_font font = plan->style.text;
-    font.size = fmin(font.size, font.size * (plan->column + plan->gap / 2) /
-                                    fmax(1, mgk_text_width(panel->title, font)));
+    const mgk_font font =
+        mgk_fit_font(plan->style.text, panel->title, plan->column + plan->gap / 2);
     mgk_canvas_text(canvas, x + plan->column / 2,
                     y + plan->title - MGK_DESCENT * plan->style.text.size - 2, panel->title, font,
                     ANCHOR_MIDDLE);

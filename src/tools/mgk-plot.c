@@ -174,7 +174,10 @@ static const mgk_arg_note notes[] = {
      "n - 1.\n"
      "Where nothing is held out, the band is that of the training.\n"
      "--name then has a title for each curve."},
-    {"name", "Where matrices of several models are drawn, it is the name of the file."},
+    {"name",
+     "Where matrices of several models are drawn, it is the name of the file.\n"
+     "Above a map of heads, pairs or roles a long one is drawn smaller, and then without its "
+     "middle."},
     {"title",
      "The model is named by its file, the sample by its number in the input, as in tables."},
     {"scale", "Attention that one token dominates is nearly blank on a linear scale."},

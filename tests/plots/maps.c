@@ -192,6 +192,42 @@ static size_t height_of(const mgk_map *list, size_t count)
     return picture.height;
 }
 
+/* Long titles change neither the arrangement nor the size of cells; they shrink and lose their
+ * middle instead. */
+static void long_titles_take_no_room(void **state)
+{
+    (void)state;
+    enum { COUNT = 24, HEADS = 16 };
+    static double values[HEADS * HEADS];
+    const mgk_dendrogram tree = {NULL, NULL, HEADS};
+    mgk_map list[COUNT];
+    mgk_dendrogram trees[COUNT];
+    const char *brief[COUNT], *lengthy[COUNT];
+    for (size_t i = 0; i < HEADS * HEADS; i++)
+        values[i] = (double)(i % 7);
+    for (size_t i = 0; i < COUNT; i++) {
+        list[i] = map_of(values, HEADS, HEADS);
+        trees[i] = tree;
+        brief[i] = "A, layer 1";
+        lengthy[i] = "bert-base-uncased-finetuned-squad-and-then-on-something-else-seed-1, layer 1";
+    }
+    for (int tree_count = 0; tree_count <= 1; tree_count++) {
+        mgk_maps maps = {.maps = list,
+                         .titles = brief,
+                         .trees = tree_count ? trees : NULL,
+                         .count = COUNT,
+                         .value_name = "value"};
+        png_picture usual = draw(&maps, false);
+        maps.titles = lengthy;
+        png_picture picture = draw(&maps, false);
+        assert_margins(&picture);
+        assert_int_equal(picture.height, usual.height);
+        assert_in_range(picture.width, usual.width, 2100);
+        mgk_free(usual.pixels);
+        mgk_free(picture.pixels);
+    }
+}
+
 /* A row of maps is as high as its own highest map, but no lower than the name beside it. */
 static void low_rows_take_less_room(void **state)
 {
@@ -302,6 +338,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(scale_includes, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(trees, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(sizes, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(long_titles_take_no_room, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(low_rows_take_less_room, scratch_setup, scratch_teardown),
         cmocka_unit_test(colors_differ),
         cmocka_unit_test_setup_teardown(many_trees, scratch_setup, scratch_teardown),

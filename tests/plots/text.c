@@ -5,7 +5,9 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "plots/canvas/canvas.h"
+#include "plots/canvas/fit.h"
 #include "read_png.h"
 #include "test.h"
 
@@ -145,6 +147,32 @@ static void bytes_are_reproducible(void **state)
     }
 }
 
+/* Of a text that is too long for its width or its place, the ends are kept, in whole characters. */
+static void middles_give_way(void **state)
+{
+    (void)state;
+    static const char text[] = "\u00e4\u00f6\u00fc\u00e4\u00f6\u00fc\u00e4\u00f6\u00fc, 11";
+    char out[64], small[12];
+    mgk_fit_middle(text, font, 1e4, out, sizeof(out));
+    assert_string_equal(out, text);
+    for (double width = mgk_text_width(text, font) - 1; width > 60; width -= 7) {
+        mgk_fit_middle(text, font, width, out, sizeof(out));
+        const char *cut = strstr(out, "\u2026");
+        assert_non_null(cut);
+        const char *end = cut + strlen("\u2026");
+        assert_true(mgk_text_width(out, font) <= width);
+        assert_int_equal(mgk_utf8_valid(out, strlen(out)), strlen(out));
+        assert_memory_equal(out, text, (size_t)(cut - out));
+        assert_string_equal(end, text + strlen(text) - strlen(end));
+    }
+    mgk_fit_middle(text, font, 1e4, small, sizeof(small));
+    assert_string_equal(small, "\u00e4\u00f6\u2026, 11");
+    mgk_fit_middle(text, font, 0, out, sizeof(out));
+    assert_string_equal(out, "\u2026");
+    assert_true(mgk_fit_font(font, text, 1e4).size == font.size);
+    assert_true(mgk_text_width(text, mgk_fit_font(font, text, 100)) < 104);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
 
 int main(void)
@@ -157,6 +185,7 @@ int main(void)
         TEST(one_line_whatever_is_in_it),
         TEST(languages_draw_the_same),
         TEST(bytes_are_reproducible),
+        TEST(middles_give_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
