@@ -29,6 +29,7 @@ typedef struct comparison {
     const mgk_diversity_set *set;
     const char *name; /* in the file: "B-A" */
     char title[TITLE];
+    char file[MGK_PLOT_TITLE];      /* its name, which tells equal titles apart */
     char note[TITLE + SAMPLES + 2]; /* "B − A: 12 samples, paired" */
 } comparison;
 
@@ -67,8 +68,9 @@ static mgk_status add_set(const char *path, const mgk_diversity_set *set, compar
         if (k == MGK_GROUPS_MAX)
             return mgk_fail(STATUS_USAGE, "%s: too many comparisons, expected at most %d", path,
                             MGK_GROUPS_MAX);
-        out->list[out->count++] =
-            (comparison){.path = path, .set = set, .name = set->differences[i].name};
+        comparison *added = &out->list[out->count++];
+        *added = (comparison){.path = path, .set = set, .name = set->differences[i].name};
+        mgk_utf8_copy(mgk_file_name(path), SIZE_MAX, added->file, sizeof(added->file));
     }
     return STATUS_OK;
 }
@@ -101,22 +103,6 @@ static void set_title(comparison *c)
     }
 }
 
-/* Tells apart comparisons of several files that have the same title. */
-static void add_files(comparisons *all)
-{
-    bool same[MGK_GROUPS_MAX] = {false};
-    for (size_t i = 0; i < all->count; i++)
-        for (size_t k = 0; k < all->count; k++)
-            same[i] = same[i] || (k != i && strcmp(all->list[k].title, all->list[i].title) == 0);
-    for (size_t i = 0; i < all->count; i++) {
-        char title[TITLE], file[MGK_PLOT_TITLE];
-        memcpy(title, all->list[i].title, sizeof(title));
-        mgk_utf8_copy(mgk_file_name(all->list[i].path), SIZE_MAX, file, sizeof(file));
-        if (same[i])
-            snprintf(all->list[i].title, TITLE, "%s: %.200s", file, title);
-    }
-}
-
 static mgk_status set_titles(comparisons *all)
 {
     const mgk_plot_options *o = all->options;
@@ -130,7 +116,8 @@ static mgk_status set_titles(comparisons *all)
         else
             set_title(&all->list[i]);
     if (o->name_count == 0)
-        add_files(all);
+        mgk_plot_tell_apart(all->list->title, TITLE, all->list->file, sizeof(*all->list),
+                            all->count);
     return STATUS_OK;
 }
 

@@ -14,7 +14,8 @@ enum { LENGTHS_MAX = 32, SHORTEST = 16 };
 typedef struct cost_curve {
     double length[LENGTHS_MAX], whole[LENGTHS_MAX], attention[LENGTHS_MAX];
     size_t count;
-    char title[MGK_PLOT_TITLE];
+    mgk_plot_title title;
+    char model[MGK_PLOT_TITLE], place[MGK_PLOT_TITLE]; /* names that tell equal titles apart */
 } cost_curve;
 
 static mgk_status read_config(mgk_plot *plot, const char *path, mgk_config *out)
@@ -43,6 +44,15 @@ static mgk_status measure(const mgk_config *config, cost_curve *out)
     }
 }
 
+static void name(const mgk_config *config, const char *path, cost_curve *out)
+{
+    char model[MGK_PLOT_TITLE];
+    mgk_plot_kind_title(config->attention, config->heads, out->title);
+    mgk_model_name(path, model, sizeof(model));
+    mgk_plot_file_title(model, out->model);
+    mgk_plot_path_end(path, out->place);
+}
+
 mgk_status mgk_plot_cost(mgk_plot *plot)
 {
     mgk_status status;
@@ -57,7 +67,7 @@ mgk_status mgk_plot_cost(mgk_plot *plot)
         cost_curve *cost = &costs[i];
         CHECK(read_config(plot, o->inputs[i], &config));
         CHECK(measure(&config, cost));
-        mgk_plot_kind_title(config.attention, config.heads, cost->title);
+        name(&config, o->inputs[i], cost);
         curves[i] = (mgk_curve){.label = mgk_plot_name(o, i, cost->title),
                                 .x = cost->length,
                                 .y = cost->whole,
@@ -70,6 +80,8 @@ mgk_status mgk_plot_cost(mgk_plot *plot)
                                         .series = i,
                                         .faint = true};
     }
+    mgk_plot_tell_apart(costs->title, sizeof(costs->title), costs->model, sizeof(*costs), count);
+    mgk_plot_tell_apart(costs->title, sizeof(costs->title), costs->place, sizeof(*costs), count);
     const mgk_legend_entry keys[] = {{"whole model", mgk_key_color, KEY_LINE},
                                      {"attention layers", mgk_key_color, KEY_FAINT}};
     const mgk_curves picture = {.curves = curves,

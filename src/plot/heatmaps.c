@@ -4,11 +4,9 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/utf8.h"
 #include "plot/plot.h"
 #include "plots/charts/matrix.h"
-
-/* A model's name and its kind. */
-typedef char group_title[2 * MGK_PLOT_TITLE + 2];
 
 static mgk_status read_matrices(const mgk_plot_options *o, mgk_plot_matrices *out)
 {
@@ -59,19 +57,19 @@ static mgk_status draw_grid(const mgk_plot *plot, const mgk_panels *groups, size
 
 /* The title of one model is its name and the sample; the title of several is the sample, if it is
  * the same, and each has its name. */
-static void set_titles(mgk_plot *plot, const mgk_plot_matrices *matrices, size_t count,
-                       group_title *titles, mgk_panels *groups)
+static void set_titles(mgk_plot *plot, mgk_plot_matrices *matrices, size_t count)
 {
-    const mgk_plot_options *o = plot->options;
     const char *name = count == 1 ? matrices[0].model : "";
     char sample[32] = "";
     bool same = matrices[0].sample >= 0;
     for (size_t i = 1; i < count; i++)
         same = same && matrices[i].sample == matrices[0].sample;
-    for (size_t i = 0; count > 1 && i < count && o->name_count == 0; i++) {
-        const mgk_plot_matrices *m = &matrices[i];
-        snprintf(titles[i], sizeof(titles[i]), *m->model ? "%s: %s" : "%s%s", m->model, m->title);
-        groups[i].title = titles[i];
+    for (size_t i = 0; count > 1 && i < count; i++) {
+        mgk_plot_matrices *m = &matrices[i];
+        char kind[MGK_PLOT_TITLE];
+        mgk_utf8_copy(m->title, SIZE_MAX, kind, sizeof(kind));
+        if (*m->model)
+            snprintf(m->title, sizeof(m->title), "%s: %s", m->model, kind);
     }
     if (same)
         snprintf(sample, sizeof(sample), "sample %d", matrices[0].sample);
@@ -80,14 +78,13 @@ static void set_titles(mgk_plot *plot, const mgk_plot_matrices *matrices, size_t
 
 mgk_status mgk_plot_heatmaps(mgk_plot *plot)
 {
-    group_title titles[MGK_GROUPS_MAX];
     mgk_status status;
     const mgk_plot_options *o = plot->options;
     mgk_plot_matrices matrices[MGK_GROUPS_MAX] = {{.values = NULL}};
     mgk_panels groups[MGK_GROUPS_MAX];
     CHECK(read_matrices(o, matrices));
+    set_titles(plot, matrices, o->input_count);
     mgk_plot_groups(plot, matrices, o->input_count, groups);
-    set_titles(plot, matrices, o->input_count, titles, groups);
     CHECK(o->matrix ? draw_single(plot, groups, o->input_count)
                     : draw_grid(plot, groups, o->input_count));
 out:

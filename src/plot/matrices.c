@@ -78,9 +78,16 @@ void mgk_plot_title_model(mgk_plot *plot, const mgk_plot_matrices *m)
     mgk_plot_set_title(plot, m->model, about);
 }
 
-void mgk_plot_groups(mgk_plot *plot, const mgk_plot_matrices *matrices, size_t count,
-                     mgk_panels *out)
+void mgk_plot_tell_models(mgk_plot_matrices *matrices, size_t count)
 {
+    const size_t size = sizeof(matrices->title), stride = sizeof(*matrices);
+    mgk_plot_tell_apart(matrices->title, size, matrices->model, stride, count);
+    mgk_plot_tell_apart(matrices->title, size, matrices->place, stride, count);
+}
+
+void mgk_plot_groups(mgk_plot *plot, mgk_plot_matrices *matrices, size_t count, mgk_panels *out)
+{
+    mgk_plot_tell_models(matrices, count);
     for (size_t i = 0; i < count; i++) {
         out[i] = matrices[i].panels;
         out[i].source = matrices[i].path;

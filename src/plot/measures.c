@@ -51,13 +51,10 @@ static void write_file(const mgk_plot_measures *measures, const mgk_plot_measure
         const char *other = measures->inputs[k].path;
         same = same || (strcmp(other, input->path) != 0 && strcmp(mgk_file_name(other), file) == 0);
     }
-    if (same) {
-        const size_t length = strlen(input->path);
-        file = input->path + (length < MGK_PLOT_TITLE ? 0 : length - MGK_PLOT_TITLE + 1);
-        while ((*file & 0xc0) == 0x80) /* within a character of UTF-8 */
-            file++;
-    }
-    mgk_utf8_copy(file, SIZE_MAX, out, MGK_PLOT_TITLE);
+    if (same)
+        mgk_plot_path_end(input->path, out);
+    else
+        mgk_utf8_copy(file, SIZE_MAX, out, MGK_PLOT_TITLE);
 }
 
 /* The name of what was measured. Where two are the same, the file tells them apart, or, in one

@@ -71,6 +71,32 @@ void mgk_plot_file_title(const char *path, char out[MGK_PLOT_TITLE])
     mgk_utf8_copy(name, is_ending ? (size_t)(ending - name) : SIZE_MAX, out, MGK_PLOT_TITLE);
 }
 
+void mgk_plot_path_end(const char *path, char out[MGK_PLOT_TITLE])
+{
+    const size_t length = strlen(path);
+    path += length < MGK_PLOT_TITLE ? 0 : length - MGK_PLOT_TITLE + 1;
+    while ((*path & 0xc0) == 0x80) /* within a character of UTF-8 */
+        path++;
+    mgk_utf8_copy(path, SIZE_MAX, out, MGK_PLOT_TITLE);
+}
+
+void mgk_plot_tell_apart(char *titles, size_t size, const char *names, size_t stride, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        mgk_plot_title common;
+        bool differ = false;
+        mgk_utf8_copy(titles + i * stride, SIZE_MAX, common, sizeof(common));
+        for (size_t k = i + 1; k < count; k++)
+            differ = differ || (strcmp(titles + k * stride, common) == 0 &&
+                                strcmp(names + k * stride, names + i * stride) != 0);
+        for (size_t k = i; differ && k < count; k++) {
+            const char *name = names + k * stride;
+            if (*name && strcmp(titles + k * stride, common) == 0)
+                snprintf(titles + k * stride, size, "%s: %s", name, common);
+        }
+    }
+}
+
 size_t mgk_plot_tokens(const mgk_plot_options *options)
 {
     enum { USUAL = 100 };

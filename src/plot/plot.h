@@ -84,27 +84,38 @@ void mgk_plot_kind_title(const char *attention, int heads, char out[MGK_PLOT_TIT
 /* Writes the file's name without folders and ending. */
 void mgk_plot_file_title(const char *path, char out[MGK_PLOT_TITLE]);
 
+/* Writes a path, of a long one the end, where paths differ. */
+void mgk_plot_path_end(const char *path, char out[MGK_PLOT_TITLE]);
+
+/* The title of an input, with names in front that tell it from others. */
+typedef char mgk_plot_title[4 * MGK_PLOT_TITLE];
+
+/*
+ * Tells inputs apart whose titles coincide: if their names differ, a title becomes "name: title".
+ * titles and names [count] are arrays of characters in structures `stride` bytes apart, names of
+ * MGK_PLOT_TITLE; a title longer than `size` is cut.
+ */
+void mgk_plot_tell_apart(char *titles, size_t size, const char *names, size_t stride, size_t count);
+
 /* ---- matrices ------------------------------------------------------------------------------- */
 
 /* The text of a token, as stored. */
 typedef char mgk_plot_text[MGK_TOKEN_TEXT];
 
-/* The title of a matrix in a sheet. */
-typedef char mgk_plot_sheet_title[4 * MGK_PLOT_TITLE];
-
 /* The matrices of one model. Zeroed is empty. */
 typedef struct mgk_plot_matrices {
-    mgk_panels panels;        /* refers to the arrays below; mgk_plot_groups sets the title */
-    float *values;            /* [L, H, M, ...] */
-    int32_t *layers, *heads;  /* [L], [H], the model's numbers */
-    mgk_plot_text *texts;     /* of tokens or words, if they are labels */
-    const char **labels;      /* pointers into texts */
-    bool cross;               /* attention of one sequence to another, */
-    mgk_plot_text *key_texts; /* whose tokens are those of the columns, with */
-    const char **key_labels;  /* pointers into these */
-    const char *path;         /* the matrices' file, borrowed */
-    char title[MGK_PLOT_TITLE];
+    mgk_panels panels;          /* refers to the arrays below; mgk_plot_groups sets the title */
+    float *values;              /* [L, H, M, ...] */
+    int32_t *layers, *heads;    /* [L], [H], the model's numbers */
+    mgk_plot_text *texts;       /* of tokens or words, if they are labels */
+    const char **labels;        /* pointers into texts */
+    bool cross;                 /* attention of one sequence to another, */
+    mgk_plot_text *key_texts;   /* whose tokens are those of the columns, with */
+    const char **key_labels;    /* pointers into these */
+    const char *path;           /* the matrices' file, borrowed */
+    mgk_plot_title title;       /* the kind */
     char model[MGK_PLOT_TITLE]; /* name of the model's file or folder; "" if not known */
+    char place[MGK_PLOT_TITLE]; /* the end of `path` */
     int position;               /* the sample's place in the store, */
     int32_t sample; /* and its number in the input; −1: the matrices belong to no sample */
     char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "": not known */
@@ -151,10 +162,12 @@ mgk_status mgk_plot_expect_alike(const char *path, const char *what, const int32
 /* Titles the picture by the only model, its kind and the sample: no panel names the kind. */
 void mgk_plot_title_model(mgk_plot *plot, const mgk_plot_matrices *m);
 
-/* Makes the panels with their titles, out [count]; adds the models' hashes to the picture's texts,
- * and reports entries that are not finite to the job's watcher. */
-void mgk_plot_groups(mgk_plot *plot, const mgk_plot_matrices *matrices, size_t count,
-                     mgk_panels *out);
+/* Tells models of equal titles apart by their names, or else by their files. */
+void mgk_plot_tell_models(mgk_plot_matrices *matrices, size_t count);
+
+/* Makes the panels with their titles, which differ, out [count]; adds the models' hashes to the
+ * picture's texts, and reports entries that are not finite to the job's watcher. */
+void mgk_plot_groups(mgk_plot *plot, mgk_plot_matrices *matrices, size_t count, mgk_panels *out);
 
 /* Releases the arrays of matrices [count]. */
 void mgk_plot_matrices_free(mgk_plot_matrices *matrices, size_t count);

@@ -8,12 +8,15 @@
 #include "base/number.h"
 #include "plot/plot.h"
 
+/* The title of a matrix. */
+typedef char sheet_title[sizeof(mgk_plot_title) + 32];
+
 /* What the sheet shows. */
 typedef struct contents {
     mgk_plot_matrices *matrices; /* [inputs] */
     size_t inputs;
     mgk_sheet_panel *panels; /* [count] */
-    mgk_plot_sheet_title *titles;
+    sheet_title *titles;
     size_t count;
 } contents;
 
@@ -47,23 +50,24 @@ static mgk_status read_inputs(const mgk_plot_options *o, contents *c)
         TRY(mgk_plot_read_stores(&one, &o->inputs[c->inputs], 1, STORE_ATTENTION, m));
         one.sample = m->position;
     }
+    mgk_plot_tell_models(c->matrices, c->inputs);
     return STATUS_OK;
 }
 
 /* The name of a model, its kind if no name is given; and which head it is if others are drawn. */
 static void write_title(const mgk_plot *plot, const contents *c, size_t input, size_t layer,
-                        size_t head, mgk_plot_sheet_title out)
+                        size_t head, sheet_title out)
 {
     const mgk_plot_matrices *m = &c->matrices[input];
     const long l = (long)m->layers[layer] + plot->picture.count_from,
                h = (long)m->heads[head] + plot->picture.count_from;
     const char *name = mgk_plot_name(plot->options, input, m->title);
     if (c->inputs == 1)
-        snprintf(out, sizeof(mgk_plot_sheet_title), "layer %ld, head %ld", l, h);
+        snprintf(out, sizeof(sheet_title), "layer %ld, head %ld", l, h);
     else if (m->panels.layers * m->panels.heads == 1)
-        snprintf(out, sizeof(mgk_plot_sheet_title), "%s", name);
+        snprintf(out, sizeof(sheet_title), "%s", name);
     else
-        snprintf(out, sizeof(mgk_plot_sheet_title), "%s, %ld-%ld", name, l, h);
+        snprintf(out, sizeof(sheet_title), "%s, %ld-%ld", name, l, h);
 }
 
 static mgk_status list_panels(const mgk_plot *plot, contents *c)

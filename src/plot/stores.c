@@ -215,6 +215,7 @@ static mgk_status describe_model(const source *s, mgk_plot_matrices *out)
     add_run(d, out->title);
     add_part(d->part, out->title);
     mgk_plot_file_title(d->model, out->model);
+    mgk_plot_path_end(s->path, out->place);
     out->position = s->sample;
     out->sample = s->object == STORE_KEY_WEIGHTS ? -1 : d->sample_index[s->sample];
     if (d->model_sha256 && mgk_sha256_is_hex(d->model_sha256))

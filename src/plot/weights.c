@@ -76,6 +76,7 @@ static mgk_status read_model(const mgk_plot_options *o, const char *path, mgk_pl
     char name[MGK_PLOT_TITLE];
     mgk_model_name(path, name, sizeof(name));
     mgk_plot_file_title(name, out->model);
+    mgk_plot_path_end(path, out->place);
     out->path = path;
     out->sample = -1;
     TRY(mgk_model_view_open(path, &o->job, &file));

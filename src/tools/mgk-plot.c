@@ -175,6 +175,8 @@ static const mgk_arg_note notes[] = {
      "Where nothing is held out, the band is that of the training.\n"
      "--name then has a title for each curve."},
     {"name",
+     "Where kinds of several models are the same, the name of the model is in front of each, or, "
+     "of one model in several files, that of the file.\n"
      "Where matrices of several models are drawn, it is the name of the file.\n"
      "Above a map of heads, pairs or roles a long one is drawn smaller, and then without its "
      "middle."},

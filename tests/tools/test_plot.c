@@ -361,6 +361,46 @@ static void ranks_and_costs_name_their_models(void **state)
     }
 }
 
+/* The titles of two inputs are those that are given here. */
+static void expect_titles(mgk_plot_options o, const char *first, const char *second)
+{
+    const char *const names[] = {first, second};
+    png_picture chosen = case_draw(&o);
+    o.names = names;
+    o.name_count = 2;
+    png_picture given = case_draw(&o);
+    case_assert_same(&chosen, &given);
+    mgk_free(chosen.pixels);
+    mgk_free(given.pixels);
+}
+
+/* Kinds name models if they differ; equal ones have the model's name in front, or if that is the
+ * same, the file. */
+static void equal_kinds_have_names(void **state)
+{
+    (void)state;
+    static const char *const other = "other.safetensors", *const linear = "linear.safetensors",
+                             *const twice[] = {"plot.h5", "./plot.h5"};
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
+    tiny_save(&config, other);
+    config = tiny_config(MGK_FAMILY_LM, "linear");
+    tiny_save(&config, linear);
+    const char *const equal[] = {case_model, other}, *const different[] = {case_model, linear};
+    expect_titles(case_options(MGK_PLOT_COST, equal, 2), "plot_model: MGK, 4 heads",
+                  "other: MGK, 4 heads");
+    expect_titles(case_options(MGK_PLOT_COST, different, 2), "MGK, 4 heads", "linear, 4 heads");
+    mgk_plot_options o = case_options(MGK_PLOT_FIGURE, equal, 2);
+    o.figure = 11;
+    expect_titles(o, "plot_model: MGK, 4 heads", "other: MGK, 4 heads");
+    o = case_options(MGK_PLOT_FIGURE, twice, 2);
+    o.figure = 5;
+    expect_titles(o, "plot.h5: MGK, 4 heads", "./plot.h5: MGK, 4 heads");
+    o = case_options(MGK_PLOT_ATTENTION, twice, 2);
+    expect_titles(o, "plot.h5: plot_model: MGK, 4 heads", "./plot.h5: plot_model: MGK, 4 heads");
+    o.columns = 2;
+    expect_titles(o, "plot.h5: MGK, 4 heads", "./plot.h5: MGK, 4 heads");
+}
+
 /* A title is cut between characters, because cairo draws no incomplete ones. */
 static void long_names_are_drawn(void **state)
 {
@@ -572,6 +612,7 @@ int main(void)
         cmocka_unit_test_setup(heads_of_rank_files, case_make_mgk),
         cmocka_unit_test_setup(figures_name_their_models, case_make_mgk),
         cmocka_unit_test_setup(ranks_and_costs_name_their_models, case_make_mgk),
+        cmocka_unit_test_setup(equal_kinds_have_names, case_make_mgk),
         cmocka_unit_test_setup(long_names_are_drawn, case_make_mgk),
         cmocka_unit_test_setup(options_without_sense_are_usage, case_make_mgk),
         cmocka_unit_test(gaps_are_reported),
