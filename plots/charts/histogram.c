@@ -50,6 +50,11 @@ void mgk_count_heading(double threshold, bool relative, size_t size, char *out)
              relative ? " of the largest" : "");
 }
 
+const char *mgk_rank_label(bool shares)
+{
+    return shares ? "rank / N" : "rank";
+}
+
 void mgk_append_sizes(size_t least, size_t most, size_t size, char *text)
 {
     const size_t used = strlen(text);

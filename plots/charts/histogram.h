@@ -44,6 +44,9 @@ mgk_status mgk_histograms_draw(mgk_canvas *canvas, const mgk_histograms *histogr
 /* "Singular values of at least 10^-6 of the largest", the meaning of the ranks, to out [size]. */
 void mgk_count_heading(double threshold, bool relative, size_t size, char *out);
 
+/* "rank", or of shares "rank / N": N is the most that a rank can be. */
+const char *mgk_rank_label(bool shares);
+
 /* Appends ", N from 7 to 256" to the heading text [size] of matrices that differ in N. */
 void mgk_append_sizes(size_t least, size_t most, size_t size, char *text);
 

@@ -60,14 +60,17 @@ mgk_status mgk_figure2(const mgk_figure2_input *input, const mgk_picture_options
                              .value_name = "attention",
                              .row_name = "query",
                              .col_name = "key"};
-    char heading[64];
+    char heading[128];
     snprintf(heading, sizeof(heading), "(%c) rank distribution",
              (char)('a' + (input->model_count < 25 ? input->model_count : 25)));
+    mgk_append_sizes(input->least, input->most, sizeof(heading), heading);
+    const bool shares = input->least < input->most;
     mgk_histograms histograms = {.tables = input->ranks,
                                  .table_count = input->model_count,
                                  .overlay = true,
                                  .count_from = options->count_from,
-                                 .value_name = "rank",
+                                 .real = shares,
+                                 .value_name = mgk_rank_label(shares),
                                  .heading = heading};
     TRY(mgk_heatmap_measure(&grid, options, &plan));
     layout places = lay_beside(&plan);

@@ -14,6 +14,7 @@ mgk_status mgk_figure6(const mgk_figure6_input *input, const mgk_picture_options
                                               : layers > 1 ? 2
                                                            : layers,
                                  .count_from = options->count_from,
-                                 .value_name = "rank"};
+                                 .real = input->shares,
+                                 .value_name = mgk_rank_label(input->shares)};
     return mgk_draw_histograms(&histograms, options, path);
 }

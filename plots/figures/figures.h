@@ -18,6 +18,7 @@ typedef struct mgk_figure2_input {
     const mgk_panels *attention;  /* [model_count], each [L, H, 1, N, N] */
     const mgk_model_ranks *ranks; /* [model_count] */
     size_t model_count;
+    size_t least, most; /* N of all matrices; if these differ, the ranks are shares of N */
 } mgk_figure2_input;
 
 mgk_status mgk_figure2(const mgk_figure2_input *input, const mgk_picture_options *options,
@@ -45,6 +46,7 @@ typedef struct mgk_figure6_input {
      */
     const size_t *layers;
     size_t layer_count;
+    bool shares; /* the ranks are shares of N */
 } mgk_figure6_input;
 
 mgk_status mgk_figure6(const mgk_figure6_input *input, const mgk_picture_options *options,

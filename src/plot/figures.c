@@ -54,9 +54,14 @@ static mgk_status draw_ranks(mgk_plot *plot)
     mgk_plot_ranks ranks[MGK_GROUPS_MAX] = {{.values = NULL}};
     mgk_model_ranks models[MGK_GROUPS_MAX];
     mgk_figure6_input figure = {.ranks = models};
-    size_t *rows = NULL;
+    char about[64] = "ranks as shares of N";
+    size_t *rows = NULL, least, most;
     CHECK(mgk_plot_read_ranks(o, o->inputs, o->input_count, ranks, &figure.model_count));
     CHECK(mgk_plot_check_names(o, figure.model_count));
+    figure.shares = mgk_plot_share_ranks(o, ranks, figure.model_count, &least, &most);
+    mgk_append_sizes(least, most, sizeof(about), about);
+    if (figure.shares)
+        mgk_plot_set_title(plot, "", about);
     for (size_t i = 0; i < figure.model_count; i++)
         models[i] = mgk_plot_ranks_of(plot, &ranks[i], mgk_plot_name(o, i, ranks[i].title));
     if (o->layers) {
@@ -135,7 +140,7 @@ static mgk_status draw_attention_and_ranks(mgk_plot *plot)
     mgk_plot_ranks ranks[MGK_GROUPS_MAX] = {{.values = NULL}};
     mgk_panels groups[MGK_GROUPS_MAX];
     mgk_model_ranks models[MGK_GROUPS_MAX];
-    size_t rank_models = 0;
+    size_t rank_models = 0, least, most;
     CHECK(sort_inputs(o, &in));
     CHECK(mgk_plot_read_ranks(o, in.ranks, in.rank_count, ranks, &rank_models));
     CHECK(check_pairs(&in, rank_models));
@@ -143,9 +148,10 @@ static mgk_status draw_attention_and_ranks(mgk_plot *plot)
     CHECK(check_square(matrices, in.store_count));
     CHECK(check_models(&in, matrices, ranks));
     mgk_plot_groups(plot, matrices, in.store_count, groups);
+    mgk_plot_share_ranks(o, ranks, rank_models, &least, &most);
     for (size_t i = 0; i < rank_models; i++)
         models[i] = mgk_plot_ranks_of(plot, &ranks[i], groups[i].title);
-    const mgk_figure2_input figure = {groups, models, in.store_count};
+    const mgk_figure2_input figure = {groups, models, in.store_count, least, most};
     CHECK(mgk_figure2(&figure, &plot->picture, o->output));
 out:
     mgk_plot_matrices_free(matrices, MGK_GROUPS_MAX);

@@ -205,6 +205,13 @@ mgk_status mgk_plot_read_ranks(const mgk_plot_options *options, const char *cons
  * texts. */
 mgk_model_ranks mgk_plot_ranks_of(mgk_plot *plot, const mgk_plot_ranks *ranks, const char *title);
 
+/*
+ * N of the smallest and of the largest matrix of all models. If these differ, ranks cannot be
+ * compared: divides them by N and returns true, unless the options choose a measure.
+ */
+bool mgk_plot_share_ranks(const mgk_plot_options *options, mgk_plot_ranks *ranks, size_t count,
+                          size_t *least, size_t *most);
+
 /* Releases the arrays of ranks [count]. */
 void mgk_plot_ranks_free(mgk_plot_ranks *ranks, size_t count);
 

@@ -265,15 +265,6 @@ static void describe_count(const mgk_plot_ranks *ranks, size_t count, size_t siz
     mgk_count_heading(ranks[0].thresholds[0], ranks[0].relative, size, out);
 }
 
-/* Whether the matrices differ in N, so that their ranks cannot be compared. */
-static bool differ_in_size(const mgk_plot_ranks *ranks, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (ranks[i].tokens != ranks[0].tokens || ranks[i].least_tokens != ranks[0].tokens)
-            return true;
-    return false;
-}
-
 /* Divides ranks by N, the most that they can be; a matrix without rows has no share. */
 static void make_shares(mgk_plot_ranks *ranks, size_t count)
 {
@@ -283,14 +274,29 @@ static void make_shares(mgk_plot_ranks *ranks, size_t count)
                 ranks[i].sizes[k] > 0 ? ranks[i].values[k] / ranks[i].sizes[k] : (double)NAN;
 }
 
+bool mgk_plot_share_ranks(const mgk_plot_options *o, mgk_plot_ranks *ranks, size_t count,
+                          size_t *least, size_t *most)
+{
+    *least = SIZE_MAX;
+    *most = 0;
+    for (size_t i = 0; i < count; i++) {
+        *least = ranks[i].least_tokens < *least ? ranks[i].least_tokens : *least;
+        *most = ranks[i].tokens > *most ? ranks[i].tokens : *most;
+    }
+    const bool shares = !o->measure && *least < *most;
+    if (shares)
+        make_shares(ranks, count);
+    return shares;
+}
+
 /* Says what the values are: ranks, their shares of N, or a measure that was asked for. */
 static void name_values(const mgk_plot_options *o, mgk_plot_ranks *ranks, char *label,
                         char *heading, size_t size, mgk_histograms *out)
 {
     const mgk_column *column = find_column(o->measure ? o->measure : "rank");
-    const bool shares = !o->measure && differ_in_size(ranks, out->table_count);
-    size_t least = SIZE_MAX, most = 0;
-    snprintf(label, size, "%s%s", column->name, shares ? " / N" : "");
+    size_t least, most;
+    const bool shares = mgk_plot_share_ranks(o, ranks, out->table_count, &least, &most);
+    snprintf(label, size, "%s", shares ? mgk_rank_label(true) : column->name);
     for (char *c = label; *c; c++)
         *c = *c == '_' ? ' ' : *c;
     *heading = '\0';
@@ -298,13 +304,7 @@ static void name_values(const mgk_plot_options *o, mgk_plot_ranks *ranks, char *
         describe_count(ranks, out->table_count, size, heading);
     if (!*heading)
         snprintf(heading, size, "%s", label);
-    for (size_t i = 0; i < out->table_count; i++) {
-        least = ranks[i].least_tokens < least ? ranks[i].least_tokens : least;
-        most = ranks[i].tokens > most ? ranks[i].tokens : most;
-    }
     mgk_append_sizes(least, most, size, heading);
-    if (shares)
-        make_shares(ranks, out->table_count);
     out->real = shares || column->type == MGK_COLUMN_REAL;
     out->value_name = label;
     out->heading = heading;

@@ -103,7 +103,7 @@ mgk_status mgk_rank_draw(const mgk_rank_options *o, const mgk_rank_table *table)
                                        .table_count = inputs,
                                        .overlay = true,
                                        .real = shares,
-                                       .value_name = shares ? "rank / N" : "rank",
+                                       .value_name = mgk_rank_label(shares),
                                        .heading = heading};
     CHECK(mgk_draw_histograms(&histograms, &options, o->png));
 out:

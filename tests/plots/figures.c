@@ -142,7 +142,7 @@ static void figures_of_unequal_models(void **state)
             options.scaling = (mgk_scaling)(flags / 2);
             options.pooling = flags % 2 ? POOLING_MAX : POOLING_MEAN;
             options.panel = 64;
-            const mgk_figure2_input figure2 = {models, tables, 3};
+            const mgk_figure2_input figure2 = {models, tables, 3, 0, 0};
             assert_ok(mgk_figure2(&figure2, &options, scratch_path("f.png")));
             assert_readable(scratch_path("f.png"));
             const mgk_figure11_input figure11 = {models, 3};
@@ -258,7 +258,7 @@ static void figure6_shares_its_axes(void **state)
     const double ranks[6] = {10, 20, 30, 40, 50, 60};
     const mgk_model_ranks tables[2] = {{"softmax", ranks, 6, 1, NULL, 0},
                                        {"MGK", ranks, 2, 3, NULL, 64}};
-    mgk_figure6_input input = {tables, 1, NULL, 0};
+    mgk_figure6_input input = {tables, 1, NULL, 0, false};
     mgk_picture_options options = mgk_picture_defaults();
     assert_ok(mgk_figure6(&input, &options, scratch_path("f.png")));
     assert_readable(scratch_path("f.png"));
@@ -280,7 +280,7 @@ static void bad_input(void **state)
     const double none[] = {NAN}, negative[] = {-1};
     mgk_model_ranks table = {NULL, none, 1, 1, NULL, 0};
     mgk_figure5_input input = {&model, 1};
-    mgk_figure6_input histograms = {&table, 1, NULL, 0};
+    mgk_figure6_input histograms = {&table, 1, NULL, 0, false};
     mgk_picture_options options = mgk_picture_defaults();
     const char *path = scratch_path("f.png");
     assert_fails(mgk_figure5(&input, &options, path), STATUS_NUMERIC);

@@ -252,6 +252,46 @@ static void copy_heads(const char *from, const char *to, int first, int second)
     assert_int_equal(fclose(out), 0);
 }
 
+/* Writes ranks of half of N = 10, `middle` and 40, in every layer of the tiny model. */
+static void write_halves(const char *path, int middle)
+{
+    const int sizes[] = {10, middle, 40};
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("sample,layer,head,n,rank,undecided,sigma_max,sigma_min,effective_rank,stable_rank\n",
+          file);
+    for (int i = 0; i < 9; i++)
+        fprintf(file, "%d,%d,0,%d,%d,0,1,0.5,2,1.5\n", i % 3, i / 3, sizes[i % 3],
+                sizes[i % 3] / 2);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Where matrices differ in N, figures draw ranks as shares of N, as `ranks` does, and say so. */
+static void figures_share_ranks(void **state)
+{
+    (void)state;
+    static const char *const path = "halves.csv", *const name = "model";
+    const char *const both[] = {case_store, path};
+    for (int figure = 2; figure <= 6; figure += 4) {
+        mgk_plot_options o = case_options(MGK_PLOT_FIGURE, both, 2);
+        o.figure = figure;
+        o.names = &name;
+        o.name_count = 1;
+        if (figure == 6) {
+            o.inputs = &path;
+            o.input_count = 1;
+        }
+        write_halves(path, 10);
+        png_picture low = case_draw(&o);
+        write_halves(path, 40);
+        png_picture high = case_draw(&o);
+        case_assert_same(&low, &high);
+        assert_true(figure == 2 || strstr(high.texts, "ranks as shares of N, N from 10 to 40"));
+        mgk_free(low.pixels);
+        mgk_free(high.pixels);
+    }
+}
+
 /* Every picture of ranks can choose heads, as if the file had no others. */
 static void heads_of_rank_files(void **state)
 {
@@ -610,6 +650,7 @@ int main(void)
         cmocka_unit_test_setup(rank_formats_agree, case_make_mgk),
         cmocka_unit_test_setup(pictures_of_ranks_agree, case_make_mgk),
         cmocka_unit_test_setup(heads_of_rank_files, case_make_mgk),
+        cmocka_unit_test_setup(figures_share_ranks, case_make_mgk),
         cmocka_unit_test_setup(figures_name_their_models, case_make_mgk),
         cmocka_unit_test_setup(ranks_and_costs_name_their_models, case_make_mgk),
         cmocka_unit_test_setup(equal_kinds_have_names, case_make_mgk),
