@@ -46,10 +46,8 @@ static mgk_status measure(const mgk_config *config, cost_curve *out)
 
 static void name(const mgk_config *config, const char *path, cost_curve *out)
 {
-    char model[MGK_PLOT_TITLE];
     mgk_plot_kind_title(config->attention, config->heads, out->title);
-    mgk_model_name(path, model, sizeof(model));
-    mgk_plot_file_title(model, out->model);
+    mgk_plot_model_title(path, out->model);
     mgk_plot_path_end(path, out->place);
 }
 

@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "base/utf8.h"
 #include "model/core/model_hash.h"
+#include "run/job.h"
 
 mgk_status mgk_plot_check_names(const mgk_plot_options *o, size_t models)
 {
@@ -69,6 +70,13 @@ void mgk_plot_file_title(const char *path, char out[MGK_PLOT_TITLE])
     const char *name = mgk_file_name(path), *ending = strrchr(name, '.');
     const bool is_ending = ending && ending > name && isalpha((unsigned char)ending[1]);
     mgk_utf8_copy(name, is_ending ? (size_t)(ending - name) : SIZE_MAX, out, MGK_PLOT_TITLE);
+}
+
+void mgk_plot_model_title(const char *path, char out[MGK_PLOT_TITLE])
+{
+    char name[MGK_PLOT_TITLE];
+    mgk_model_name(path, name, sizeof(name));
+    mgk_plot_file_title(name, out);
 }
 
 void mgk_plot_path_end(const char *path, char out[MGK_PLOT_TITLE])

@@ -84,6 +84,9 @@ void mgk_plot_kind_title(const char *attention, int heads, char out[MGK_PLOT_TIT
 /* Writes the file's name without folders and ending. */
 void mgk_plot_file_title(const char *path, char out[MGK_PLOT_TITLE]);
 
+/* The same of a model, which may be a folder: "b" of "a/b/". */
+void mgk_plot_model_title(const char *path, char out[MGK_PLOT_TITLE]);
+
 /* Writes a path, of a long one the end, where paths differ. */
 void mgk_plot_path_end(const char *path, char out[MGK_PLOT_TITLE]);
 
@@ -187,7 +190,8 @@ typedef struct mgk_plot_ranks {
     bool relative; /* thresholds are multiples of sigma_1; a CSV does not contain this */
     double *noise; /* largest noise floor of each layer, on the scale of the thresholds; NaN: not
                       known */
-    char title[MGK_PLOT_TITLE];
+    mgk_plot_title title;
+    char place[MGK_PLOT_TITLE];       /* the end of the file's path */
     char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "": not known */
 } mgk_plot_ranks;
 

@@ -9,7 +9,6 @@
 #include "analysis/table/rank_columns.h"
 #include "base/memory.h"
 #include "base/names.h"
-#include "base/utf8.h"
 #include "plot/plot.h"
 #include "run/arguments.h"
 #include "run/rank_file.h"
@@ -136,16 +135,37 @@ out:
     return status;
 }
 
-/* "ranks", or "ranks, input 1" for a file with several inputs, which count from 0. */
-static void title_of(const char *path, size_t input, bool several, char out[MGK_PLOT_TITLE])
+/* Whether the file says the name of an input, which no other one of its inputs has. */
+static bool has_name(const mgk_rank_settings *settings, size_t input)
 {
-    char file[MGK_PLOT_TITLE], shorter[MGK_PLOT_TITLE - 24]; /* leaves room for the number */
+    char name[MGK_PLOT_TITLE], other[MGK_PLOT_TITLE];
+    if (input >= settings->origin_count)
+        return false;
+    mgk_plot_model_title(settings->origins[input].path, name);
+    for (size_t i = 0; i < settings->origin_count; i++) {
+        mgk_plot_model_title(settings->origins[i].path, other);
+        if (i != input && strcmp(name, other) == 0)
+            return false;
+    }
+    return *name != '\0';
+}
+
+/* The name of the file; for a file with several inputs, that of the input, or "file, input 1",
+ * counted from 0. */
+static void set_title(const char *path, const mgk_rank_table *table, size_t input,
+                      mgk_plot_ranks *out)
+{
+    char file[MGK_PLOT_TITLE];
+    const bool several = mgk_rank_table_inputs(table) > 1;
+    const bool named = several && has_name(&table->settings, input);
+    mgk_plot_path_end(path, out->place);
     mgk_plot_file_title(path, file);
-    mgk_utf8_copy(file, sizeof(file), shorter, sizeof(shorter));
-    if (several)
-        snprintf(out, MGK_PLOT_TITLE, "%s, input %zu", shorter, input);
+    if (named)
+        mgk_plot_model_title(table->settings.origins[input].path, out->title);
+    else if (several)
+        snprintf(out->title, sizeof(out->title), "%s, input %zu", file, input);
     else
-        memcpy(out, file, sizeof(file));
+        memcpy(out->title, file, sizeof(file));
 }
 
 /* Appends the inputs of a table, with sorted entries [count], to out [*models] as models. */
@@ -153,7 +173,6 @@ static mgk_status split_inputs(const mgk_plot_options *o, const char *path,
                                const mgk_rank_table *table, const entry *entries, size_t count,
                                mgk_plot_ranks *out, size_t *models)
 {
-    size_t inputs = mgk_rank_table_inputs(table);
     for (size_t start = 0, end = 0; start < count; start = end) {
         while (end < count && entries[end].input == entries[start].input)
             end++;
@@ -164,7 +183,7 @@ static mgk_status split_inputs(const mgk_plot_options *o, const char *path,
         size_t input = entries[start].input;
         if (input < table->settings.origin_count)
             memcpy(ranks->sha256, table->settings.origins[input].sha256, sizeof(ranks->sha256));
-        title_of(path, input, inputs > 1, ranks->title);
+        set_title(path, table, input, ranks);
         TRY(gather(o, path, table, entries + start, end - start, ranks));
     }
     return STATUS_OK;
@@ -224,6 +243,7 @@ mgk_status mgk_plot_read_ranks(const mgk_plot_options *options, const char *cons
     TRY(check_measure(options));
     for (size_t i = 0; i < count; i++)
         TRY(read_file(options, paths[i], out, models));
+    mgk_plot_tell_apart(out->title, sizeof(out->title), out->place, sizeof(*out), *models);
     for (size_t i = 1; i < *models; i++)
         if (!same_layers(&out[0], &out[i]))
             return mgk_fail(STATUS_SHAPE,

@@ -73,9 +73,7 @@ static mgk_status gather(const mgk_plot_options *o, const char *path, const mgk_
 static mgk_status read_model(const mgk_plot_options *o, const char *path, mgk_plot_matrices *out)
 {
     mgk_model_view file;
-    char name[MGK_PLOT_TITLE];
-    mgk_model_name(path, name, sizeof(name));
-    mgk_plot_file_title(name, out->model);
+    mgk_plot_model_title(path, out->model);
     mgk_plot_path_end(path, out->place);
     out->path = path;
     out->sample = -1;

@@ -177,6 +177,7 @@ static const mgk_arg_note notes[] = {
     {"name",
      "Where kinds of several models are the same, the name of the model is in front of each, or, "
      "of one model in several files, that of the file.\n"
+     "Ranks of several inputs in one file are named by the inputs, which CSV does not hold.\n"
      "Where matrices of several models are drawn, it is the name of the file.\n"
      "Above a map of heads, pairs or roles a long one is drawn smaller, and then without its "
      "middle."},

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/sha256.h"
@@ -252,15 +253,15 @@ static void copy_heads(const char *from, const char *to, int first, int second)
     assert_int_equal(fclose(out), 0);
 }
 
-/* Writes ranks of half of N = 10, `middle` and 40, in every layer of the tiny model. */
-static void write_halves(const char *path, int middle)
+/* Writes ranks of half of N = 10, `middle` and 40 of each layer. */
+static void write_halves(const char *path, int layers, int middle)
 {
     const int sizes[] = {10, middle, 40};
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     fputs("sample,layer,head,n,rank,undecided,sigma_max,sigma_min,effective_rank,stable_rank\n",
           file);
-    for (int i = 0; i < 9; i++)
+    for (int i = 0; i < 3 * layers; i++)
         fprintf(file, "%d,%d,0,%d,%d,0,1,0.5,2,1.5\n", i % 3, i / 3, sizes[i % 3],
                 sizes[i % 3] / 2);
     assert_int_equal(fclose(file), 0);
@@ -281,9 +282,9 @@ static void figures_share_ranks(void **state)
             o.inputs = &path;
             o.input_count = 1;
         }
-        write_halves(path, 10);
+        write_halves(path, 3, 10);
         png_picture low = case_draw(&o);
-        write_halves(path, 40);
+        write_halves(path, 3, 40);
         png_picture high = case_draw(&o);
         case_assert_same(&low, &high);
         assert_true(figure == 2 || strstr(high.texts, "ranks as shares of N, N from 10 to 40"));
@@ -439,6 +440,33 @@ static void equal_kinds_have_names(void **state)
     expect_titles(o, "plot.h5: plot_model: MGK, 4 heads", "./plot.h5: plot_model: MGK, 4 heads");
     o.columns = 2;
     expect_titles(o, "plot.h5: MGK, 4 heads", "./plot.h5: MGK, 4 heads");
+}
+
+/* Ranks of several inputs have their names, which CSV does not hold; where these are the same,
+ * those of their files, too, or numbers. */
+static void ranks_have_names(void **state)
+{
+    (void)state;
+    static const char *const second = "./second.h5", *const files[] = {"a.json", "a.h5"},
+                             *const table = "a.csv";
+    const char *const two[] = {case_store, second}, *const twice[] = {case_store, case_store};
+    unlink(second);
+    assert_int_equal(symlink(case_store, second), 0);
+    for (size_t i = 0; i < 2; i++) {
+        write_ranks(two, 2, files[i]);
+        expect_titles(case_options(MGK_PLOT_RANKS, &files[i], 1), "plot", "second");
+        write_ranks(twice, 2, files[i]);
+        expect_titles(case_options(MGK_PLOT_RANKS, &files[i], 1), "a, input 0", "a, input 1");
+        write_ranks(&case_store, 1, files[i]);
+    }
+    expect_titles(case_options(MGK_PLOT_RANKS, files, 2), "a.json: a", "a.h5: a");
+    write_ranks(two, 2, table);
+    expect_titles(case_options(MGK_PLOT_RANKS, &table, 1), "a, input 0", "a, input 1");
+    write_ranks(two, 2, files[0]);
+    write_halves(table, 1, 10);
+    const char *const differ[] = {files[0], table};
+    case_refuses(case_options(MGK_PLOT_RANKS, differ, 2), MGK_INPUT,
+                 "plot and a have different layers");
 }
 
 /* A title is cut between characters, because cairo draws no incomplete ones. */
@@ -650,6 +678,7 @@ int main(void)
         cmocka_unit_test_setup(rank_formats_agree, case_make_mgk),
         cmocka_unit_test_setup(pictures_of_ranks_agree, case_make_mgk),
         cmocka_unit_test_setup(heads_of_rank_files, case_make_mgk),
+        cmocka_unit_test_setup(ranks_have_names, case_make_mgk),
         cmocka_unit_test_setup(figures_share_ranks, case_make_mgk),
         cmocka_unit_test_setup(figures_name_their_models, case_make_mgk),
         cmocka_unit_test_setup(ranks_and_costs_name_their_models, case_make_mgk),
