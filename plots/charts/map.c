@@ -42,7 +42,7 @@ static void write_value(double value, int decimals, char out[LABEL])
 
 void mgk_map_measure_numbers(const mgk_map *maps, size_t count, mgk_map_look *look)
 {
-    const int digits = 3, most = 99999, most_decimals = 3;
+    const int digits = 3, most = 99999, most_decimals = 5;
     double greatest = 0;
     char text[LABEL];
     look->widest = 0;

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "plots/scales/ticks.h"
-
 /* In text sizes. */
 static const double bar_width = 0.7, tick_length = 0.2, gap = 0.2;
 
@@ -68,10 +66,9 @@ static mgk_ticks mark_clipped(const mgk_scale *scale, double line, const mgk_tic
     return marked;
 }
 
-static mgk_ticks bar_ticks(const mgk_colorbar *bar, double height)
+static mgk_ticks usual_ticks(const mgk_colorbar *bar, double height, size_t most)
 {
     const mgk_scale *scale = bar->scale;
-    size_t most = (size_t)fmin(fmax(height / (2.0 * bar->style.small.size), 2), 7);
     if (!scale->symmetric) {
         mgk_ticks ticks = magnitude_ticks(scale, most);
         return scale->clipped ? mark_clipped(scale, 1.2 * bar->style.small.size / height, &ticks)
@@ -81,6 +78,27 @@ static mgk_ticks bar_ticks(const mgk_colorbar *bar, double height)
         return mgk_ticks_linear(-scale->high, scale->high, most);
     mgk_ticks positive = magnitude_ticks(scale, most > 4 ? most / 2 : 2);
     return mirrored(scale, &positive);
+}
+
+/* Round numbers of a finer step, the outer ones of them if they are more than `most`. */
+static mgk_ticks finer_ticks(double low, double high, size_t most)
+{
+    mgk_ticks ticks = mgk_ticks_every(low, high, mgk_round_step((high - low) / 5));
+    if (ticks.count > most) {
+        ticks.tick[1] = ticks.tick[ticks.count - 1];
+        ticks.count = 2;
+    }
+    return ticks;
+}
+
+mgk_ticks mgk_colorbar_ticks(const mgk_colorbar *bar, double height)
+{
+    const mgk_scale *scale = bar->scale;
+    const double low = scale->symmetric ? -scale->high : scale->low;
+    const size_t most = (size_t)fmin(fmax(height / (2.0 * bar->style.small.size), 2), 7);
+    const mgk_ticks ticks = usual_ticks(bar, height, most);
+    const bool enough = ticks.count > 1 || !(low < scale->high) || !isfinite(scale->high - low);
+    return enough ? ticks : finer_ticks(low, scale->high, most);
 }
 
 static double labels_width(const mgk_ticks *ticks, mgk_font font)
@@ -93,7 +111,7 @@ static double labels_width(const mgk_ticks *ticks, mgk_font font)
 
 double mgk_colorbar_width(const mgk_colorbar *bar, double height)
 {
-    mgk_ticks ticks = bar_ticks(bar, height);
+    mgk_ticks ticks = mgk_colorbar_ticks(bar, height);
     double em = bar->style.text.size;
     return ceil((bar_width + tick_length + gap) * em + labels_width(&ticks, bar->style.small) +
                 (bar->label ? mgk_line_height(bar->style.text) : 0));
@@ -116,7 +134,7 @@ void mgk_colorbar_draw(mgk_canvas *canvas, const mgk_colorbar *bar, double x, do
     double em = style->text.size;
     mgk_rect rect = {round(x), y, round(bar_width * em), height};
     double right = rect.x + rect.width, mark = tick_length * em;
-    mgk_ticks ticks = bar_ticks(bar, height);
+    mgk_ticks ticks = mgk_colorbar_ticks(bar, height);
     draw_colors(canvas, bar->colormap, rect);
     mgk_canvas_frame(canvas, rect, style->thin);
     for (size_t i = 0; i < ticks.count; i++) {

@@ -6,6 +6,7 @@
 #include "plots/canvas/canvas.h"
 #include "plots/canvas/style.h"
 #include "plots/scales/scale.h"
+#include "plots/scales/ticks.h"
 
 typedef struct mgk_colorbar {
     const mgk_scale *scale;
@@ -13,6 +14,10 @@ typedef struct mgk_colorbar {
     const char *label; /* reads upwards, right of the ticks; NULL: no label */
     mgk_style style;
 } mgk_colorbar;
+
+/* The ticks of a bar of this height: at least two, so that colours between them can be read, unless
+ * all values are the same. */
+mgk_ticks mgk_colorbar_ticks(const mgk_colorbar *bar, double height);
 
 /* The width of a bar of this height, with ticks and label. */
 double mgk_colorbar_width(const mgk_colorbar *bar, double height);

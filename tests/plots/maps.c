@@ -228,6 +228,22 @@ static void long_titles_take_no_room(void **state)
     }
 }
 
+/* Small values have numbers in cells, with three digits of the greatest; smaller ones than the axes
+ * write without a power of ten have none. */
+static void small_values_have_numbers(void **state)
+{
+    (void)state;
+    const double small[] = {0.061, 0.0549}, tiny[] = {0.0004, 0.0002};
+    mgk_map map = map_of(small, 1, 2);
+    mgk_map_look look = {.style = mgk_style_of(MGK_TEXT_SIZE)};
+    mgk_map_measure_numbers(&map, 1, &look);
+    assert_int_equal(look.decimals, 4);
+    assert_true(look.widest > 0);
+    map.values = tiny;
+    mgk_map_measure_numbers(&map, 1, &look);
+    assert_true(look.widest == 0);
+}
+
 /* A row of maps is as high as its own highest map, but no lower than the name beside it. */
 static void low_rows_take_less_room(void **state)
 {
@@ -339,6 +355,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(trees, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(sizes, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(long_titles_take_no_room, scratch_setup, scratch_teardown),
+        cmocka_unit_test(small_values_have_numbers),
         cmocka_unit_test_setup_teardown(low_rows_take_less_room, scratch_setup, scratch_teardown),
         cmocka_unit_test(colors_differ),
         cmocka_unit_test_setup_teardown(many_trees, scratch_setup, scratch_teardown),

@@ -3,6 +3,7 @@
 
 #include "plots/scales/axes.h"
 #include "plots/scales/bins.h"
+#include "plots/scales/colorbar.h"
 #include "plots/scales/ticks.h"
 #include "test.h"
 
@@ -197,6 +198,41 @@ static void rank_axes_have_whole_ticks(void **state)
     }
 }
 
+/* Every colour bar has two ticks or more, which are apart, in its range, and have different labels:
+ * between less than two no colour can be read. */
+static void colour_bars_can_be_read(void **state)
+{
+    (void)state;
+    const mgk_style style = mgk_style_of(MGK_TEXT_SIZE);
+    for (double height = 120; height < 700; height *= 1.7)
+        for (double low = -5; low < 0.1; low = low < -1e-4 ? low / 7 : low + 0.03)
+            for (double range = 1e-4; range < 1e3; range *= 1.37)
+                for (int kind = 0; kind < 3; kind++) {
+                    mgk_scale scale = {.scaling = kind == 2 ? SCALING_LOG : SCALING_LINEAR,
+                                       .symmetric = kind == 1,
+                                       .low = kind == 2   ? fabs(low) + 1e-3
+                                              : kind == 1 ? 0
+                                                          : low};
+                    scale.high = scale.low + range;
+                    const mgk_colorbar bar = {.scale = &scale, .style = style};
+                    const mgk_ticks ticks = mgk_colorbar_ticks(&bar, height);
+                    assert_true(ticks.count >= 2);
+                    for (size_t i = 0; i < ticks.count; i++) {
+                        const double at = mgk_scale_at(&scale, ticks.tick[i].value);
+                        assert_true(at >= 0 && at <= 1);
+                        for (size_t k = 0; k < i; k++) {
+                            const double other = mgk_scale_at(&scale, ticks.tick[k].value);
+                            assert_string_not_equal(ticks.tick[i].label, ticks.tick[k].label);
+                            if (kind < 2)
+                                assert_true(height * fabs(at - other) >= style.small.size);
+                        }
+                    }
+                }
+    const mgk_scale constant = {.scaling = SCALING_LINEAR, .low = 2, .high = 2};
+    const mgk_colorbar bar = {.scale = &constant, .style = style};
+    assert_int_equal(mgk_colorbar_ticks(&bar, 200).count, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +246,7 @@ int main(void)
         cmocka_unit_test(bins_end_at_the_largest_rank),
         cmocka_unit_test(bins_of_real_numbers),
         cmocka_unit_test(rank_axes_have_whole_ticks),
+        cmocka_unit_test(colour_bars_can_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
