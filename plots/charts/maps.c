@@ -31,9 +31,11 @@ typedef struct maps_plan {
     mgk_scale *scales; /* [scale_count], one or one for each map */
     size_t scale_count;
     mgk_map_look look;
+    size_t models, items;                       /* of which there are rows, and columns */
     size_t columns, rows, most_rows, most_cols; /* of maps; of cells in the largest map */
     mgk_margins margins;                        /* around a map, with names of both axes */
     mgk_axis tree_axis;
+    mgk_font title;
     double tree;         /* its width, with gaps; 0: none */
     double block_width;  /* distances of neighbouring maps */
     double last_width;   /* of the last column, from the left edge of its block */
@@ -83,6 +85,39 @@ static mgk_status fit_scales(maps_plan *plan)
     return STATUS_OK;
 }
 
+/* ---- places ---------------------------------------------------------------------------------- */
+
+static mgk_map_place place_of(const maps_plan *plan, size_t map)
+{
+    return plan->models > 1 ? plan->maps->places[map] : (mgk_map_place){0, map};
+}
+
+/* Counts models and items. Maps of one item are beside each other, as if of one model. */
+static void count_places(maps_plan *plan)
+{
+    const mgk_maps *maps = plan->maps;
+    size_t models = 1, items = 1;
+    for (size_t i = 0; maps->places && i < maps->count; i++) {
+        models = maps->places[i].model >= models ? maps->places[i].model + 1 : models;
+        items = maps->places[i].item >= items ? maps->places[i].item + 1 : items;
+    }
+    const bool apart = models > 1 && items > 1;
+    plan->models = apart ? models : 1;
+    plan->items = apart ? items : maps->count;
+}
+
+static size_t column_of(const maps_plan *plan, size_t map)
+{
+    return place_of(plan, map).item % plan->columns;
+}
+
+/* Where a row is too short for all items, the rows of all models repeat below it. */
+static size_t row_of(const maps_plan *plan, size_t map)
+{
+    const mgk_map_place place = place_of(plan, map);
+    return place.item / plan->columns * plan->models + place.model;
+}
+
 /* ---- measures -------------------------------------------------------------------------------- */
 
 static mgk_colorbar bar_of(const maps_plan *plan, size_t map)
@@ -117,22 +152,43 @@ static mgk_margins widest_margins(const maps_plan *plan)
     return margins;
 }
 
-/* The number of maps beside each other. Maps with trees are square, and are as many down as across;
- * the others get their usual cells if they fit. It does not depend on the lengths of titles. */
+/* The rows of each model with at most so many columns. */
+static size_t rows_of_model(const maps_plan *plan, size_t columns)
+{
+    return (plan->items + columns - 1) / columns;
+}
+
+/* The columns that so many give if all rows are about equally long. */
+static size_t even_columns(const maps_plan *plan, size_t columns)
+{
+    const size_t rows = rows_of_model(plan, columns);
+    return (plan->items + rows - 1) / rows;
+}
+
+/* About as many maps with trees, which are square, are down as across; the rows of several models
+ * are up to half more. */
+static size_t choose_square(const maps_plan *plan, size_t most)
+{
+    const double most_rows = 1.5, maps = (double)(plan->items * plan->models);
+    size_t columns = (size_t)fmin(ceil(sqrt(maps / 1.3)), (double)most);
+    while (plan->models > 1 && columns < most &&
+           (double)(rows_of_model(plan, columns) * plan->models) >
+               most_rows * (double)even_columns(plan, columns))
+        columns++;
+    return columns;
+}
+
+/* The number of maps beside each other. Maps without trees get their usual cells if they fit. It
+ * does not depend on the lengths of titles. */
 static size_t choose_columns(const maps_plan *plan)
 {
-    const size_t count = plan->maps->count;
     const double em = plan->look.style.text.size;
     const double bar = plan->options->range_per_panel ? 5 * em : 0;
-    double room = usual_cell * (double)plan->most_cols + 4 * em + bar, most = (double)count;
-    if (plan->maps->trees) {
-        room = 0;
-        most = ceil(sqrt((double)count / 1.3));
-    }
-    room = fmax(room, (title_room + block_gap) * em);
-    const size_t columns = (size_t)fmin(fmax(floor(page_width / room), 1), most);
-    const size_t rows = (count + columns - 1) / columns;
-    return (count + rows - 1) / rows;
+    double room = (title_room + block_gap) * em;
+    if (!plan->maps->trees)
+        room = fmax(room, usual_cell * (double)plan->most_cols + 4 * em + bar);
+    const size_t most = (size_t)fmin(fmax(floor(page_width / room), 1), (double)plan->items);
+    return even_columns(plan, plan->maps->trees ? choose_square(plan, most) : most);
 }
 
 /* The width of a tree next to a map of this width, with the gaps around it and its last tick. */
@@ -189,24 +245,26 @@ static void arrange(maps_plan *plan)
         if (plan->look.cell_width >= least_cell || plan->columns == 1)
             break;
     }
-    plan->rows = (plan->maps->count + plan->columns - 1) / plan->columns;
+    plan->rows = (plan->items + plan->columns - 1) / plan->columns * plan->models;
 }
 
-/* The height of the cells in a row of maps, and at least that of the name beside them. With a
- * colour bar beside each map, or one row, all rows are as high as the highest map. */
+/* The height of a row of maps: of its cells, and at least of the name beside them, with the
+ * margins; 0 without maps. With a colour bar beside each map, or one row, all rows are as high as
+ * the highest map. */
 static double row_height(const maps_plan *plan, size_t row)
 {
     const mgk_maps *maps = plan->maps;
-    const size_t end = (row + 1) * plan->columns;
     double height = 0;
-    if (plan->scale_count > 1 || plan->rows == 1)
-        return plan->cells_height;
-    for (size_t i = row * plan->columns; i < end && i < maps->count; i++) {
+    for (size_t i = 0; i < maps->count; i++) {
+        if (row_of(plan, i) != row)
+            continue;
         const char *name = maps->maps[i].row_name;
         height = fmax(height, plan->look.cell_height * (double)maps->maps[i].rows);
         height = fmax(height, name ? mgk_text_width(name, plan->look.style.text) : 0);
     }
-    return height;
+    if (height > 0 && (plan->scale_count > 1 || plan->rows == 1))
+        height = plan->cells_height;
+    return height > 0 ? plan->margins.top + height + plan->margins.bottom : 0;
 }
 
 /* The distance of a row of maps from the upper edge. */
@@ -214,15 +272,16 @@ static double top_of_row(const maps_plan *plan, size_t row)
 {
     double top = 0;
     for (size_t r = 0; r < row; r++)
-        top += plan->margins.top + row_height(plan, r) + plan->margins.bottom;
+        top += row_height(plan, r);
     return top;
 }
 
 static size_t most_in_last_column(const maps_plan *plan)
 {
     size_t most = 0;
-    for (size_t i = plan->columns - 1; i < plan->maps->count; i += plan->columns)
-        most = plan->maps->maps[i].cols > most ? plan->maps->maps[i].cols : most;
+    for (size_t i = 0; i < plan->maps->count; i++)
+        if (column_of(plan, i) == plan->columns - 1)
+            most = plan->maps->maps[i].cols > most ? plan->maps->maps[i].cols : most;
     return most;
 }
 
@@ -233,10 +292,23 @@ static double last_width(const maps_plan *plan, double bar)
     const double gap = block_gap * plan->look.style.text.size,
                  cells = plan->look.cell_width * (double)most_in_last_column(plan);
     double title = 0;
-    for (size_t i = plan->columns - 1; i < plan->maps->count; i += plan->columns)
-        title = fmax(title, text_of_title(plan, i));
+    for (size_t i = 0; i < plan->maps->count; i++)
+        if (column_of(plan, i) == plan->columns - 1)
+            title = fmax(title, text_of_title(plan, i));
     title = fmin(title, plan->block_width - gap);
     return ceil(fmax(plan->margins.left + cells + plan->tree + bar, title) + gap);
+}
+
+/* One font for all titles, in which the longest fits into a block if that leaves it legible. */
+static mgk_font fit_titles(const maps_plan *plan)
+{
+    const mgk_font usual = plan->look.style.title;
+    const double room = plan->block_width - block_gap * plan->look.style.text.size;
+    mgk_font font = usual;
+    for (size_t i = 0; plan->maps->titles && i < plan->maps->count; i++)
+        font.size = fmin(font.size, mgk_fit_font(usual, plan->maps->titles[i], room).size);
+    font.size = fmax(font.size, least_title * usual.size);
+    return font;
 }
 
 static void set_blocks(maps_plan *plan)
@@ -257,6 +329,7 @@ static void set_blocks(maps_plan *plan)
     plan->block_width =
         ceil(fmax(plan->margins.left + map_width + plan->tree + bar, widest_title(plan)) +
              block_gap * style->text.size);
+    plan->title = fit_titles(plan);
     plan->maps_height = top_of_row(plan, plan->rows);
     plan->last_width = last_width(plan, bar);
     plan->width = plan->block_width * (double)(plan->columns - 1) + plan->last_width +
@@ -309,23 +382,17 @@ static void draw_bottom(mgk_canvas *canvas, const maps_plan *plan, double x, dou
 
 /* ---- drawing --------------------------------------------------------------------------------- */
 
-/* Above the middle of the cells, but not beyond the block, for which it becomes smaller and then
- * loses its middle. */
+/* Above the middle of the cells, but not beyond the block, for which it loses its middle. */
 static void draw_title(mgk_canvas *canvas, const maps_plan *plan, size_t i, mgk_rect cells)
 {
-    const mgk_font usual = plan->look.style.title;
-    const double left = cells.x - plan->margins.left,
-                 right = left + plan->block_width - block_gap * usual.size,
-                 least = least_title * usual.size;
-    mgk_font font = mgk_fit_font(usual, plan->maps->titles[i], right - left);
-    const bool cut = font.size < least;
+    const mgk_font font = plan->title;
+    const double em = plan->look.style.text.size, left = cells.x - plan->margins.left,
+                 right = left + plan->block_width - block_gap * em, rounding = 0.1 * em;
     char title[256];
-    font.size = fmax(font.size, least);
-    mgk_fit_middle(plan->maps->titles[i], font, cut ? right - left : (double)INFINITY, title,
-                   sizeof(title));
+    mgk_fit_middle(plan->maps->titles[i], font, right - left + rounding, title, sizeof(title));
     const double half = mgk_text_width(title, font) / 2;
     const double middle = fmax(fmin(cells.x + cells.width / 2, right - half), left + half);
-    mgk_canvas_text(canvas, middle, cells.y - 0.4 * usual.size, title, font, ANCHOR_MIDDLE);
+    mgk_canvas_text(canvas, middle, cells.y - 0.4 * em, title, font, ANCHOR_MIDDLE);
 }
 
 /* What is right of the cells: the tree, and the bar of a scale of its own. */
@@ -345,15 +412,23 @@ static mgk_status draw_beside(mgk_canvas *canvas, const maps_plan *plan, size_t 
     return STATUS_OK;
 }
 
-/* Draws a map with its upper left corner at (x, y). Names of axes are at the edge of the picture.
- */
+/* Leaves the names of axes to the first map of a row, and to the last one of a column. */
+static void leave_names(const maps_plan *plan, size_t i, mgk_map *map)
+{
+    const size_t row = row_of(plan, i), column = column_of(plan, i);
+    for (size_t k = 0; k < plan->maps->count; k++) {
+        if (row_of(plan, k) == row && column_of(plan, k) < column)
+            map->row_name = NULL;
+        if (column_of(plan, k) == column && row_of(plan, k) > row)
+            map->col_name = NULL;
+    }
+}
+
+/* Draws a map with its upper left corner at (x, y). */
 static mgk_status draw_map(mgk_canvas *canvas, const maps_plan *plan, size_t i, double x, double y)
 {
     mgk_map map = plan->maps->maps[i];
-    if (i % plan->columns > 0)
-        map.row_name = NULL;
-    if (i + plan->columns < plan->maps->count)
-        map.col_name = NULL;
+    leave_names(plan, i, &map);
     const mgk_rect cells = {x + plan->margins.left, y + plan->margins.top,
                             plan->look.cell_width * (double)map.cols,
                             plan->look.cell_height * (double)map.rows};
@@ -367,8 +442,8 @@ static mgk_status draw_map(mgk_canvas *canvas, const maps_plan *plan, size_t i, 
 static mgk_status draw_all(mgk_canvas *canvas, const maps_plan *plan, double x, double y)
 {
     for (size_t i = 0; i < plan->maps->count; i++)
-        TRY(draw_map(canvas, plan, i, x + plan->block_width * (double)(i % plan->columns),
-                     y + top_of_row(plan, i / plan->columns)));
+        TRY(draw_map(canvas, plan, i, x + plan->block_width * (double)column_of(plan, i),
+                     y + top_of_row(plan, row_of(plan, i))));
     if (plan->scale_count == 1) {
         const mgk_colorbar bar = bar_of(plan, 0);
         mgk_colorbar_draw(canvas, &bar,
@@ -393,6 +468,7 @@ static mgk_status measure(maps_plan *plan)
     if (plan->most_rows == 0 || plan->most_cols == 0)
         return mgk_fail(STATUS_SHAPE, "%zu maps without a cell", maps->count);
     TRY(fit_scales(plan));
+    count_places(plan);
     plan->look.colormap = plan->options->colormap;
     plan->look.count_from = plan->options->count_from;
     plan->look.style = mgk_style_of(MGK_TEXT_SIZE);

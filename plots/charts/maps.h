@@ -15,8 +15,15 @@
 #include "plots/charts/map.h"
 #include "plots/options.h"
 
+/* What a map shows: of which model, and which of the things that models have in common. */
+typedef struct mgk_map_place {
+    size_t model, item; /* from 0; there is a map of every item */
+} mgk_map_place;
+
 typedef struct mgk_maps {
     const mgk_map *maps;         /* [count]; names of axes are drawn at the edge of the picture */
+    const mgk_map_place *places; /* [count]: each model has rows of its own, in which the same item
+                                    has the same column; NULL: maps follow each other */
     const char *const *titles;   /* [count]; NULL: no titles */
     const mgk_dendrogram *trees; /* [count]; NULL: no trees. Maps with trees have square cells */
     size_t count;

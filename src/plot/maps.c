@@ -12,6 +12,7 @@ enum { SCORES = 6, MAPS_MOST = SCORES * MGK_GROUPS_MAX };
 /* The maps of a picture. */
 typedef struct map_list {
     mgk_map maps[MAPS_MOST]; /* [count] */
+    mgk_map_place places[MAPS_MOST + 1];
     double *values[MAPS_MOST];
     char titles[MAPS_MOST][MGK_PLOT_NOTE];
     const char *title_list[MAPS_MOST];
@@ -88,8 +89,25 @@ out:
 static const char *const scores[SCORES] = {"previous_token", "next",      "first",
                                            "diagonal",       "induction", "duplicate_token"};
 
-/* The score that no causal model has, which needs no word. */
+/* The score that no causal model has: if none of the models has it, it needs no word. */
 enum { NEXT = 1 };
+
+static bool has_measure(const mgk_plot_measured *input, size_t which, size_t *m)
+{
+    *m = mgk_diversity_find(input->values, scores[which]);
+    return *m < input->values->layout.chosen &&
+           input->values->layout.measures[*m]->level == MGK_MEASURE_HEAD;
+}
+
+static bool any_has_value(const mgk_plot_measures *measures, size_t which)
+{
+    size_t m;
+    for (size_t i = 0; i < measures->count; i++)
+        if (has_measure(&measures->inputs[i], which, &m) &&
+            mgk_plot_has_value(&measures->inputs[i], m))
+            return true;
+    return false;
+}
 
 /* The note about scores that are not drawn: of one input, and for one reason. */
 static void add_missing(const char *score, const char *reason, char note[MGK_PLOT_NOTE])
@@ -106,15 +124,12 @@ static mgk_status add_score(const mgk_plot_measured *input, size_t which, const 
     const char *score = scores[which];
     static const char *const reasons[] = {"not drawn because the file lacks them: ",
                                           "not drawn because no head has a value: "};
-    const size_t m = mgk_diversity_find(input->values, score);
-    const bool found = m < input->values->layout.chosen &&
-                       input->values->layout.measures[m]->level == MGK_MEASURE_HEAD;
+    size_t m;
+    const bool found = has_measure(input, which, &m);
     char title[MGK_PLOT_NOTE];
     snprintf(title, sizeof(title), "%s%s", name, *name ? ": " : "");
     const size_t used = strlen(title);
     if (!found || !mgk_plot_has_value(input, m)) {
-        if (which == NEXT)
-            return STATUS_OK;
         snprintf(title + used, sizeof(title) - used, "%s", reasons[found]);
         add_missing(score, title, notes[found]);
         return STATUS_OK;
@@ -132,16 +147,30 @@ static const char uniform_note[] =
     "about (ln N + 0.58)/N, previous_token 1/N less; for induction and duplicate_token it depends "
     "on the tokens";
 
+/* Adds the scores of all inputs; those that none has take no place. */
+static mgk_status add_scores(const mgk_plot_measures *measures, map_list *list,
+                             char (*notes)[2][MGK_PLOT_NOTE])
+{
+    size_t item = 0;
+    for (size_t s = 0; s < SCORES; s++) {
+        const bool drawn = any_has_value(measures, s);
+        for (size_t i = 0; i < measures->count && (drawn || s != NEXT); i++) {
+            list->places[list->count] = (mgk_map_place){i, item};
+            TRY(add_score(&measures->inputs[i], s,
+                          measures->count > 1 ? measures->inputs[i].title : "", list, notes[i]));
+        }
+        item += drawn;
+    }
+    return STATUS_OK;
+}
+
 static mgk_status draw_roles(const mgk_plot *plot, const mgk_plot_measures *measures,
                              map_list *list)
 {
     char notes[MGK_GROUPS_MAX][2][MGK_PLOT_NOTE] = {{""}};
     const char *lines[2 * MGK_GROUPS_MAX + 1];
     size_t count = 0;
-    for (size_t s = 0; s < SCORES; s++)
-        for (size_t i = 0; i < measures->count; i++)
-            TRY(add_score(&measures->inputs[i], s,
-                          measures->count > 1 ? measures->inputs[i].title : "", list, notes[i]));
+    TRY(add_scores(measures, list, notes));
     for (size_t i = 0; i < 2 * measures->count; i++)
         if (notes[i / 2][i % 2][0])
             lines[count++] = notes[i / 2][i % 2];
@@ -150,6 +179,7 @@ static mgk_status draw_roles(const mgk_plot *plot, const mgk_plot_measures *meas
                         count > 1 ? "; " : "", count > 1 ? lines[1] : "");
     lines[count++] = uniform_note;
     return mgk_draw_maps(&(mgk_maps){.maps = list->maps,
+                                     .places = list->places,
                                      .titles = list->title_list,
                                      .count = list->count,
                                      .value_name = "share of attention",

@@ -25,6 +25,7 @@ typedef struct layer_map {
 typedef struct layer_list {
     layer_map *layers;
     mgk_map *maps;
+    mgk_map_place *places;
     mgk_dendrogram *trees;
     const char **titles;
     size_t count;
@@ -45,6 +46,7 @@ static void free_layers(layer_list *list)
     }
     mgk_free(list->layers);
     mgk_free(list->maps);
+    mgk_free(list->places);
     mgk_free(list->trees);
     mgk_free(list->titles);
 }
@@ -141,12 +143,15 @@ static mgk_status add_layers(const mgk_plot_measures *measures, const char *name
     }
     TRY(mgk_alloc(count, sizeof(*list->layers), &list->layers));
     TRY(mgk_alloc(count, sizeof(*list->maps), &list->maps));
+    TRY(mgk_alloc(count, sizeof(*list->places), &list->places));
     TRY(mgk_alloc(count, sizeof(*list->trees), &list->trees));
     TRY(mgk_alloc(count, sizeof(*list->titles), &list->titles));
     for (size_t i = 0; i < measures->count; i++) {
         TRY(find_pairs(&measures->inputs[i], name, &m));
-        for (size_t l = 0; l < measures->inputs[i].layer_count; l++)
+        for (size_t l = 0; l < measures->inputs[i].layer_count; l++) {
+            list->places[list->count] = (mgk_map_place){i, l};
             TRY(add_layer(&measures->inputs[i], m, l, similarity, measures->count > 1, list));
+        }
     }
     return STATUS_OK;
 }
@@ -166,6 +171,7 @@ static mgk_status draw_pairs(const mgk_plot *plot, const mgk_plot_measures *meas
     snprintf(gaps, sizeof(gaps), "%zu %s no tree, because a pair has no value", list->unordered,
              MGK_NOUN(list->unordered, "layer has", "layers have"));
     return mgk_draw_maps(&(mgk_maps){.maps = list->maps,
+                                     .places = list->places,
                                      .titles = list->titles,
                                      .trees = list->trees,
                                      .count = list->count,

@@ -244,6 +244,49 @@ static void small_values_have_numbers(void **state)
     assert_true(look.widest == 0);
 }
 
+/* Each model has rows of its own, in whatever order its maps come; a map that is missing leaves its
+ * place empty. */
+static void models_have_rows(void **state)
+{
+    (void)state;
+    enum { COUNT = 6 };
+    const double values[COUNT] = {1, 2, 3, 4, 5, 6};
+    const mgk_map_place by_model[] = {{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}},
+                        by_item[] = {{0, 0}, {1, 0}, {0, 1}, {1, 1}, {0, 2}, {1, 2}};
+    const char *const titles[] = {"A 0", "A 1", "A 2", "B 0", "B 1", "B 2"};
+    mgk_map list[COUNT], sorted[COUNT];
+    const char *sorted_titles[COUNT];
+    for (size_t i = 0; i < COUNT; i++)
+        list[i] = map_of(&values[i], 1, 1);
+    for (size_t i = 0; i < COUNT; i++) {
+        const size_t from = by_item[i].model * 3 + by_item[i].item;
+        sorted[i] = list[from];
+        sorted_titles[i] = titles[from];
+    }
+    mgk_maps maps = {
+        .maps = list, .places = by_model, .titles = titles, .count = COUNT, .value_name = "v"};
+    png_picture first = draw(&maps, false);
+    maps.count--;
+    list[4].values = &values[5]; /* the greatest value stays */
+    png_picture hole = draw(&maps, false);
+    maps = (mgk_maps){.maps = sorted,
+                      .places = by_item,
+                      .titles = sorted_titles,
+                      .count = COUNT,
+                      .value_name = "v"};
+    png_picture second = draw(&maps, false);
+    assert_int_equal(second.width, first.width);
+    assert_int_equal(second.height, first.height);
+    assert_memory_equal(second.pixels, first.pixels,
+                        first.width * first.height * sizeof(*first.pixels));
+    assert_int_equal(hole.width, first.width);
+    assert_int_equal(hole.height, first.height);
+    assert_true(first.width > first.height); /* three columns, two rows */
+    mgk_free(first.pixels);
+    mgk_free(second.pixels);
+    mgk_free(hole.pixels);
+}
+
 /* A row of maps is as high as its own highest map, but no lower than the name beside it. */
 static void low_rows_take_less_room(void **state)
 {
@@ -356,6 +399,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(sizes, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(long_titles_take_no_room, scratch_setup, scratch_teardown),
         cmocka_unit_test(small_values_have_numbers),
+        cmocka_unit_test_setup_teardown(models_have_rows, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(low_rows_take_less_room, scratch_setup, scratch_teardown),
         cmocka_unit_test(colors_differ),
         cmocka_unit_test_setup_teardown(many_trees, scratch_setup, scratch_teardown),

@@ -153,51 +153,110 @@ static void heads_are_those_of_the_file(void **state)
     mgk_free(picture.pixels);
 }
 
+enum { SCORES = 6, NEXT = 1 };
+
+static const char *const roles[SCORES] = {"previous_token", "next",      "first",
+                                          "diagonal",       "induction", "duplicate_token"};
+static const double scores[SCORES][2] = {{0.5, 0.25}, {0.0625, 0.375}, {0.125, 0.0625},
+                                         {0, 0.125},  {0.25, 0},       {0.375, 0.125}};
+
+static const char uniform[] =
+    "uniform attention over N tokens scores 1/N, previous_token (N - 1)/N^2; with a causal mask "
+    "about (ln N + 0.58)/N, previous_token 1/N less; for induction and duplicate_token it depends "
+    "on the tokens";
+
+/* Writes the scores of models m0, m1, ...; the last of several, a causal one, has no `next`. */
+static void write_roles(const char *path, int models)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "{\"settings\": {\"inputs\":[\"m0\"%s],\"length\":4},\n\"values\": [\n",
+            models > 1 ? ",\"m1\"" : "");
+    for (int i = 0; i < models * 2 * SCORES; i++) {
+        const int model = i / (2 * SCORES), score = i / 2 % SCORES;
+        char value[32] = "null";
+        if (model == 0 || score != NEXT)
+            snprintf(value, sizeof(value), "%g", scores[score][i % 2]);
+        fprintf(
+            file,
+            "%s{\"input\": \"m%d\", \"level\": \"head\", \"measure\": \"%s\", \"sample\": null, "
+            "\"layer\": 0, \"head\": %d, \"other_layer\": null, \"other_head\": null, "
+            "\"component\": null, \"value\": %s, \"sd\": 0, \"samples\": %d}",
+            i > 0 ? ",\n" : "", model, roles[score], i % 2, value,
+            model == 0 || score != NEXT ? 4 : 0);
+    }
+    fputs("]}\n", file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static mgk_map role_map(int score)
+{
+    return (mgk_map){.values = scores[score],
+                     .rows = 1,
+                     .cols = 2,
+                     .row_numbers = numbers,
+                     .col_numbers = numbers,
+                     .row_name = "layer",
+                     .col_name = "head"};
+}
+
 /* Scores of roles have one scale, from 0 to 1, though the largest is 0.5; a note tells those of
  * uniform attention; the length in the settings is only the most that a sample may have. */
 static void roles_have_one_scale(void **state)
 {
     (void)state;
-    enum { SCORES = 6 };
-    static const char *const names[SCORES] = {"previous_token", "next",      "first",
-                                              "diagonal",       "induction", "duplicate_token"};
-    static const double scores[SCORES][2] = {{0.5, 0.25}, {0.0625, 0.375}, {0.125, 0.0625},
-                                             {0, 0.125},  {0.25, 0},       {0.375, 0.125}};
-    static const char *const note =
-        "uniform attention over N tokens scores 1/N, previous_token (N - 1)/N^2; with a causal "
-        "mask "
-        "about (ln N + 0.58)/N, previous_token 1/N less; for induction and duplicate_token it "
-        "depends on the tokens";
-    static const char *const path = "roles.json";
+    static const char *const path = "roles.json", *const note = uniform;
     mgk_map maps[SCORES];
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs("{\"settings\": {\"inputs\":[\"m\"],\"length\":4},\n\"values\": [\n", file);
-    for (int i = 0; i < 2 * SCORES; i++)
-        fprintf(file,
-                "{\"input\": \"m\", \"level\": \"head\", \"measure\": \"%s\", \"sample\": null, "
-                "\"layer\": 0, \"head\": %d, \"other_layer\": null, \"other_head\": null, "
-                "\"component\": null, \"value\": %g, \"sd\": 0, \"samples\": 4}%s\n",
-                names[i / 2], i % 2, scores[i / 2][i % 2], i < 2 * SCORES - 1 ? "," : "");
-    fputs("]}\n", file);
-    assert_int_equal(fclose(file), 0);
-    for (size_t s = 0; s < SCORES; s++)
-        maps[s] = (mgk_map){.values = scores[s],
-                            .rows = 1,
-                            .cols = 2,
-                            .row_numbers = numbers,
-                            .col_numbers = numbers,
-                            .row_name = "layer",
-                            .col_name = "head"};
+    write_roles(path, 1);
+    for (int s = 0; s < SCORES; s++)
+        maps[s] = role_map(s);
     png_picture picture = draw(MGK_PLOT_ROLES, path, NULL);
     expect_maps(&(mgk_maps){.maps = maps,
-                            .titles = names,
+                            .titles = roles,
                             .count = SCORES,
                             .value_name = "share of attention",
                             .most = 1,
                             .notes = &note,
                             .note_count = 1},
                 "the same", &picture);
+    mgk_free(picture.pixels);
+}
+
+/* Each of two models has a row of scores; a note tells which one a model lacks, where the other has
+ * it. */
+static void roles_of_two_models(void **state)
+{
+    (void)state;
+    static const char *const path = "roles.json",
+                             *const notes[] = {"m1: not drawn because no head has a value: next",
+                                               uniform};
+    mgk_map maps[2 * SCORES];
+    mgk_map_place places[2 * SCORES];
+    char names[2 * SCORES][32];
+    const char *titles[2 * SCORES];
+    size_t count = 0;
+    write_roles(path, 2);
+    for (int m = 0; m < 2; m++)
+        for (int s = 0; s < SCORES; s++) {
+            if (m == 1 && s == NEXT)
+                continue;
+            maps[count] = role_map(s);
+            places[count] = (mgk_map_place){(size_t)m, (size_t)s};
+            snprintf(names[count], sizeof(names[0]), "m%d: %s", m, roles[s]);
+            titles[count] = names[count];
+            count++;
+        }
+    const mgk_plot_options o = case_options(MGK_PLOT_ROLES, &path, 1);
+    png_picture picture = case_draw(&o);
+    expect_maps(&(mgk_maps){.maps = maps,
+                            .places = places,
+                            .titles = titles,
+                            .count = count,
+                            .value_name = "share of attention",
+                            .most = 1,
+                            .notes = notes,
+                            .note_count = 2},
+                NULL, &picture);
     mgk_free(picture.pixels);
 }
 
@@ -685,6 +744,7 @@ int main(void)
         cmocka_unit_test(layers_have_bands_of_samples),
         cmocka_unit_test(heads_are_those_of_the_file),
         cmocka_unit_test(roles_have_one_scale),
+        cmocka_unit_test(roles_of_two_models),
         cmocka_unit_test(titles_differ),
         cmocka_unit_test(pairs_are_those_of_the_file),
         cmocka_unit_test(map_is_that_of_the_file),
