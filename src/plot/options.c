@@ -268,5 +268,10 @@ mgk_status mgk_plot_check_options(const mgk_plot_options *o)
     TRY(check_sheet(o));
     if (o->skip_missing && !o->measure)
         return mgk_fail(STATUS_USAGE, "`skip_missing` needs a `measure`");
+    if (o->measure && strchr(o->measure, ',') && !(picture & (COMPARE | CURVES)))
+        return mgk_fail(
+            STATUS_USAGE,
+            "`measure`: %s takes one measure, not a list; compare and curves take several",
+            pictures[index_of(picture)]);
     return STATUS_OK;
 }

@@ -104,8 +104,32 @@ static void each_option_has_its_pictures(void **state)
     EXPECT(job.head_dim, 2, "-+----+---+---------");
 }
 
+static void lists_of_measures(void **state)
+{
+    (void)state;
+    static const char *const input = "a.h5";
+    static const mgk_plot_kind one[] = {MGK_PLOT_RANKS, MGK_PLOT_HEADS, MGK_PLOT_DEPTH,
+                                        MGK_PLOT_PAIRS, MGK_PLOT_PRUNE, MGK_PLOT_MAP},
+                               several[] = {MGK_PLOT_COMPARE, MGK_PLOT_CURVES};
+    mgk_plot_options o = mgk_plot_options_default();
+    o.inputs = &input;
+    o.input_count = 1;
+    o.output = "a.png";
+    o.measure = "js,cosine";
+    for (size_t i = 0; i < sizeof(one) / sizeof(*one); i++) {
+        o.kind = one[i];
+        assert_fails(mgk_plot_check_options(&o), STATUS_USAGE);
+        assert_non_null(strstr(mgk_fail_message(), " takes one measure, not a list"));
+    }
+    for (size_t i = 0; i < sizeof(several) / sizeof(*several); i++) {
+        o.kind = several[i];
+        assert_ok(mgk_plot_check_options(&o));
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_option_has_its_pictures)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_option_has_its_pictures),
+                                       cmocka_unit_test(lists_of_measures)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
