@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "plots/canvas/fit.h"
 #include "plots/canvas/page.h"
 #include "plots/charts/heatmap_grid.h"
 #include "plots/scales/colorbar.h"
@@ -102,6 +103,20 @@ static void draw_extent(mgk_canvas *canvas, const extent *side, const char *name
         put(canvas, side, side->upward ? space : 0, away, name, font, ANCHOR_START);
 }
 
+/* Where the labels of layers are only numbers, their word is written once, left of them all. */
+static void draw_row_word(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_t g, double x,
+                          double y)
+{
+    const mgk_heatmap_group *group = &plan->groups[g];
+    const double layers = (double)plan->grid->groups[g].layers,
+                 height = layers * (plan->row_height + plan->gap) - plan->gap,
+                 outer = x + group->x - mgk_heatmap_axis_width(plan, group);
+    if (plan->short_rows)
+        mgk_canvas_text_upward(canvas, outer + 0.9 * plan->style.text.size,
+                               y + plan->top + height / 2, "layer",
+                               mgk_fit_font(plan->style.text, "layer", height), ANCHOR_MIDDLE);
+}
+
 static void draw_margins(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_t g, double x,
                          double y)
 {
@@ -141,6 +156,7 @@ static void draw_margins(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_
                      panels->labels ? 0 : panels->rows};
     double label_x = left - labels - (group->row_apart ? 2 : 1) * line - 0.3 * style->text.size;
     draw_extent(canvas, &upward, plan->grid->row_name, style->small);
+    draw_row_word(canvas, plan, g, x, y);
     for (size_t l = 0; l < panels->layers; l++) {
         mgk_labels_draw_left(canvas, &group->labels, left, y + plan->top + (double)l * step);
         char label[32];

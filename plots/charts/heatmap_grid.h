@@ -101,6 +101,9 @@ mgk_status mgk_heatmap_measure(const mgk_heatmap_grid *grid, const mgk_picture_o
 /* The number of a group's first row and column. */
 size_t mgk_heatmap_first(const mgk_heatmap_plan *plan, const mgk_panels *panels);
 
+/* The space for row labels and the row axis, left of a group's first panels. */
+double mgk_heatmap_axis_width(const mgk_heatmap_plan *plan, const mgk_heatmap_group *group);
+
 /* Draws the grid with its upper left corner at (x, y). */
 mgk_status mgk_heatmap_draw(mgk_canvas *canvas, const mgk_heatmap_plan *plan, double x, double y);
 

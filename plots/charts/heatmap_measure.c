@@ -279,11 +279,10 @@ size_t mgk_heatmap_first(const mgk_heatmap_plan *plan, const mgk_panels *panels)
     return panels->first + (size_t)plan->options->count_from;
 }
 
-/* The space left of a group's first panels. */
-static double axis_width(const mgk_heatmap_plan *plan, const mgk_heatmap_group *group)
+double mgk_heatmap_axis_width(const mgk_heatmap_plan *plan, const mgk_heatmap_group *group)
 {
     return (group->row_apart ? 2 : 1) * mgk_line_height(plan->style.small) +
-           mgk_line_height(plan->style.text) + group->labels.space;
+           (plan->short_rows ? 2 : 1) * mgk_line_height(plan->style.text) + group->labels.space;
 }
 
 static void measure_axes(mgk_heatmap_plan *plan)
@@ -316,7 +315,7 @@ static double place_group(mgk_heatmap_plan *plan, size_t g, double x)
     group->short_heads = keys * cell + (keys - 1) * plan->gap < em * label_width("head 10");
     mgk_heatmap_title(plan->grid, g, title, sizeof(title));
     double half = ceil(mgk_text_width(title, plan->style.title) / 2);
-    group->x = x + (group->left_axis ? axis_width(plan, group) : 0);
+    group->x = x + (group->left_axis ? mgk_heatmap_axis_width(plan, group) : 0);
     /* A title may extend above the axis. */
     group->x = fmax(group->x, x + ceil(half - width / 2));
     group->title_x = group->x + width / 2;

@@ -216,6 +216,47 @@ static void titles_and_axes_have_one_centre(void **state)
     mgk_free(values);
 }
 
+/* The ink of column x: from its first to its last row; 0 without ink. */
+static size_t ink_height(const png_picture *picture, size_t x)
+{
+    size_t first = picture->height, last = 0;
+    for (size_t y = 0; y < picture->height; y++)
+        if (picture->pixels[y * picture->width + x].g < 128) {
+            first = y < first ? y : first;
+            last = y;
+        }
+    return first <= last ? last - first + 1 : 0;
+}
+
+/* Rows too low for "layer 0" have the number, and the word once: the leftmost ink is longer than a
+ * digit. */
+static void low_rows_name_their_axis(void **state)
+{
+    (void)state;
+    float *values = numbered_matrices(1, 16);
+    const mgk_panels model = {
+        .f32 = values, .layers = 1, .heads = 1, .keys = 1, .rows = 2, .cols = 8};
+    const mgk_heatmap_grid grid = {.groups = &model,
+                                   .group_count = 1,
+                                   .panel = 320,
+                                   .value_name = "v",
+                                   .row_name = "query",
+                                   .col_name = "key"};
+    mgk_picture_options options = mgk_picture_defaults();
+    options.scaling = SCALING_LINEAR;
+    options.force = true;
+    assert_ok(mgk_draw_heatmap_grid(&grid, &options, scratch_path("f.png")));
+    png_picture picture = read_png(scratch_path("f.png"));
+    size_t x = 0, highest = 0;
+    while (ink_height(&picture, x) == 0)
+        x++;
+    for (; ink_height(&picture, x) > 0; x++)
+        highest = ink_height(&picture, x) > highest ? ink_height(&picture, x) : highest;
+    assert_in_range(highest, (size_t)(1.5 * MGK_TEXT_SIZE), 80);
+    mgk_free(picture.pixels);
+    mgk_free(values);
+}
+
 static size_t count_stripes(const png_picture *picture)
 {
     return count_color(picture, mgk_hatch_at(0, 0));
@@ -318,13 +359,10 @@ static void bad_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_matrix_is_drawn_in_its_size),
-        TEST(figure12_shows_the_first_tokens),
-        TEST(figures_of_unequal_models),
-        TEST(titles_and_axes_have_one_centre),
-        TEST(masked_and_missing_entries_have_a_legend),
-        TEST(figure6_shares_its_axes),
-        TEST(bad_input),
+        TEST(every_matrix_is_drawn_in_its_size), TEST(figure12_shows_the_first_tokens),
+        TEST(figures_of_unequal_models),         TEST(titles_and_axes_have_one_centre),
+        TEST(low_rows_name_their_axis),          TEST(masked_and_missing_entries_have_a_legend),
+        TEST(figure6_shares_its_axes),           TEST(bad_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
