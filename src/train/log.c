@@ -17,11 +17,21 @@ static mgk_status fail_log(const char *path)
     return mgk_fail(STATUS_IO, "%s: %s", path, strerror(errno));
 }
 
+/* Opens an existing file without a buffer, from which stdio would write failed bytes again. */
+static FILE *open_unbuffered(const char *path)
+{
+    FILE *file = fopen(path, "r+");
+    if (!file || setvbuf(file, NULL, _IONBF, 0) == 0)
+        return file;
+    fclose(file);
+    errno = EIO; /* setvbuf need not set it */
+    return NULL;
+}
+
 /* Writes text to the file immediately, completely or not at all, and advances the mark. */
 static mgk_status put(mgk_train_log *rows, const char *text)
 {
     size_t size = strlen(text);
-    setvbuf(rows->file, NULL, _IONBF, 0); /* stdio must not write failed bytes again */
     if (fwrite(text, 1, size, rows->file) != size) {
         mgk_status status = mgk_fail_write(rows->path, errno);
         (void)!ftruncate(fileno(rows->file), (off_t)rows->mark.size);
@@ -58,7 +68,7 @@ static mgk_status open_own(const mgk_log_mark *mark, mgk_train_log *out)
     struct stat info;
     if (stat(out->path, &info) == 0 && !S_ISREG(info.st_mode))
         return STATUS_OK; /* opening a pipe would wait */
-    FILE *file = fopen(out->path, "r+");
+    FILE *file = open_unbuffered(out->path);
     if (!file)
         return errno == ENOENT ? STATUS_OK : fail_log(out->path);
     if (!begins_with(file, mark)) {
@@ -101,7 +111,7 @@ mgk_status mgk_log_open(const char *path, bool force, const mgk_log_mark *mark,
                         mark ? " and is not the log of the run to continue" : "");
     /* Replaces a link or a pipe instead of writing to it. */
     TRY(mgk_write_file(path, true, NULL, 0));
-    out->file = fopen(path, "r+");
+    out->file = open_unbuffered(path);
     if (!out->file)
         return fail_log(path);
     return put(out, header);
