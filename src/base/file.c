@@ -191,13 +191,12 @@ mgk_status mgk_fail_write(const char *path, int reason)
 
 mgk_status mgk_close_written(FILE *file, const char *path)
 {
-    bool written = fflush(file) == 0 && !ferror(file);
-    int reason = errno;
-    if (fclose(file) != 0 && written) {
-        written = false;
+    /* The reason why an earlier write failed is not known any more. */
+    const int earlier = ferror(file) ? EIO : 0;
+    int reason = fflush(file) == 0 ? earlier : errno;
+    if (fclose(file) != 0 && reason == 0)
         reason = errno;
-    }
-    return written ? STATUS_OK : mgk_fail_write(path, reason);
+    return reason == 0 ? STATUS_OK : mgk_fail_write(path, reason);
 }
 
 static const char letters[] = "0123456789abcdefghijklmnopqrstuv", part_start[] = ".mgk-",
@@ -345,14 +344,23 @@ void mgk_output_discard(mgk_output *output)
     *output = (mgk_output){0};
 }
 
+static mgk_status fill(const mgk_output *output, const void *data, size_t size)
+{
+    FILE *file = fopen(output->temporary, "wb");
+    if (!file)
+        return mgk_fail_write(output->path, errno);
+    if (size == 0 || fwrite(data, 1, size, file) == size)
+        return mgk_close_written(file, output->path);
+    mgk_status status = mgk_fail_write(output->path, errno);
+    fclose(file);
+    return status;
+}
+
 mgk_status mgk_write_file(const char *path, bool force, const void *data, size_t size)
 {
     mgk_output output;
     TRY(mgk_output_open(path, force, &output));
-    FILE *file = fopen(output.temporary, "wb");
-    if (file && size > 0)
-        fwrite(data, 1, size, file);
-    mgk_status status = file ? mgk_close_written(file, path) : mgk_fail_write(path, errno);
+    mgk_status status = fill(&output, data, size);
     if (status == STATUS_OK)
         return mgk_output_commit(&output);
     mgk_output_discard(&output);

@@ -224,6 +224,19 @@ static void test_full_disk(void **state)
     assert_int_equal(files_in_folder(), 1);
 }
 
+/* A write has failed before the stream is closed, and errno says something else since. */
+static void test_earlier_failure(void **state)
+{
+    (void)state;
+    FILE *full = fopen("/dev/full", "w");
+    assert_non_null(full);
+    assert_int_equal(setvbuf(full, NULL, _IONBF, 0), 0);
+    assert_int_equal(fwrite("one", 1, 3, full), 0);
+    errno = EISDIR;
+    assert_fails(mgk_close_written(full, PATH), STATUS_IO);
+    assert_string_equal(mgk_fail_message(), PATH ": cannot write: Input/output error");
+}
+
 static void test_inputs_are_regular(void **state)
 {
     (void)state;
@@ -281,6 +294,7 @@ int main(void)
         folder_test(test_failing_commit),
         folder_test(test_failing_sync),
         folder_test(test_full_disk),
+        folder_test(test_earlier_failure),
         folder_test(test_inputs_are_regular),
         folder_test(test_signal),
         folder_test(test_links),

@@ -34,10 +34,11 @@ static mgk_status put_digits(const char *path, const char hex[MGK_SHA256_HEX_SIZ
     int descriptor = open(path, O_WRONLY | O_CLOEXEC);
     if (descriptor < 0)
         return mgk_fail(STATUS_IO, "%s", strerror(errno));
-    bool written = pwrite(descriptor, hex, DIGITS, (off_t)at) == DIGITS;
-    if (close(descriptor) != 0 || !written)
-        return mgk_fail(STATUS_IO, "%s", strerror(errno));
-    return STATUS_OK;
+    errno = EIO; /* which a write of fewer bytes leaves as it is */
+    int reason = pwrite(descriptor, hex, DIGITS, (off_t)at) == DIGITS ? 0 : errno;
+    if (close(descriptor) != 0 && reason == 0)
+        reason = errno;
+    return reason == 0 ? STATUS_OK : mgk_fail(STATUS_IO, "%s", strerror(reason));
 }
 
 mgk_status mgk_safetensors_seal(const char *path, const char *header, size_t size, const char *key)
