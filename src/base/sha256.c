@@ -10,12 +10,18 @@
 
 enum { PIECE = 1 << 20 }; /* bytes read at a time */
 
+/* OpenSSL has no SHA-256, or could not compute it. */
+static mgk_status fail_digest(void)
+{
+    return mgk_fail(STATUS_UNSUPPORTED, "this system's OpenSSL has no SHA-256");
+}
+
 /* The digits of a finished digest. */
 static mgk_status finish(EVP_MD_CTX *context, char hex[MGK_SHA256_HEX_SIZE])
 {
     unsigned char bytes[EVP_MAX_MD_SIZE];
     if (EVP_DigestFinal_ex(context, bytes, NULL) != 1)
-        return mgk_fail(STATUS_UNSUPPORTED, "this system's OpenSSL has no SHA-256");
+        return fail_digest();
     for (size_t i = 0; i < MGK_SHA256_HEX_SIZE / 2; i++)
         snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
     return STATUS_OK;
@@ -24,9 +30,12 @@ static mgk_status finish(EVP_MD_CTX *context, char hex[MGK_SHA256_HEX_SIZE])
 static mgk_status begin(EVP_MD_CTX **out)
 {
     *out = EVP_MD_CTX_new();
-    if (!*out || EVP_DigestInit_ex(*out, EVP_sha256(), NULL) != 1)
-        return mgk_fail(STATUS_UNSUPPORTED, "this system's OpenSSL has no SHA-256");
-    return STATUS_OK;
+    return *out && EVP_DigestInit_ex(*out, EVP_sha256(), NULL) == 1 ? STATUS_OK : fail_digest();
+}
+
+static mgk_status add(const void *bytes, size_t count, EVP_MD_CTX *context)
+{
+    return EVP_DigestUpdate(context, bytes, count) == 1 ? STATUS_OK : fail_digest();
 }
 
 /* Adds bytes first ... end - 1 of the file. */
@@ -36,7 +45,7 @@ static mgk_status add_range(const mgk_file *file, size_t first, size_t end, unsi
     for (size_t count; first < end; first += count) {
         count = end - first < PIECE ? end - first : PIECE;
         TRY(mgk_file_read(file, first, count, piece));
-        EVP_DigestUpdate(context, piece, count);
+        TRY(add(piece, count, context));
     }
     return STATUS_OK;
 }
@@ -79,10 +88,10 @@ mgk_status mgk_sha256_bytes(const void *bytes, size_t count, char hex[MGK_SHA256
 {
     EVP_MD_CTX *context;
     mgk_status status = begin(&context);
-    if (status == STATUS_OK) {
-        EVP_DigestUpdate(context, bytes, count);
+    if (status == STATUS_OK)
+        status = add(bytes, count, context);
+    if (status == STATUS_OK)
         status = finish(context, hex);
-    }
     EVP_MD_CTX_free(context);
     return status;
 }
