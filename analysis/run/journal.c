@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 
-/* Least room for a line: the settings of another run, to say how they differ, may be longer. */
+/* Least room for the settings: those of another run, to say how they differ, may be longer. */
 enum { OTHER_SETTINGS = 1 << 16 };
 
 /* "89abcdef ", before a part. */
@@ -251,19 +252,29 @@ static mgk_status make(mgk_journal **out)
     return STATUS_OK;
 }
 
+/* Makes room for lines, and for `settings` bytes of settings; fgets takes an int. */
+static mgk_status set_line_size(mgk_journal *j, size_t line_bytes, size_t settings)
+{
+    const size_t around = CHECKSUM + 1, most = INT_MAX - around;
+    const size_t longest = line_bytes > settings ? line_bytes : settings;
+    if (longest > most)
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: a line of %zu bytes, expected at most %zu",
+                        j->path, longest, most);
+    j->line_size = around + longest;
+    return STATUS_OK;
+}
+
 mgk_status mgk_journal_open(const char *path, mgk_journal_start start, const char *settings,
                             size_t line_bytes, mgk_journal **out)
 {
     mgk_journal *j;
     mgk_status status;
-    const size_t room = strlen(settings) + 2, longest = CHECKSUM + line_bytes + 1;
+    const size_t own = strlen(settings) + 1;
     *out = NULL;
     TRY(make(&j));
-    j->line_size = room > longest ? room : longest;
-    if (j->line_size < OTHER_SETTINGS)
-        j->line_size = OTHER_SETTINGS;
     j->named = true;
     CHECK(mgk_copy_string(path, &j->path));
+    CHECK(set_line_size(j, line_bytes, own > OTHER_SETTINGS ? own : OTHER_SETTINGS));
     CHECK(open_file(j));
     CHECK(lock_file(j, start));
     CHECK(prepare(j, start, settings));
@@ -280,8 +291,8 @@ mgk_status mgk_journal_open_temporary(size_t line_bytes, mgk_journal **out)
     mgk_status status;
     *out = NULL;
     TRY(make(&j));
-    j->line_size = CHECKSUM + line_bytes + 1;
     CHECK(mgk_copy_string("temporary file", &j->path));
+    CHECK(set_line_size(j, line_bytes, 0));
     FILE *file = tmpfile();
     if (file) {
         j->descriptor = fcntl(fileno(file), F_DUPFD_CLOEXEC, 0);

@@ -26,15 +26,17 @@ typedef enum mgk_journal_start {
 
 /*
  * Opens the journal of a run with these settings, a JSON object in one line. A line has at most
- * `line_bytes` bytes with its end, below 2^31. Resuming a missing journal starts an empty one.
- * STATUS_EXISTS: it exists and start is MGK_JOURNAL_REFUSE, or another process is writing it;
- * STATUS_USAGE: its settings differ, the message names the setting; STATUS_FORMAT: not a journal;
- * STATUS_IO. After a failure the file is unchanged. Close with mgk_journal_close.
+ * `line_bytes` bytes with its end. Resuming a missing journal starts an empty one.
+ * STATUS_UNSUPPORTED: with its checksum a line may have 2^31 bytes; STATUS_EXISTS: it exists and
+ * start is MGK_JOURNAL_REFUSE, or another process is writing it; STATUS_USAGE: its settings differ,
+ * the message names the setting; STATUS_FORMAT: not a journal; STATUS_IO. After a failure the file
+ * is unchanged. Close with mgk_journal_close.
  */
 mgk_status mgk_journal_open(const char *path, mgk_journal_start start, const char *settings,
                             size_t line_bytes, mgk_journal **out);
 
-/* Opens a journal without a name, which goes when it is closed. STATUS_IO, STATUS_MEMORY. */
+/* Opens a journal without a name, which goes when it is closed. STATUS_UNSUPPORTED as above;
+ * STATUS_IO, STATUS_MEMORY. */
 mgk_status mgk_journal_open_temporary(size_t line_bytes, mgk_journal **out);
 
 /* Receives a line: text [size], as in mgk_journal_append. */

@@ -2,6 +2,7 @@
 /* The journal of a run of ranks: resumed rows are unchanged, and the file is not trusted. */
 #include "test.h"
 
+#include <limits.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -460,6 +461,25 @@ static void long_lines(void **state)
     unlink(path);
 }
 
+/* An int counts the bytes of a line when it is read. */
+static void lines_beyond_an_int_are_refused(void **state)
+{
+    (void)state;
+    const size_t sizes[] = {(size_t)INT_MAX, SIZE_MAX};
+    mgk_journal *journal;
+    unlink(path);
+    for (int i = 0; i < 2; i++) {
+        assert_fails(mgk_journal_open(path, MGK_JOURNAL_REPLACE, settings, sizes[i], &journal),
+                     STATUS_UNSUPPORTED);
+        assert_null(journal);
+        assert_int_not_equal(access(path, F_OK), 0);
+        assert_fails(mgk_journal_open_temporary(sizes[i], &journal), STATUS_UNSUPPORTED);
+        assert_null(journal);
+    }
+    assert_ok(mgk_journal_open_temporary((size_t)INT_MAX - 10, &journal));
+    assert_false(mgk_journal_close(journal, true));
+}
+
 /* The disk is full after some lines, and the last line is cut off; later there is space again. */
 static void a_full_disk_ends_the_run(void **state)
 {
@@ -514,6 +534,7 @@ int main(void)
         cmocka_unit_test(changed_bytes_are_reported),
         cmocka_unit_test(other_files_are_refused),
         cmocka_unit_test(long_lines),
+        cmocka_unit_test(lines_beyond_an_int_are_refused),
         cmocka_unit_test(a_full_disk_ends_the_run),
         cmocka_unit_test(numbers_have_a_point_in_any_locale),
     };
