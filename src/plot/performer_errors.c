@@ -13,6 +13,7 @@
 #include "base/number.h"
 #include "plot/measures.h"
 #include "plots/charts/curves.h"
+#include "run/approximation.h"
 #include "run/job.h"
 #include "run/recognise.h"
 
@@ -198,17 +199,13 @@ static mgk_status run_error(const picture *p, const error_store *s, int32_t samp
                             int32_t head, double *out)
 {
     mgk_status status;
-    const size_t size = (size_t)s->d->tokens * (size_t)s->d->tokens;
-    double *matrix = NULL, *own = NULL, difference = 0, norm = 0;
-    CHECK(mgk_alloc(size, sizeof(*matrix), &matrix));
-    CHECK(mgk_alloc(size, sizeof(*own), &own));
+    const size_t tokens = (size_t)s->d->tokens;
+    double *matrix = NULL, *own = NULL;
+    CHECK(mgk_alloc(tokens * tokens, sizeof(*matrix), &matrix));
+    CHECK(mgk_alloc(tokens * tokens, sizeof(*own), &own));
     CHECK(mgk_store_read_matrix(s->reader, sample, layer, head, STORE_F64, matrix, NULL));
     CHECK(mgk_store_read_matrix(p->own.reader, sample, layer, head, STORE_F64, own, NULL));
-    for (size_t i = 0; i < size; i++) {
-        difference += (matrix[i] - own[i]) * (matrix[i] - own[i]);
-        norm += own[i] * own[i];
-    }
-    *out = sqrt(difference / norm);
+    *out = mgk_relative_error(matrix, own, tokens, tokens, tokens);
 out:
     mgk_free(matrix);
     mgk_free(own);

@@ -113,9 +113,8 @@ static mgk_status open_comparison(comparison *c, const mgk_attention_kind *own)
     return STATUS_OK;
 }
 
-/* ‖x − y‖ / ‖y‖ of `rows` rows of `columns` numbers, `stride` apart; 0 if both are 0. */
-static double relative_error(const double *x, const double *y, size_t rows, size_t columns,
-                             size_t stride)
+double mgk_relative_error(const double *x, const double *y, size_t rows, size_t columns,
+                          size_t stride)
 {
     double difference = 0, norm = 0;
     for (size_t i = 0; i < rows; i++)
@@ -140,7 +139,7 @@ static mgk_status compare_matrices(comparison *c, int sample, int head, double *
                                      c->heads + head, 1, c->own_matrix));
     TRY(mgk_device_download(device, c->matrix, tokens * tokens, c->values[0]));
     TRY(mgk_device_download(device, c->own_matrix, tokens * tokens, c->values[1]));
-    *error = relative_error(c->values[0], c->values[1], tokens, tokens, tokens);
+    *error = mgk_relative_error(c->values[0], c->values[1], tokens, tokens, tokens);
     return STATUS_OK;
 }
 
@@ -171,8 +170,8 @@ static mgk_status compare_sample(comparison *c, int sample, double *matrix, doub
                             c->values[1]));
     for (size_t head = 0; head < (size_t)view->heads; head++)
         if (!c->left_out[head])
-            output[head] = relative_error(c->values[0] + head * dim, c->values[1] + head * dim,
-                                          tokens, dim, width);
+            output[head] = mgk_relative_error(c->values[0] + head * dim, c->values[1] + head * dim,
+                                              tokens, dim, width);
     return STATUS_OK;
 }
 

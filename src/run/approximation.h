@@ -43,6 +43,10 @@ mgk_status mgk_approximation_merge(mgk_approximation *errors, const mgk_cluster 
 mgk_status mgk_approximation_bytes(const mgk_model *model, int sequences, int tokens,
                                    size_t *bytes);
 
+/* ‖x − y‖ / ‖y‖ of `rows` rows of `columns` numbers, `stride` apart; 0 if x is y, also of zeros. */
+double mgk_relative_error(const double *x, const double *y, size_t rows, size_t columns,
+                          size_t stride);
+
 /* Writes "run as performer: ..." with means and largest errors; false: nothing was measured. */
 bool mgk_approximation_text(const mgk_approximation *errors, const char *kinds, char *text,
                             size_t size);

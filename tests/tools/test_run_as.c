@@ -312,6 +312,17 @@ static void networks_run_as_another_kind(void **state)
     assert_true(difference > 1e-3);
 }
 
+/* Of matrices in rows of four numbers, of which two count; zeros have no error. */
+static void relative_errors_are_those_of_the_norms(void **state)
+{
+    (void)state;
+    const double x[] = {3, 1, 8, 8, -1, 2}, y[] = {1, 1, 9, 9, 2, 0}, zeros[6] = {0};
+    assert_true(fabs(mgk_relative_error(x, y, 2, 2, 4) - sqrt(17.0 / 6)) <= 1e-15);
+    assert_true(mgk_relative_error(y, y, 2, 2, 4) == 0);
+    assert_true(mgk_relative_error(zeros, zeros, 2, 2, 4) == 0);
+    assert_true(isinf(mgk_relative_error(x, zeros, 2, 2, 4)));
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -330,6 +341,7 @@ int main(void)
         cmocka_unit_test(told_errors_are_those_measured),
         cmocka_unit_test(networks_run_as_another_kind),
         cmocka_unit_test(wrong_kinds_are_refused),
+        cmocka_unit_test(relative_errors_are_those_of_the_norms),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }
