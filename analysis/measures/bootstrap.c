@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/random.h"
 
 /* ---- means of draws -------------------------------------------------------------------------- */
@@ -66,29 +67,14 @@ static mgk_status average_draws(const mgk_sample_values *table, size_t columns, 
 
 /* ---- differences ----------------------------------------------------------------------------- */
 
-static int compare_reals(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Linear interpolation between the values [count], ascending. */
-static double quantile(size_t count, const double *sorted, double q)
-{
-    const double position = q * (double)(count - 1);
-    const size_t below = (size_t)position, above = below + 1 < count ? below + 1 : below;
-    const double step = position - (double)below;
-    return sorted[below] * (1 - step) + sorted[above] * step;
-}
-
 /* The middle 95 % of the draws [count], which are sorted. */
 static void describe_draws(size_t count, double *draws, mgk_difference *out)
 {
     if (count == 0)
         return;
-    qsort(draws, count, sizeof(*draws), compare_reals);
-    out->low = quantile(count, draws, 0.025);
-    out->high = quantile(count, draws, 0.975);
+    mgk_sort_reals(draws, count);
+    out->low = mgk_quantile(draws, count, 0.025);
+    out->high = mgk_quantile(draws, count, 0.975);
 }
 
 /* ---- t tests --------------------------------------------------------------------------------- */

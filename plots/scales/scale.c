@@ -2,10 +2,10 @@
 #include "plots/scales/scale.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 
 enum { SAMPLE_MAX = 1 << 20 };
 
@@ -53,12 +53,6 @@ void mgk_sample_close(mgk_sample *sample)
     *sample = (mgk_sample){0};
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Keeps the sorted magnitudes; drops zeros if zero is the background. */
 static void sort_sample(mgk_sample *sample, bool symmetric)
 {
@@ -70,23 +64,13 @@ static void sort_sample(mgk_sample *sample, bool symmetric)
             sample->kept[count++] = value;
     }
     sample->count = count;
-    qsort(sample->kept, count, sizeof(double), ascending);
+    mgk_sort_reals(sample->kept, count);
 }
 
-/*
- * Interpolates between the two values around this fraction of the sorted sample; 0 for an empty
- * sample.
- */
+/* A quantile of the sorted sample; 0 for an empty one. */
 static double quantile(const mgk_sample *sorted, double share)
 {
-    if (sorted->count == 0)
-        return 0;
-    double place = share * (double)(sorted->count - 1);
-    size_t below = (size_t)place;
-    if (below + 1 >= sorted->count)
-        return sorted->kept[sorted->count - 1];
-    double fraction = place - (double)below;
-    return (1 - fraction) * sorted->kept[below] + fraction * sorted->kept[below + 1];
+    return sorted->count > 0 ? mgk_quantile(sorted->kept, sorted->count, share) : 0;
 }
 
 /* The floor of a log scale is a value of the sample, so that it is not inside a gap of the data. */

@@ -1,26 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Quartiles, and those of a measure in a layer. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "plot/measures.h"
-
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Linear interpolation between order statistics; NaN without values. */
-static double quantile(const double *sorted, size_t count, double share)
-{
-    if (count == 0)
-        return NAN;
-    const double place = share * (double)(count - 1);
-    const size_t below = (size_t)place, above = below + 1 < count ? below + 1 : below;
-    return sorted[below] + (place - (double)below) * (sorted[above] - sorted[below]);
-}
 
 /* Collects the values of a layer: over heads, over pairs, or over samples if the file holds them.
  */
@@ -50,9 +34,9 @@ static size_t collect(const mgk_plot_measured *input, size_t m, size_t layer, do
 
 void mgk_plot_sort_quartiles(double *values, size_t count, double out[3])
 {
-    qsort(values, count, sizeof(*values), ascending);
+    mgk_sort_reals(values, count);
     for (int q = 0; q < 3; q++)
-        out[q] = quantile(values, count, 0.25 * (q + 1));
+        out[q] = mgk_quantile(values, count, 0.25 * (q + 1));
 }
 
 mgk_status mgk_plot_quartiles(const mgk_plot_measured *input, size_t m, size_t layer, double out[3])
