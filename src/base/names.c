@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/names.h"
 
-#include <stdbool.h>
 #include <string.h>
 
-enum { LONGEST = 63, FEWEST_LETTERS = 2 /* of a part of a name that says something */ };
+#include "base/text.h"
+
+enum { FEWEST_LETTERS = 2 }; /* of a part of a name that says something */
 
 /* Adds a name to a list, unless it finds no room. */
 static void append(const char *name, char *list, size_t size)
@@ -22,48 +23,6 @@ void mgk_names_join(const char *const *names, size_t count, char *out, size_t si
         append(names[i], out, size);
 }
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* The Levenshtein distance of two texts: how many letters are put in, left out or changed. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t row[LONGEST + 1];
-    const size_t length = strnlen(b, LONGEST);
-    for (size_t j = 0; j <= length; j++)
-        row[j] = j;
-    for (size_t i = 1; *a; a++, i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= length; j++) {
-            const size_t changed = diagonal + (lower(*a) != lower(b[j - 1]));
-            diagonal = row[j];
-            row[j] = least(changed, 1 + least(row[j], row[j - 1]));
-        }
-    }
-    return row[length];
-}
-
-static bool contains(const char *name, const char *part)
-{
-    const size_t length = strlen(part);
-    for (; strlen(name) >= length; name++) {
-        size_t same = 0;
-        while (same < length && lower(name[same]) == lower(part[same]))
-            same++;
-        if (same == length)
-            return true;
-    }
-    return false;
-}
-
 /* The name with the least distance, if it is small; NULL: none. */
 static const char *find_nearest(const char *wrong, const char *const *names, size_t count)
 {
@@ -71,7 +30,7 @@ static const char *find_nearest(const char *wrong, const char *const *names, siz
     const char *found = NULL;
     size_t best = most + 1;
     for (size_t i = 0; i < count; i++) {
-        const size_t d = distance(wrong, names[i]);
+        const size_t d = mgk_text_distance(wrong, strlen(wrong), names[i], strlen(names[i]));
         if (d >= best || d >= strlen(names[i]))
             continue;
         best = d;
@@ -87,7 +46,7 @@ static void append_similar(const char *label, const char *wrong, const char *con
     const char *nearest = find_nearest(wrong, names, count);
     char list[MGK_NAMES_HINT] = "";
     for (size_t i = 0; i < count && strlen(wrong) >= FEWEST_LETTERS; i++)
-        if (contains(names[i], wrong))
+        if (strcasestr(names[i], wrong))
             append(names[i], list, sizeof(list));
     if (!*list && nearest)
         append(nearest, list, sizeof(list));

@@ -3,24 +3,19 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "diversity/diversity.h"
 #include "store/schema/measures.h"
 #include "table/files.h"
 
 typedef enum format { FORMAT_CSV, FORMAT_JSON, FORMAT_HDF5, FORMAT_UNKNOWN } format;
 
-static bool ends_with(const char *path, const char *ending)
-{
-    const size_t length = strlen(path), tail = strlen(ending);
-    return length > tail && strcmp(path + length - tail, ending) == 0;
-}
-
 static format format_of(const char *path)
 {
-    return ends_with(path, ".csv")                              ? FORMAT_CSV
-           : ends_with(path, ".json")                           ? FORMAT_JSON
-           : ends_with(path, ".h5") || ends_with(path, ".hdf5") ? FORMAT_HDF5
-                                                                : FORMAT_UNKNOWN;
+    return mgk_ends_with(path, ".csv")                                  ? FORMAT_CSV
+           : mgk_ends_with(path, ".json")                               ? FORMAT_JSON
+           : mgk_ends_with(path, ".h5") || mgk_ends_with(path, ".hdf5") ? FORMAT_HDF5
+                                                                        : FORMAT_UNKNOWN;
 }
 
 mgk_status mgk_diversity_check_ending(const mgk_diversity_options *options)

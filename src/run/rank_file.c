@@ -2,28 +2,22 @@
 #include "run/rank_file.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "analysis/table/rank_columns.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "run/recognise.h"
 #include "store/schema/spectra.h"
 #include "table/files.h"
 
-static bool ends_with(const char *path, const char *ending)
-{
-    size_t length = strlen(path), tail = strlen(ending);
-    return length > tail && strcmp(path + length - tail, ending) == 0;
-}
-
 mgk_rank_file_format mgk_rank_file_format_of(const char *path)
 {
-    if (ends_with(path, ".csv"))
+    if (mgk_ends_with(path, ".csv"))
         return MGK_RANK_FILE_CSV;
-    if (ends_with(path, ".json"))
+    if (mgk_ends_with(path, ".json"))
         return MGK_RANK_FILE_JSON;
-    if (ends_with(path, ".h5") || ends_with(path, ".hdf5"))
+    if (mgk_ends_with(path, ".h5") || mgk_ends_with(path, ".hdf5"))
         return MGK_RANK_FILE_HDF5;
     return MGK_RANK_FILE_UNKNOWN;
 }

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/numpy.h"
+#include "base/text.h"
 #include "store/foreign/list.h"
 
 /* HDF5 begins at byte 0, or at 512, 1024, ... after a user block (MATLAB writes one). */
@@ -140,8 +141,7 @@ static mgk_status fail_arrays(const char *path, const char *otherwise)
     const char *left = mgk_download_left(start, size);
     if (left)
         return mgk_fail(STATUS_FORMAT, "%s: %s", path, left);
-    const char *ending = strrchr(path, '.');
-    const bool torch = ending && (strcmp(ending, ".pt") == 0 || strcmp(ending, ".pth") == 0);
+    const bool torch = mgk_ends_with(path, ".pt") || mgk_ends_with(path, ".pth");
     return mgk_fail(STATUS_FORMAT, "%s: not an HDF5 file, nor one of NumPy's; %s%s", path,
                     otherwise, torch ? ", and numpy.save stores tensors of matrices" : "");
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/text.h"
 #include "tools/input.h"
 #include "tools/kind_names.h"
 
@@ -156,9 +157,8 @@ static int run(mgk_tool *tool, const mgk_arg_list *models, mgk_evaluate_options 
 /* The layout of an output by its ending. */
 static mgk_status layout_of(const char *output, layout *how)
 {
-    const char *ending = output ? strrchr(output, '.') : NULL;
-    *how = ending && strcmp(ending, ".json") == 0 ? JSON : CSV;
-    if (!output || *how == JSON || (ending && strcmp(ending, ".csv") == 0))
+    *how = output && mgk_ends_with(output, ".json") ? JSON : CSV;
+    if (!output || *how == JSON || mgk_ends_with(output, ".csv"))
         return STATUS_OK;
     return mgk_fail(STATUS_USAGE, "%s: expected an ending .csv or .json", output);
 }

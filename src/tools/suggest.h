@@ -17,8 +17,8 @@ typedef struct mgk_suggestion {
 mgk_suggestion mgk_suggest_for(const char *word, size_t length);
 
 /*
- * Compares one more name. The distance is the number of letters to insert, to leave out, to replace
- * or to swap with the next one (optimal string alignment). Of equally near names the first stays.
+ * Compares one more name. The distance is that of mgk_text_distance. Of equally near names the
+ * first stays.
  */
 void mgk_suggest(mgk_suggestion *suggestion, const char *name);
 

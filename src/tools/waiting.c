@@ -2,18 +2,10 @@
 #include "tools/waiting.h"
 
 #include <limits.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-/* Whether the path ends with the name: it does not where the loader was started with the program as
- * its argument, or an interpreter of another processor. */
-static bool ends_with(const char *path, const char *name)
-{
-    const size_t length = strlen(path), tail = strlen(name);
-    return length > tail && strcmp(path + length - tail, name) == 0;
-}
+#include "base/text.h"
 
 void mgk_wait_briefly(const char *name, char **argv)
 {
@@ -23,6 +15,8 @@ void mgk_wait_briefly(const char *name, char **argv)
     /* By its name, which processes then show; the link itself would call every program "exe". */
     const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
     path[length > 0 ? length : 0] = '\0';
-    if (ends_with(path, name) && setenv("GOMP_SPINCOUNT", "1000", 1) == 0)
+    /* It is another one where the loader was started with the program as its argument, or an
+     * interpreter of another processor. */
+    if (mgk_ends_with(path, name) && setenv("GOMP_SPINCOUNT", "1000", 1) == 0)
         execv(path, argv);
 }

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/names.h"
 #include "base/random.h"
+#include "base/text.h"
 
 mgk_status mgk_initial_from_name(const char *name, mgk_initial_values *values)
 {
@@ -15,12 +16,6 @@ mgk_status mgk_initial_from_name(const char *name, mgk_initial_values *values)
     TRY(mgk_names_choose("initial", name, names, sizeof(names) / sizeof(names[0]), &index));
     *values = (mgk_initial_values)index;
     return STATUS_OK;
-}
-
-static bool ends_with(const char *name, const char *end)
-{
-    const size_t length = strlen(name), tail = strlen(end);
-    return length >= tail && strcmp(name + length - tail, end) == 0;
 }
 
 /* The numbers of a parameter, N(mean, deviation). */
@@ -50,7 +45,7 @@ static bool is_map(const mgk_parameter *p, bool bias)
     bool found = !bias && (strcmp(p->name, "output.weight") == 0 ||
                            strcmp(p->name, "output.clusters.weight") == 0);
     for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
-        found |= strstr(p->name, maps[i]) != NULL && ends_with(p->name, end);
+        found |= strstr(p->name, maps[i]) != NULL && mgk_ends_with(p->name, end);
     return found;
 }
 
@@ -73,15 +68,16 @@ static void draw(const mgk_parameters *parameters, size_t i, mgk_initial_values 
     const mgk_parameter *p = &parameters->list[i];
     const bool lm = values == MGK_INITIAL_LM;
     double *out = weights + p->offset;
-    if (ends_with(p->name, "attention.key_shift")) {
+    if (mgk_ends_with(p->name, "attention.key_shift")) {
         draw_normal(p, 0, shift, seed, i, out);
         memset(out, 0, p->count / p->shape[0] * sizeof(*out));
-    } else if (lm && ends_with(p->name, ".projection.weight")) {
+    } else if (lm && mgk_ends_with(p->name, ".projection.weight")) {
         draw_normal(p, 0, narrow, seed, i, out);
     } else if (strncmp(p->name, "embedding.", strlen("embedding.")) == 0 && p->axes == 2) {
         draw_normal(p, 0, spread, seed, i, out);
-    } else if (lm && (is_map(p, false) || ends_with(p->name, "norm.weight") ||
-                      ends_with(p->name, "norm1.weight") || ends_with(p->name, "norm2.weight"))) {
+    } else if (lm &&
+               (is_map(p, false) || mgk_ends_with(p->name, "norm.weight") ||
+                mgk_ends_with(p->name, "norm1.weight") || mgk_ends_with(p->name, "norm2.weight"))) {
         draw_normal(p, is_map(p, false) ? 0 : 1, spread, seed, i, out);
     } else if (!lm && is_map(p, false)) {
         draw_uniform(p, p->shape[p->axes - 1], seed, i, out);

@@ -24,6 +24,7 @@ static void near_names_are_named(void **state)
     expect("ran", "similar: rank, effective_rank");
     expect("_RANK", "similar: effective_rank");
     expect("jsd", "similar: js");
+    expect("sj", "similar: js");
     expect("rank_", "similar: rank");
 }
 

@@ -240,6 +240,7 @@ static void test_messages(void **state)
         {"test --ste=3 --stesp=4", "--stesp=4: unknown option; did you mean --steps? (see --help)"},
         {"test --haeds 4", "--haeds: unknown option; did you mean --heads? (see --help)"},
         {"test --outputs x", "--outputs: unknown option; did you mean --output? (see --help)"},
+        {"test --HEADS 4", "--HEADS: unknown option; did you mean --heads? (see --help)"},
         {"test --verison", "--verison: unknown option; did you mean --version? (see --help)"},
         {"test --steps-per-run 4",
          "--steps-per-run: unknown option; did you mean --steps? (see --help)"},

@@ -15,6 +15,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/datasets/document_rows.h"
 #include "data/datasets/lines.h"
 
@@ -46,8 +47,7 @@ static mgk_status read_text(const char *path, int32_t label, taker take, void *c
 
 static int is_text(const struct dirent *entry)
 {
-    const char *dot = strrchr(entry->d_name, '.');
-    return dot && strcmp(dot, ".txt") == 0;
+    return mgk_ends_with(entry->d_name, ".txt");
 }
 
 /* Compares bytes, so that the order does not depend on the locale. */

@@ -10,18 +10,13 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 /* Folders that are still to be read; they wait here, so that none is open while another is. */
 typedef struct waiting {
     const char **paths;
     size_t count, room;
 } waiting;
-
-static bool is_text(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    return dot && strcmp(dot, ".txt") == 0;
-}
 
 static mgk_status append(mgk_arena *arena, const char *path, const char ***paths, size_t *count,
                          size_t *room)
@@ -42,7 +37,8 @@ static mgk_status take(mgk_text_files *files, waiting *folders, const char *fold
     const bool there = lstat(path, &info) == 0;
     if (there && S_ISDIR(info.st_mode))
         status = append(&files->arena, path, &folders->paths, &folders->count, &folders->room);
-    else if (is_text(name) && !(there && S_ISLNK(info.st_mode) && mgk_is_folder(path)))
+    else if (mgk_ends_with(name, ".txt") &&
+             !(there && S_ISLNK(info.st_mode) && mgk_is_folder(path)))
         status = append(&files->arena, path, &files->paths, &files->count, &files->room);
     mgk_free(path);
     return status;

@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/numpy.h"
+#include "base/text.h"
 #include "base/zip.h"
 #include "model/containers/llama2c.h"
 #include "model/containers/safetensors.h"
@@ -271,16 +272,8 @@ static mgk_status refuse_folder(const char *folder)
     return STATUS_FORMAT;
 }
 
-/* Whether a name ends with "_output.model", as the paper's LRA code calls its files. */
-static bool is_lra_name(const char *name)
-{
-    static const char ending[] = "_output.model";
-    const size_t length = strlen(name), own = strlen(ending);
-    return length > own && strcmp(name + length - own, ending) == 0;
-}
-
-/* The path of the only model of the LRA code in a folder; NULL: there is none. STATUS_USAGE names
- * two of several. */
+/* The path of the only model of the paper's LRA code in a folder, by the end of its name; NULL:
+ * there is none. STATUS_USAGE names two of several. */
 static mgk_status find_model(const char *folder, char **out)
 {
     mgk_status status = STATUS_OK;
@@ -289,7 +282,7 @@ static mgk_status find_model(const char *folder, char **out)
     *out = NULL;
     DIR *list = opendir(folder);
     while (list && status == STATUS_OK && (entry = readdir(list))) {
-        if (!is_lra_name(entry->d_name))
+        if (!mgk_ends_with(entry->d_name, "_output.model"))
             continue;
         if (first[0])
             status = mgk_fail(STATUS_USAGE, "%s: has several models: name one, such as %s or %s",

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "model/formats/hugging_face.h"
 #include "model/formats/rotary.h"
 
@@ -158,16 +159,10 @@ static void split_fused(const mgk_config *config, const mgk_tensor_row *row, mgk
     recipe->first = row->part == 0 ? 0 : queries / groups + (row->part - 1) * dim;
 }
 
-static bool ends_with(const char *name, const char *end)
-{
-    const size_t length = strlen(name), size = strlen(end);
-    return length >= size && strcmp(name + length - size, end) == 0;
-}
-
 /* Norms, and those of queries and keys, but no biases. */
 static bool is_gain(const char *name)
 {
-    return strstr(name, "norm") && ends_with(name, ".weight");
+    return strstr(name, "norm") && mgk_ends_with(name, ".weight");
 }
 
 /* What is rotated: queries, keys and their norms. */
