@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Compares texts: their ends, and how far they are apart. */
+/* Compares texts: their ends, and how far they are apart. Prints them as strings of JSON. */
 #ifndef MGK_BASE_TEXT_H
 #define MGK_BASE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* Whether a text ends with `end`, or is it. */
 bool mgk_ends_with(const char *text, const char *end);
@@ -15,5 +16,11 @@ bool mgk_ends_with(const char *text, const char *end);
  * SIZE_MAX: one of them has more than 63 bytes.
  */
 size_t mgk_text_distance(const char *a, size_t a_length, const char *b, size_t b_length);
+
+/*
+ * Prints a string of JSON in quotes. Bytes that are not UTF-8 become U+FFFD. Of ASCII, control
+ * characters and those of `escaped` are written as \u001f.
+ */
+void mgk_print_string(FILE *file, const char *text, const char *escaped);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 /* Writes a character as it is. */
@@ -47,15 +48,7 @@ void mgk_report_html(FILE *page, const char *text)
 
 void mgk_report_string(FILE *page, const char *text)
 {
-    fputc('"', page);
-    while (*text) {
-        const uint32_t code = take(&text);
-        if (code < ' ' || is_markup(code) || code == '\\')
-            fprintf(page, "\\u%04x", (unsigned)code);
-        else
-            put(page, code);
-    }
-    fputc('"', page);
+    mgk_print_string(page, text, "<>&'");
 }
 
 void mgk_report_real(FILE *page, double value)

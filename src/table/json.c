@@ -2,23 +2,9 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "table/json_row.h"
 #include "table/text.h"
-
-/* Writes valid UTF-8 as a string. */
-static void write_string(FILE *file, const char *text)
-{
-    fputc('"', file);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            fprintf(file, "\\%c", *text);
-        else if ((unsigned char)*text < 0x20)
-            fprintf(file, "\\u%04x", (unsigned)*text);
-        else
-            fputc(*text, file);
-    }
-    fputc('"', file);
-}
 
 void mgk_table_print_value(FILE *file, const mgk_table *table, size_t column, size_t r)
 {
@@ -26,7 +12,7 @@ void mgk_table_print_value(FILE *file, const mgk_table *table, size_t column, si
     if (mgk_table_is_none(table, column, r))
         fputs("null", file);
     else if (mgk_column_is_text(c))
-        write_string(file, mgk_table_text(table, column, r));
+        mgk_print_string(file, mgk_table_text(table, column, r), "");
     else if (c->type == MGK_COLUMN_REAL)
         mgk_print_real(file, table->values[column].reals[r]);
     else

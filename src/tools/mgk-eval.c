@@ -30,22 +30,16 @@ static void values_of(const mgk_evaluation_summary *s, double out[COLUMNS])
     memcpy(out, values, sizeof(values));
 }
 
-/* The name of a model between quotes, as CSV or JSON want it. */
-static void print_name(const table *t, const char *name)
+/* A field of CSV between quotes, of which it doubles its own. */
+static void print_field(FILE *stream, const char *text)
 {
-    putc('"', t->stream);
-    for (; *name; name++) {
-        const unsigned char letter = (unsigned char)*name;
-        if (t->how == CSV && letter == '"')
-            fputs("\"\"", t->stream);
-        else if (t->how == JSON && letter < ' ')
-            fprintf(t->stream, "\\u%04x", letter);
-        else if (t->how == JSON && (letter == '"' || letter == '\\'))
-            fprintf(t->stream, "\\%c", letter);
-        else
-            putc(letter, t->stream);
+    putc('"', stream);
+    for (; *text; text++) {
+        if (*text == '"')
+            putc('"', stream);
+        putc(*text, stream);
     }
-    putc('"', t->stream);
+    putc('"', stream);
 }
 
 static void print_number(const table *t, double value, const char *missing)
@@ -59,7 +53,7 @@ static void print_number(const table *t, double value, const char *missing)
 static void print_json(const table *t, const char *name, const double values[COLUMNS])
 {
     fputs(t->rows == 0 ? "[{\"model\": " : ",\n {\"model\": ", t->stream);
-    print_name(t, name);
+    mgk_print_string(t->stream, name, "");
     for (int i = 0; i < COLUMNS; i++) {
         fprintf(t->stream, ", \"%s\": ", titles[i]);
         print_number(t, values[i], "null");
@@ -73,7 +67,7 @@ static void print_csv(const table *t, const char *name, const double values[COLU
         fputs("model", t->stream);
     for (int i = 0; t->rows == 0 && i < COLUMNS; i++)
         fprintf(t->stream, ",%s%s", titles[i], i + 1 == COLUMNS ? "\n" : "");
-    print_name(t, name);
+    print_field(t->stream, name);
     for (int i = 0; i < COLUMNS; i++) {
         putc(',', t->stream);
         print_number(t, values[i], "");

@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -48,12 +49,37 @@ static void long_texts_are_not_compared(void **state)
     expect(text, "x", SIZE_MAX);
 }
 
+/* What a string is in JSON. */
+static void expect_printed(const char *text, const char *escaped, const char *expected)
+{
+    char *printed = NULL;
+    size_t size;
+    FILE *file = open_memstream(&printed, &size);
+    assert_non_null(file);
+    mgk_print_string(file, text, escaped);
+    assert_int_equal(fclose(file), 0);
+    assert_string_equal(printed, expected);
+    free(printed);
+}
+
+static void strings_are_printed(void **state)
+{
+    (void)state;
+    expect_printed("", "", "\"\"");
+    expect_printed("a\"b\\c\n\x7f", "", "\"a\\\"b\\\\c\\u000a\x7f\"");
+    expect_printed("<b>", "", "\"<b>\"");
+    expect_printed("<b>\"", "<>", "\"\\u003cb\\u003e\\\"\"");
+    expect_printed("\xc3\xa9\xe2\x80\xa8", "<", "\"\xc3\xa9\xe2\x80\xa8\"");
+    expect_printed("\xff.\xc3", "", "\"\xef\xbf\xbd.\xef\xbf\xbd\"");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ends_are_found),
         cmocka_unit_test(distances_count_letters),
         cmocka_unit_test(long_texts_are_not_compared),
+        cmocka_unit_test(strings_are_printed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

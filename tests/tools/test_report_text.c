@@ -41,8 +41,7 @@ static void strings_are_escaped(void **state)
     (void)state;
     expect(WRITTEN(mgk_report_string(page, "</script><!--")),
            "\"\\u003c/script\\u003e\\u003c!--\"");
-    expect(WRITTEN(mgk_report_string(page, "\\u003c\"\n\x01")),
-           "\"\\u005cu003c\\u0022\\u000a\\u0001\"");
+    expect(WRITTEN(mgk_report_string(page, "\\u003c\"\n\x01")), "\"\\\\u003c\\\"\\u000a\\u0001\"");
     expect(WRITTEN(mgk_report_string(page, "\xe2\x80\xa8\xc0\xbc")),
            "\"\xe2\x80\xa8\xef\xbf\xbd\xef\xbf\xbd\"");
 }
