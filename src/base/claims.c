@@ -40,7 +40,7 @@ static mgk_status locate(const char *path, identity *out, bool *there)
     char *folder;
     const char *name = mgk_file_name(path);
     *there = false;
-    if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+    if (!mgk_is_file_name(name))
         return STATUS_OK;
     TRY(mgk_folder_of(path, &folder));
     *there = stat(folder, &info) == 0;

@@ -22,6 +22,11 @@ const char *mgk_file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+bool mgk_is_file_name(const char *name)
+{
+    return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
 mgk_status mgk_folder_of(const char *path, char **out)
 {
     size_t length = (size_t)(mgk_file_name(path) - path);

@@ -15,6 +15,9 @@
 /* The last component of a path, a pointer into it. */
 const char *mgk_file_name(const char *path);
 
+/* Whether it is the name of a file in a folder, not a path that may lead out of it. */
+bool mgk_is_file_name(const char *name);
+
 /* The folder of the path's last component, "." if it names none; release with mgk_free. */
 mgk_status mgk_folder_of(const char *path, char **out);
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The files that a store in shards consists of. None of them is opened. */
-#include <string.h>
-
 #include "base/file.h"
 #include "base/memory.h"
 #include "describe/describe.h"
@@ -24,7 +22,7 @@ static mgk_status append(cJSON *tree, const char *key, cJSON *item)
 
 static mgk_status add_shard(const char *path, cJSON *tree)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = mgk_file_name(path);
     const bool present = mgk_is_file(path);
     cJSON *shard = cJSON_CreateObject();
     TRY(append(tree, "shards", shard));

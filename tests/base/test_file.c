@@ -145,6 +145,20 @@ static void test_permissions_follow_umask(void **state)
     assert_int_equal(info.st_mode & 0777, 0640);
 }
 
+static void test_names_and_paths(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"x", ".x", "..x", "...", "x.y", "%"}, *const paths[] = {
+                                                                                  "",     ".",
+                                                                                  "..",   "/",
+                                                                                  "x/",   "/x",
+                                                                                  "../x", "x/y"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        assert_true(mgk_is_file_name(names[i]));
+    for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
+        assert_false(mgk_is_file_name(paths[i]));
+}
+
 static void test_names_that_cannot_be(void **state)
 {
     (void)state;
@@ -290,6 +304,7 @@ int main(void)
         folder_test(test_existing_files),
         folder_test(test_old_content_until_commit),
         folder_test(test_permissions_follow_umask),
+        folder_test(test_names_and_paths),
         folder_test(test_names_that_cannot_be),
         folder_test(test_failing_commit),
         folder_test(test_failing_sync),

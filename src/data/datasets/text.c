@@ -9,7 +9,6 @@
  */
 #include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,14 +21,6 @@
 enum { CLASSES = 2 };
 
 static const char *const class_folders[CLASSES] = {"neg", "pos"};
-
-static mgk_status join(const char *folder, const char *name, char **path)
-{
-    size_t size = strlen(folder) + strlen(name) + 2;
-    TRY(mgk_alloc(size, 1, path));
-    snprintf(*path, size, "%s/%s", folder, name);
-    return STATUS_OK;
-}
 
 /* Takes a text that is not empty. */
 typedef mgk_status (*taker)(void *context, mgk_span text, int32_t label);
@@ -65,7 +56,7 @@ typedef struct class_folder {
 
 static mgk_status list_folder(const char *parent, const char *name, class_folder *out)
 {
-    TRY(join(parent, name, &out->path));
+    TRY(mgk_join_path(parent, name, &out->path));
     int count = scandir(out->path, &out->entries, is_text, by_name);
     if (count < 0)
         return mgk_fail(STATUS_IO, "%s: %s", out->path, strerror(errno));
@@ -87,7 +78,7 @@ static mgk_status read_texts(const class_folder *folder, int first, int end, int
 {
     for (int i = first; i < end && i < folder->count; i++) {
         char *path;
-        TRY(join(folder->path, folder->entries[i]->d_name, &path));
+        TRY(mgk_join_path(folder->path, folder->entries[i]->d_name, &path));
         mgk_status status = read_text(path, label, take, context);
         mgk_free(path);
         TRY(status);

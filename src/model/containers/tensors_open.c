@@ -121,12 +121,6 @@ static mgk_status parse(const char *path, cJSON **index)
     return status == STATUS_OK ? status : mgk_fail_prefix(status, path);
 }
 
-/* Whether the name is that of a file next to the index, not a path. */
-static bool is_plain_name(const char *name)
-{
-    return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
-}
-
 static int compare_texts(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -139,7 +133,7 @@ static mgk_status list_files(const cJSON *map, const char **names, size_t *count
     size_t all = 0;
     cJSON_ArrayForEach(item, map)
     {
-        if (!cJSON_IsString(item) || !is_plain_name(item->valuestring))
+        if (!cJSON_IsString(item) || !mgk_is_file_name(item->valuestring))
             return mgk_fail(
                 STATUS_FORMAT,
                 "the file of tensor \"%.200s\" is not a name in the folder of the index",
@@ -158,11 +152,8 @@ static mgk_status add_beside(mgk_tensors *tensors, const char *path, const char 
                              const char **container)
 {
     char *folder, *file = NULL;
-    TRY(mgk_copy_string(path, &folder));
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        slash[1] = '\0';
-    mgk_status status = slash ? mgk_join_path(folder, name, &file) : mgk_copy_string(name, &file);
+    TRY(mgk_folder_of(path, &folder));
+    mgk_status status = mgk_join_path(folder, name, &file);
     if (status == STATUS_OK)
         status = add_file(tensors, file, container);
     mgk_free(file);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 
 /* The selected box of a space of a virtual dataset: its shape, where the box begins, and its size.
@@ -52,19 +53,14 @@ static bool read_spaces(hid_t properties, size_t i, int rank, hsize_t *shape, mg
            is_whole(rank - 1, shape + 1, count + 1);
 }
 
-/* A name that stays in its folder; "%" makes a pattern of it. */
-static bool is_plain(const char *name)
-{
-    return *name && !strpbrk(name, "/%") && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
-}
-
 static bool read_names(hid_t properties, size_t i, mgk_h5_source *source)
 {
     const ssize_t file = H5Pget_virtual_filename(properties, i, source->file, sizeof(source->file));
     const ssize_t dataset =
         H5Pget_virtual_dsetname(properties, i, source->dataset, sizeof(source->dataset));
     return file > 0 && (size_t)file < sizeof(source->file) && dataset > 0 &&
-           (size_t)dataset < sizeof(source->dataset) && is_plain(source->file);
+           (size_t)dataset < sizeof(source->dataset) && mgk_is_file_name(source->file) &&
+           !strchr(source->file, '%'); /* which makes a pattern of a name */
 }
 
 static bool read_rank(hid_t properties, int max_rank, int *rank)
