@@ -241,12 +241,3 @@ void mgk_npy_type(const mgk_npy *npy, char out[MGK_NPY_TYPE])
     else
         snprintf(out, MGK_NPY_TYPE, "%s", rows[i].name);
 }
-
-void mgk_shape_text(int rank, const size_t *shape, char *out, size_t size)
-{
-    size_t used = (size_t)snprintf(out, size, "[");
-    for (int i = 0; i < rank && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s%zu", i ? ", " : "", shape[i]);
-    if (used < size)
-        snprintf(out + used, size - used, "]");
-}

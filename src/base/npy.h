@@ -45,7 +45,4 @@ mgk_status mgk_npy_parse(const unsigned char *bytes, size_t available, size_t si
 /* "float32", "int64", "bool", "object", ... */
 void mgk_npy_type(const mgk_npy *npy, char out[MGK_NPY_TYPE]);
 
-/* Writes "[2, 3, 4]" to text [size], truncated to fit. */
-void mgk_shape_text(int rank, const size_t *shape, char *text, size_t size);
-
 #endif

@@ -80,3 +80,12 @@ void mgk_size_text(double bytes, char text[MGK_SIZE_TEXT])
         snprintf(text, MGK_SIZE_TEXT, "%.*f %s", bytes < 9.995 ? 2 : bytes < 99.95, bytes,
                  units[unit]);
 }
+
+void mgk_shape_text(int rank, const size_t *shape, char *out, size_t size)
+{
+    size_t used = (size_t)snprintf(out, size, "[");
+    for (int i = 0; i < rank && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%zu", i ? "," : "", shape[i]);
+    if (used < size)
+        snprintf(out + used, size - used, "]");
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads and prints decimal numbers. Reading is strict: no leading blanks, no "inf", no silent
- * overflow. Chooses the noun of a count and the unit of a size.
+ * overflow. Chooses the noun of a count and the unit of a size; writes shapes.
  */
 #ifndef MGK_BASE_NUMBER_H
 #define MGK_BASE_NUMBER_H
@@ -31,6 +31,9 @@ enum { MGK_SIZE_TEXT = 32 };
 /* Writes a number of bytes with three digits, in units of powers of 1000: "24.6 GB", "512 bytes".
  */
 void mgk_size_text(double bytes, char text[MGK_SIZE_TEXT]);
+
+/* Writes the lengths of axes, "[2,3,4]", to text [size], truncated to fit. */
+void mgk_shape_text(int rank, const size_t *shape, char *text, size_t size);
 
 /* The noun of a count of any integer type: MGK_NOUN(n, "matrix", "matrices"). */
 #define MGK_NOUN(count, one, more) ((count) == 1 ? (one) : (more))

@@ -178,13 +178,26 @@ static void test_sizes(void **state)
     }
 }
 
+static void shapes_have_no_blanks(void **state)
+{
+    (void)state;
+    const size_t shape[] = {64, 0, 32};
+    char text[16];
+    mgk_shape_text(3, shape, text, sizeof(text));
+    assert_string_equal(text, "[64,0,32]");
+    mgk_shape_text(0, NULL, text, sizeof(text));
+    assert_string_equal(text, "[]");
+    mgk_shape_text(3, shape, text, 6);
+    assert_string_equal(text, "[64,0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_integers),     cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_reals),        cmocka_unit_test(test_nouns),
         cmocka_unit_test(test_locale),       cmocka_unit_test(test_print_edges),
-        cmocka_unit_test(test_print_random),
+        cmocka_unit_test(test_print_random), cmocka_unit_test(shapes_have_no_blanks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

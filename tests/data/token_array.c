@@ -74,7 +74,7 @@ static void others_are_refused(void **state)
     expect_refusal(names, 2, STATUS_SHAPE, "0 arrays of integers");
     expect_refusal(names, 1, STATUS_UNSUPPORTED, "holds float32");
     make_npy("<i4", false, "(1, 1, 1)", floats, 4, &arrays[0]);
-    expect_refusal(names, 1, STATUS_SHAPE, "is [1, 1, 1], expected [samples, length]");
+    expect_refusal(names, 1, STATUS_SHAPE, "is [1,1,1], expected [samples, length]");
 }
 
 /* More ids than allowed, in a few hundred deflated kilobytes. */

@@ -266,7 +266,7 @@ static void other_arrays_are_refused(void **state)
         {NPY("'|b1'", "False", "(16,)"), STATUS_UNSUPPORTED, "holds bool"},
         {NPY("'|O'", "False", "(4,)"), STATUS_UNSUPPORTED, "holds object"},
         {NPY("[('a', '<i4')]", "False", "(4,)"), STATUS_UNSUPPORTED, "holds records"},
-        {NPY("'<i4'", "False", "(1, 2, 2)"), STATUS_SHAPE, "[1, 2, 2], expected [samples, length]"},
+        {NPY("'<i4'", "False", "(1, 2, 2)"), STATUS_SHAPE, "[1,2,2], expected [samples, length]"},
         {NPY("'<i16'", "False", "()"), STATUS_UNSUPPORTED, "holds int128"},
         {NPY("'<i4'", "False", "(-4,)"), STATUS_FORMAT, "not made of sizes"},
         {NPY("'<i4'", "False", "(3,)"), STATUS_FORMAT, "take 16 bytes, expected 12"},
@@ -280,7 +280,7 @@ static void other_arrays_are_refused(void **state)
     }
     const char *path = write_npy(state, 1, NPY("'<i4'", "False", "(0, 4)"), NULL, 0);
     mgk_dataset_options options = token_options(&path, 4);
-    assert_refused(&options, STATUS_SHAPE, "ids.npy: the array is empty: [0, 4]");
+    assert_refused(&options, STATUS_SHAPE, "ids.npy: the array is empty: [0,4]");
 }
 
 /* Ids in memory are used under the path's name. */

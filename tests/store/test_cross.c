@@ -164,7 +164,7 @@ static void contradictions(void **state)
     assert_true(H5Ldelete(file, "key_tokens", H5P_DEFAULT) >= 0);
     assert_true(H5LTmake_dataset_int(file, "key_tokens", 2, shape, (int[15]){0}) >= 0);
     H5Fclose(file);
-    expect_failure(STATUS_SHAPE, "\"attention\" is [3, 2, 2, 4, 6], expected [3, 2, 2, 4, 5]");
+    expect_failure(STATUS_SHAPE, "\"attention\" is [3,2,2,4,6], expected [3,2,2,4,5]");
     unlink(PATH);
 }
 

@@ -111,7 +111,7 @@ static void others_are_refused(void **state)
     replace(type, N, strings, "@@");
     expect_failure(STATUS_FORMAT, "says nothing of words");
     replace(type, N - 1, strings, "##");
-    expect_failure(STATUS_SHAPE, "\"token_text\" is [3, 4], expected [3, 5]");
+    expect_failure(STATUS_SHAPE, "\"token_text\" is [3,4], expected [3,5]");
     replace(H5T_NATIVE_INT32, N, numbers, "##");
     expect_failure(STATUS_FORMAT, "\"token_text\" does not hold strings");
     H5Tclose(type);

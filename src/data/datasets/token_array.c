@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/numpy.h"
 
 static bool is_integer(const mgk_npy *array)

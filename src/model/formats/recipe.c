@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Converts tensors of a checkpoint to parameters, in pieces, so that neither is held twice. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "model/formats/checkpoint.h"
 
 enum { PIECE = 1 << 20 }; /* numbers read at a time, at least one row */
-
-static void describe_shape(int axes, const size_t *shape, char *text, size_t size)
-{
-    size_t used = (size_t)snprintf(text, size, "[");
-    for (int axis = 0; axis < axes && used < size; axis++)
-        used += (size_t)snprintf(text + used, size - used, "%s%zu", axis ? "," : "", shape[axis]);
-    if (used < size)
-        snprintf(text + used, size - used, "]");
-}
 
 /* Quantised weights are whole numbers, which mean nothing without their scales. */
 static mgk_status accept(const mgk_checkpoint *checkpoint, const mgk_tensor_info *tensor)
@@ -35,7 +26,7 @@ mgk_status mgk_checkpoint_expect(const mgk_checkpoint *checkpoint, const char *n
 {
     char found[192], expected[192];
     const mgk_tensor_info *tensor = *out = mgk_tensors_find(checkpoint->tensors, name);
-    describe_shape(axes, shape, expected, sizeof(expected));
+    mgk_shape_text(axes, shape, expected, sizeof(expected));
     if (!tensor)
         return mgk_fail(STATUS_SHAPE, "%s: tensor \"%s\" is missing, expected %s", checkpoint->path,
                         name, expected);
@@ -44,7 +35,7 @@ mgk_status mgk_checkpoint_expect(const mgk_checkpoint *checkpoint, const char *n
         same = tensor->shape[axis] == shape[axis];
     if (same)
         return accept(checkpoint, tensor);
-    describe_shape(tensor->axes, tensor->shape, found, sizeof(found));
+    mgk_shape_text(tensor->axes, tensor->shape, found, sizeof(found));
     return mgk_fail(STATUS_SHAPE, "%s: tensor \"%s\" is %s, expected %s", checkpoint->path, name,
                     found, expected);
 }

@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/npy.h"
+#include "base/number.h"
 #include "store/hdf5/quarantine/h5_probe.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
