@@ -120,9 +120,8 @@ static void progress(void *state, size_t done, size_t count)
 
 static void tell_limit(void *state, int threads, int wanted)
 {
-    char note[128];
-    snprintf(note, sizeof(note), "memory suffices for %d of %d threads (`memory`)", threads,
-             wanted);
+    char note[MGK_LIMIT_NOTE];
+    mgk_job_limit_note(threads, wanted, note);
     tell(state, note);
 }
 

@@ -108,6 +108,12 @@ void mgk_job_report_device(const mgk_job *job, const mgk_device *device)
     mgk_job_report(job, &(mgk_report){.note = note});
 }
 
+void mgk_job_limit_note(int threads, int wanted, char note[MGK_LIMIT_NOTE])
+{
+    snprintf(note, MGK_LIMIT_NOTE, "memory suffices for %d of %d threads (`memory`)", threads,
+             wanted);
+}
+
 bool mgk_job_stopped(const mgk_job *job)
 {
     return job->watcher.stop && job->watcher.stop(job->watcher.context);

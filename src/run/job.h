@@ -42,6 +42,11 @@ void mgk_job_report_device(const mgk_job *job, const mgk_device *device);
 /* Reports a remark about the file or folder at `path` to the job's watcher; NULL: no remark. */
 void mgk_job_report_remark(const mgk_job *job, const char *path, const char *remark);
 
+enum { MGK_LIMIT_NOTE = 80 };
+
+/* Writes what a watcher is told if the memory of a job does not suffice for all threads. */
+void mgk_job_limit_note(int threads, int wanted, char note[MGK_LIMIT_NOTE]);
+
 /* Whether the job's watcher asks to stop. */
 bool mgk_job_stopped(const mgk_job *job);
 
