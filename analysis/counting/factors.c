@@ -56,7 +56,12 @@ void mgk_factors_close(mgk_factors *factors)
     mgk_free(factors);
 }
 
-double mgk_factors_noise_floor(double sigma_1, mgk_float_format format)
+/*
+ * How far the rounding of non-negative factors moves singular values: relative errors u of the
+ * entries of L and R, from their format, change each entry of A by at most 2 u of itself, and the
+ * norm of that change is at most 2 u σ_1. Unlike mgk_rank_noise_floor this is a bound.
+ */
+static double noise_floor(double sigma_1, mgk_float_format format)
 {
     double u = mgk_float_format_roundoff(format);
     return (2 * u + u * u) * sigma_1;
@@ -194,7 +199,7 @@ mgk_status mgk_factors_rank(mgk_factors *factors, const mgk_engine_task *task, s
     mgk_rank_measure_spectrum(n, sigma, row);
     if (n > 0) {
         row->frobenius = mgk_blas.dnrm2((blasint)n, sigma, 1);
-        row->noise_floor = mgk_factors_noise_floor(row->sigma_max, row->format);
+        row->noise_floor = noise_floor(row->sigma_max, row->format);
         error += mgk_rank_solver_error(row->sigma_max, depth + MGK_SOLVER_CONSTANT);
     }
     mgk_engine_count(task, row, sigma, error, counts);

@@ -21,13 +21,6 @@ typedef struct mgk_factors mgk_factors;
 mgk_status mgk_factors_open(size_t n_max, size_t depth, mgk_factors **out);
 void mgk_factors_close(mgk_factors *factors); /* NULL is accepted */
 
-/*
- * How far the rounding of non-negative factors moves singular values: relative errors u of the
- * entries of L and R, from their format, change each entry of A by at most 2 u of itself, and the
- * norm of that change is at most 2 u σ_1. Unlike mgk_rank_noise_floor this is a bound.
- */
-double mgk_factors_noise_floor(double sigma_1, mgk_float_format format);
-
 /* The first zero row of L Rᵀ, n if there is none; `pair` [2, n, d] holds non-negative factors. */
 size_t mgk_factors_zero_row(mgk_factors *factors, size_t n, const double *pair);
 

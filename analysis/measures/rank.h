@@ -51,7 +51,7 @@ typedef struct mgk_rank_row {
     double sigma_ratio; /* sigma_2 / sigma_1: near 0 where rank has collapsed; NaN for n = 1 */
     double energy[MGK_ENERGIES]; /* sum of the first k sigma_i^2 / sum sigma_i^2; k from n on: 1 */
     double frobenius;            /* sqrt(sum a_ij^2), which is sqrt(sum sigma_i^2) */
-    double noise_floor;          /* see mgk_rank_noise_floor and mgk_factors_noise_floor */
+    double noise_floor;          /* see mgk_rank_noise_floor; noise_floor of factors.c */
     double row_sum_error;        /* max_i |sum_j a_ij - 1| over rows that are not all zeros */
     size_t zero_rows;            /* number of rows that are all zeros */
     double column_sum_max;       /* max_j sum_i a_ij: n for a column that takes all attention */

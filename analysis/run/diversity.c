@@ -24,13 +24,9 @@ unsigned mgk_measures_vectors(unsigned needs)
            (needs & MGK_NEEDS_VALUES ? MGK_VECTORS_BIT(MGK_VALUES) : 0);
 }
 
-unsigned mgk_measures_importances(const mgk_measure *const *measures, size_t count)
+unsigned mgk_measure_importance(const mgk_measure *measure)
 {
-    unsigned importances = 0;
-    for (size_t m = 0; m < count; m++)
-        if (measures[m]->needs & MGK_NEEDS_IMPORTANCE)
-            importances |= MGK_IMPORTANCE_BIT(measures[m]->importance);
-    return importances;
+    return measure->needs & MGK_NEEDS_IMPORTANCE ? MGK_IMPORTANCE_BIT(measure->importance) : 0;
 }
 
 bool mgk_measures_need_groups(const mgk_measure *const *measures, size_t count)
@@ -38,7 +34,8 @@ bool mgk_measures_need_groups(const mgk_measure *const *measures, size_t count)
     return (mgk_measures_needs(measures, count) & (MGK_NEEDS_PAIRS | MGK_NEEDS_LAYERS)) != 0;
 }
 
-bool mgk_diversity_cancelled(mgk_diversity_work *work, size_t part)
+/* Whether the run shall stop; then records it as a failure of a part. */
+static bool is_cancelled(mgk_diversity_work *work, size_t part)
 {
     const volatile sig_atomic_t *cancel = work->options->cancel;
     if (!cancel || !*cancel)
@@ -180,7 +177,7 @@ static void measure_head(const prepared_groups *groups, size_t item)
     size_t g = groups->first;
     while (slot >= work->groups[g].slot + work->groups[g].group->count)
         g++;
-    if (!mgk_failure_before(&work->failure, slot) && !mgk_diversity_cancelled(work, slot))
+    if (!mgk_failure_before(&work->failure, slot) && !is_cancelled(work, slot))
         mgk_diversity_head(work, g, slot);
 }
 

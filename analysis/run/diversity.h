@@ -52,8 +52,8 @@ typedef struct mgk_diversity_run_options {
  */
 mgk_status mgk_diversity_run(const mgk_source *source, const mgk_diversity_run_options *options);
 
-/* The importances that the measures are: a bit set of MGK_IMPORTANCE_BIT. */
-unsigned mgk_measures_importances(const mgk_measure *const *measures, size_t count);
+/* The importance that a measure is, a bit of MGK_IMPORTANCE_BIT; 0: none. */
+unsigned mgk_measure_importance(const mgk_measure *measure);
 
 /* Whether the measures need whole groups of heads. */
 bool mgk_measures_need_groups(const mgk_measure *const *measures, size_t count);

@@ -129,7 +129,7 @@ typedef struct mgk_diversity_work {
     size_t done;     /* matrices */
 
     /* The layer before the first group of the round, and the rollout of its sample. */
-    bool before_known, rollout_known;
+    bool before_known;
     mgk_layer_before before;
     double *before_norms; /* [H]; NULL: not needed */
     double *rollouts;     /* [1 + G, n_max, n_max]; first that of the layer before */
@@ -210,9 +210,6 @@ static inline bool mgk_diversity_negative(const mgk_diversity_work *work,
  * from the source. */
 mgk_status mgk_diversity_open(mgk_diversity_work *work);
 void mgk_diversity_close(mgk_diversity_work *work);
-
-/* Whether the run shall stop; then records it as a failure of a part. */
-bool mgk_diversity_cancelled(mgk_diversity_work *work, size_t part);
 
 /* Takes what group g has besides its matrices. For one group after another; those before it in the
  * round have theirs. STATUS_SHAPE: more rows than n_max, or other ones than in the layer before;

@@ -25,7 +25,8 @@ typedef struct panel_grid {
     double *shares; /* [layers, models, bins] */
 } panel_grid;
 
-size_t mgk_histogram_columns(size_t count, double width, double height)
+/* The best number of columns for the plots of an overlay in an area of this shape. */
+static size_t best_columns(size_t count, double width, double height)
 {
     const double wanted = 1.3;
     size_t best = 1;
@@ -137,7 +138,7 @@ static mgk_status prepare(const mgk_histograms *histograms, mgk_style style, mgk
     grid->layers = layer_count(histograms);
     TRY(check_ranks(histograms, grid->layers, &low, &high));
     grid->columns =
-        histograms->overlay ? mgk_histogram_columns(grid->layers, area.width, area.height) : tables;
+        histograms->overlay ? best_columns(grid->layers, area.width, area.height) : tables;
     grid->rows =
         histograms->overlay ? (grid->layers + grid->columns - 1) / grid->columns : grid->layers;
     grid->bins = histograms->real ? mgk_real_bins_over(low, high)

@@ -50,9 +50,6 @@ const char *mgk_rank_label(bool shares);
 /* Appends ", N from 7 to 256" to the heading text [size] of matrices that differ in N. */
 void mgk_append_sizes(size_t least, size_t most, size_t size, char *text);
 
-/* The best number of columns for the plots of an overlay in an area of this shape. */
-size_t mgk_histogram_columns(size_t count, double width, double height);
-
 /* Draws only the histograms to a file. */
 mgk_status mgk_draw_histograms(const mgk_histograms *histograms, const mgk_picture_options *options,
                                const char *path);

@@ -8,11 +8,6 @@
 
 static const char *const names[POOLING_COUNT] = {"mean", "max"};
 
-const char *mgk_pooling_name(mgk_pooling pooling)
-{
-    return names[pooling];
-}
-
 mgk_status mgk_pooling_parse(const char *name, mgk_pooling *out)
 {
     for (int i = 0; i < POOLING_COUNT; i++)

@@ -13,10 +13,7 @@
 
 typedef enum mgk_pooling { POOLING_MEAN, POOLING_MAX, POOLING_COUNT } mgk_pooling;
 
-/* "mean" or "max". */
-const char *mgk_pooling_name(mgk_pooling pooling);
-
-/* Finds the pooling of this name; STATUS_USAGE lists the names. */
+/* Finds the pooling of this name, "mean" or "max"; STATUS_USAGE lists the names. */
 mgk_status mgk_pooling_parse(const char *name, mgk_pooling *out);
 
 /* A borrowed matrix; exactly one of f32 and f64 is not NULL. */

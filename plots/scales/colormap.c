@@ -89,11 +89,6 @@ mgk_rgb mgk_hatch_at(size_t x, size_t y)
     return (x + y) % PERIOD < STRIPE ? stripe : paper;
 }
 
-const char *mgk_colormap_name(mgk_colormap map)
-{
-    return maps[map].name;
-}
-
 mgk_status mgk_colormap_parse(const char *name, mgk_colormap *out)
 {
     for (int i = 0; i < COLORMAP_COUNT; i++)

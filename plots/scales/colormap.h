@@ -36,10 +36,8 @@ mgk_rgb mgk_hatch_at(size_t x, size_t y);
 /* The colour at t, clamped to [0, 1]; MGK_NAN_COLOR for NaN. */
 mgk_rgb mgk_colormap_at(mgk_colormap map, double t);
 
-/* "viridis", "magma", "cividis", "grey" or "coolwarm". */
-const char *mgk_colormap_name(mgk_colormap map);
-
-/* Finds the map of this name; STATUS_USAGE lists the names. */
+/* Finds the map of this name, "viridis", "magma", "cividis", "grey" or "coolwarm"; STATUS_USAGE
+ * lists the names. */
 mgk_status mgk_colormap_parse(const char *name, mgk_colormap *out);
 
 #endif

@@ -151,7 +151,7 @@ static mgk_status claim_files(measuring *m)
         return STATUS_OK;
     if (o->output) {
         TRY(mgk_claims_add_output(&m->claims, o->output));
-        TRY(mgk_files_write_beside(&m->claims, o->output, MGK_JOURNAL_ENDING));
+        TRY(mgk_run_journal_claim(o->output, &m->claims));
     }
     return mgk_files_lock(&m->claims, &o->job);
 }

@@ -134,7 +134,7 @@ static mgk_status claim_files(const mgk_rank_options *o, mgk_claims *claims)
     if (o->output)
         TRY(mgk_claims_add_output(claims, o->output));
     if (o->output)
-        TRY(mgk_files_write_beside(claims, o->output, MGK_JOURNAL_ENDING));
+        TRY(mgk_run_journal_claim(o->output, claims));
     if (o->png)
         TRY(mgk_claims_add_output(claims, o->png));
     return mgk_files_lock(claims, &o->job);

@@ -48,10 +48,8 @@ mgk_status mgk_describe_other(const char *path, const mgk_job *job, cJSON *tree)
 /* Adds the machine: processor, kernels, memory, devices. */
 mgk_status mgk_describe_host(cJSON *tree);
 
-/* Formats the tree as indented lines "name  value"; release *text with mgk_free. */
-mgk_status mgk_describe_text(const cJSON *tree, char **text);
-
-/* Formats the tree as JSON or as such lines, always valid UTF-8. */
+/* Formats the tree as JSON or as indented lines "name  value", always valid UTF-8; release *text
+ * with mgk_free. */
 mgk_status mgk_describe_print(const cJSON *tree, bool json, char **text);
 
 #endif

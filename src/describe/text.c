@@ -103,7 +103,7 @@ static void print_members(FILE *out, const cJSON *object, int indent)
     }
 }
 
-mgk_status mgk_describe_text(const cJSON *tree, char **text)
+static mgk_status print_lines(const cJSON *tree, char **text)
 {
     char *buffer = NULL;
     size_t size = 0;
@@ -158,6 +158,6 @@ static mgk_status make_valid(char **text)
 
 mgk_status mgk_describe_print(const cJSON *tree, bool json, char **text)
 {
-    TRY(json ? print_json(tree, text) : mgk_describe_text(tree, text));
+    TRY(json ? print_json(tree, text) : print_lines(tree, text));
     return make_valid(text);
 }

@@ -137,7 +137,7 @@ unsigned mgk_diversity_importances(const mgk_diversity_options *options,
     unsigned wanted = 0;
     for (size_t m = 0; m < count; m++)
         if (are_named(options) ? is_named(options, chosen[m]) : options->measures != NULL)
-            wanted |= mgk_measures_importances(&chosen[m], 1);
+            wanted |= mgk_measure_importance(chosen[m]);
     return wanted;
 }
 
@@ -197,7 +197,7 @@ static bool is_allowed(const mgk_source *source, const mgk_measure *measure)
            (source->components > 1 || !(needs & MGK_NEEDS_KEY_WEIGHTS)) &&
            (source->projections || !(needs & MGK_NEEDS_PROJECTIONS)) &&
            (source->output || !(needs & MGK_NEEDS_LAYER_OUTPUT)) &&
-           (mgk_measures_importances(&measure, 1) & ~source->importances) == 0;
+           (mgk_measure_importance(measure) & ~source->importances) == 0;
 }
 
 /* Whether users are told that an input does not allow a measure: not of those that only models with

@@ -270,7 +270,9 @@ mgk_status mgk_token_similarity_measure(const mgk_plot_options *options, mgk_tok
     return fill_values(out);
 }
 
-double mgk_token_similarity_correlation(const mgk_token_similarity *s, size_t *pairs)
+/* Pearson's correlation of values and reference over the pairs of different tokens, *pairs of them;
+ * NaN if one does not vary. */
+static double correlation(const mgk_token_similarity *s, size_t *pairs)
 {
     const size_t k = (size_t)s->classes;
     double x = 0, y = 0, xx = 0, yy = 0, xy = 0;
@@ -296,7 +298,7 @@ double mgk_token_similarity_correlation(const mgk_token_similarity *s, size_t *p
 void mgk_token_similarity_agreement(const mgk_token_similarity *s, char *text, size_t size)
 {
     size_t pairs;
-    const double r = mgk_token_similarity_correlation(s, &pairs);
+    const double r = correlation(s, &pairs);
     if (isnan(r))
         snprintf(text, size, "no correlation: all pairs are alike, in one of both");
     else

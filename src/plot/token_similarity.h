@@ -48,11 +48,7 @@ typedef struct mgk_token_similarity {
 mgk_status mgk_token_similarity_measure(const mgk_plot_options *options, mgk_token_similarity *out);
 void mgk_token_similarity_free(mgk_token_similarity *similarity);
 
-/* Pearson's correlation of values and reference over the pairs of different tokens, *pairs of them;
- * NaN if one does not vary. */
-double mgk_token_similarity_correlation(const mgk_token_similarity *similarity, size_t *pairs);
-
-/* Writes this correlation in words, or that there is none. */
+/* Writes in words how values and reference correlate, or that they do not. */
 void mgk_token_similarity_agreement(const mgk_token_similarity *similarity, char *text,
                                     size_t size);
 

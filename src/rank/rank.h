@@ -12,10 +12,6 @@
 /* The inputs of a count, without its `memory`; borrows from the options. */
 mgk_source_options mgk_rank_source_options(const mgk_rank_options *options);
 
-/* Whether all entries of matrix r fit f16 or bf16 and its rank is undecided at some threshold. The
- * entries of a one-hot matrix fit too, but leave nothing undecided. */
-bool mgk_rank_is_coarse(const mgk_rank_table *table, size_t r);
-
 /* Computes statistics of each input and layer, and prints their histograms as text. `unnormalized`:
  * all inputs say themselves that rows do not sum to 1. */
 mgk_status mgk_rank_summarize(const mgk_rank_table *table, bool unnormalized,

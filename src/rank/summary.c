@@ -112,7 +112,9 @@ out:
     return status;
 }
 
-bool mgk_rank_is_coarse(const mgk_rank_table *table, size_t r)
+/* Whether all entries of matrix r fit f16 or bf16 and its rank is undecided at some threshold. The
+ * entries of a one-hot matrix fit too, but leave nothing undecided. */
+static bool is_coarse(const mgk_rank_table *table, size_t r)
 {
     bool undecided = false;
     for (size_t t = 0; t < table->threshold_count; t++)
@@ -131,7 +133,7 @@ static void summarize_storage(const mgk_rank_table *table, mgk_rank_summary *out
         out->noise_floor = fmax(out->noise_floor, row->noise_floor);
         coarsest = row->format > coarsest ? row->format : coarsest;
         out->by_factors = row->method == MGK_METHOD_FACTORS;
-        if (!mgk_rank_is_coarse(table, r))
+        if (!is_coarse(table, r))
             continue;
         out->coarse++;
         coarse = row->format > coarse ? row->format : coarse;
@@ -177,7 +179,7 @@ static double largest_coarse_floor(const mgk_rank_table *table)
 {
     double floor = 0;
     for (size_t r = 0; r < table->row_count; r++)
-        if (mgk_rank_is_coarse(table, r))
+        if (is_coarse(table, r))
             floor = fmax(floor, table->rows[r].noise_floor);
     return floor;
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/files.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/datasets/text_files.h"
@@ -97,17 +94,6 @@ mgk_status mgk_files_input(mgk_claims *claims, const mgk_input *input)
     TRY(mgk_files_list(claims, input->images, input->image_count));
     TRY(mgk_files_list(claims, input->audio, input->audio_count));
     return input->tokenizer ? mgk_files_tokenizer(claims, input->tokenizer) : STATUS_OK;
-}
-
-mgk_status mgk_files_write_beside(mgk_claims *claims, const char *path, const char *ending)
-{
-    char *beside;
-    size_t room = strlen(path) + strlen(ending) + 1;
-    TRY(mgk_alloc(room, 1, &beside));
-    snprintf(beside, room, "%s%s", path, ending);
-    mgk_status status = mgk_claims_add_output(claims, beside);
-    mgk_free(beside);
-    return status;
 }
 
 static void tell(void *context, const char *line)

@@ -23,9 +23,6 @@ mgk_status mgk_files_texts(mgk_claims *claims, const char *const *paths, size_t 
 mgk_status mgk_files_tokenizer(mgk_claims *claims, const char *path); /* a file or a folder */
 mgk_status mgk_files_input(mgk_claims *claims, const mgk_input *input);
 
-/* Adds the output path + ending. STATUS_USAGE as mgk_claims_add_output. */
-mgk_status mgk_files_write_beside(mgk_claims *claims, const char *path, const char *ending);
-
 /* Locks the outputs (mgk_claims_lock); reports removed files to the job's watcher. */
 mgk_status mgk_files_lock(mgk_claims *claims, const mgk_job *job);
 

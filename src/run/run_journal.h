@@ -4,10 +4,15 @@
 #define MGK_RUN_JOURNAL_H
 
 #include "analysis/run/journal.h"
+#include "base/claims.h"
 #include "mgk.h"
 
 /* Ending of a journal: it has the name of the output with this appended. */
 #define MGK_JOURNAL_ENDING ".part"
+
+/* Adds the journal of the run that writes `output` to the files that it writes. STATUS_USAGE as
+ * mgk_claims_add_output. */
+mgk_status mgk_run_journal_claim(const char *output, mgk_claims *claims);
 
 /*
  * Opens the journal of the run that writes `output`. `resume`: continues that of an interrupted

@@ -247,7 +247,7 @@ static mgk_status check_format(const mgk_h5_file *file, const mgk_schema *schema
     mgk_free(format);
     if (!known)
         return mgk_fail(STATUS_FORMAT, "%s: not a %s", file->path, schema->title);
-    TRY(mgk_h5_get_integer(file, file->id, "format_version", 0, &version));
+    TRY(mgk_h5_get_integer(file, file->id, "format_version", &version));
     if (version != schema->version)
         return mgk_fail(STATUS_UNSUPPORTED, "%s: format_version is %d, expected %d", file->path,
                         version, schema->version);

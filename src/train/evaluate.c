@@ -82,9 +82,3 @@ out:
     mgk_free(all);
     return status;
 }
-
-mgk_status mgk_evaluate(mgk_model *model, const mgk_dataset *data, int batch, uint64_t samples,
-                        mgk_evaluation *out)
-{
-    return mgk_evaluate_together(NULL, model, data, batch, samples, out);
-}

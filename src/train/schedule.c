@@ -17,7 +17,8 @@ mgk_status mgk_decay_from_name(const char *name, mgk_decay *decay)
     return STATUS_OK;
 }
 
-bool mgk_schedule_cycles(mgk_decay decay)
+/* Whether β₁ changes with the rate. */
+static bool cycles(mgk_decay decay)
 {
     return decay == MGK_DECAY_ONE_CYCLE || decay == MGK_DECAY_ONE_CYCLE_COSINE;
 }
@@ -51,7 +52,7 @@ static double from_0(double peak, int64_t warmup, int64_t steps, int64_t step)
 double mgk_schedule_rate(mgk_decay decay, double peak, int64_t warmup, int64_t steps, int64_t step)
 {
     const double cycled[3] = {peak / 25, peak, peak / 25 / 1e4};
-    if (mgk_schedule_cycles(decay))
+    if (cycles(decay))
         return cycle(decay, cycled, warmup, steps, step);
     if (decay == MGK_DECAY_COSINE_FROM_0)
         return from_0(peak, warmup, steps, step);
@@ -67,5 +68,5 @@ double mgk_schedule_beta1(mgk_decay decay, double beta1, int64_t warmup, int64_t
                           int64_t step)
 {
     static const double cycled[3] = {0.95, 0.85, 0.95};
-    return mgk_schedule_cycles(decay) ? cycle(decay, cycled, warmup, steps, step) : beta1;
+    return cycles(decay) ? cycle(decay, cycled, warmup, steps, step) : beta1;
 }

@@ -38,9 +38,6 @@ mgk_status mgk_decay_from_name(const char *name, mgk_decay *decay);
  */
 double mgk_schedule_rate(mgk_decay decay, double peak, int64_t warmup, int64_t steps, int64_t step);
 
-/* Whether β₁ changes with the rate. */
-bool mgk_schedule_cycles(mgk_decay decay);
-
 /* β₁ of step 1 … steps: `beta1`, unless the schedule has its own. */
 double mgk_schedule_beta1(mgk_decay decay, double beta1, int64_t warmup, int64_t steps,
                           int64_t step);

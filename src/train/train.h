@@ -105,12 +105,8 @@ mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_datase
 
 /*
  * Computes loss and accuracy of the first `samples` (0: all) of a finite dataset, `batch` at a
- * time.
+ * time. Collective: the processes of a cluster take the batches in turn; NULL: this one alone.
  */
-mgk_status mgk_evaluate(mgk_model *model, const mgk_dataset *data, int batch, uint64_t samples,
-                        mgk_evaluation *out);
-
-/* Collective: the same by all processes of a cluster, which take the batches in turn. */
 mgk_status mgk_evaluate_together(mgk_cluster *cluster, mgk_model *model, const mgk_dataset *data,
                                  int batch, uint64_t samples, mgk_evaluation *out);
 

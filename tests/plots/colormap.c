@@ -81,9 +81,11 @@ static void coolwarm_is_symmetric_in_lightness(void **state)
 static void names(void **state)
 {
     (void)state;
+    static const char *const known[COLORMAP_COUNT] = {"viridis", "magma", "cividis", "grey",
+                                                      "coolwarm"};
     for (int map = 0; map < COLORMAP_COUNT; map++) {
         mgk_colormap parsed;
-        assert_ok(mgk_colormap_parse(mgk_colormap_name((mgk_colormap)map), &parsed));
+        assert_ok(mgk_colormap_parse(known[map], &parsed));
         assert_int_equal(parsed, map);
     }
     mgk_colormap untouched = COLORMAP_GREY;

@@ -139,7 +139,7 @@ static void test_means_are_evaluated(void **state)
     for (int i = 0; i < 4; i++) {
         mgk_evaluation found;
         mgk_model *mean = mean_of(f, &settings, steps[i], 2);
-        assert_ok(mgk_evaluate(mean, f->held_out, 4, 0, &found));
+        assert_ok(mgk_evaluate_together(NULL, mean, f->held_out, 4, 0, &found));
         assert_close(seen.loss[i], found.loss, 0, 1e-12);
         if (steps[i][1] == seen.last.best_step) {
             mgk_model *best = load(f, OUTPUT);

@@ -57,7 +57,7 @@ static void check_kept(const train_case *c, const history *seen)
             best = &seen->evaluated[i];
     assert_true(seen->best.accuracy == best->accuracy && seen->best.loss == best->loss);
     assert_ok(mgk_model_load(OUTPUT, NULL, c->device, &model));
-    assert_ok(mgk_evaluate(model, c->held_out, 4, 0, &found));
+    assert_ok(mgk_evaluate_together(NULL, model, c->held_out, 4, 0, &found));
     assert_true(found.accuracy == best->accuracy);
     assert_close(found.loss, best->loss, 0, 1e-12);
     mgk_model_free(model);

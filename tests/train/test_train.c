@@ -73,8 +73,8 @@ static void test_best_model_is_kept(void **state)
     assert_true(seen.last.evaluation.loss > smallest);
     assert_ok(mgk_model_load(OUTPUT, NULL, f->device, &best));
     assert_int_equal(best->step, seen.last.best_step);
-    assert_ok(mgk_evaluate(best, f->held_out, 4, 0, &of_best));
-    assert_ok(mgk_evaluate(last, f->held_out, 4, 0, &of_last));
+    assert_ok(mgk_evaluate_together(NULL, best, f->held_out, 4, 0, &of_best));
+    assert_ok(mgk_evaluate_together(NULL, last, f->held_out, 4, 0, &of_last));
     assert_true(of_best.loss == smallest);
     assert_true(of_last.loss == seen.last.evaluation.loss);
     mgk_model_free(best);

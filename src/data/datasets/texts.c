@@ -95,12 +95,6 @@ static const text_file *find(const mgk_texts *texts, size_t at)
     return file_at(texts, low);
 }
 
-size_t mgk_texts_file_end(const mgk_texts *texts, size_t at)
-{
-    const text_file *file = find(texts, at);
-    return file->start + file->size;
-}
-
 mgk_status mgk_texts_read(const mgk_texts *texts, size_t first, size_t count, void *bytes)
 {
     unsigned char *next = bytes;

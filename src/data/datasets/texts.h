@@ -18,9 +18,6 @@ typedef struct mgk_texts {
 /* Appends a regular file. STATUS_IO, or STATUS_SHAPE if it is empty, names the path. */
 mgk_status mgk_texts_add(mgk_texts *texts, const char *path);
 
-/* End of the file that holds byte `at` < size. */
-size_t mgk_texts_file_end(const mgk_texts *texts, size_t at);
-
 /* Reads bytes first ... first + count - 1, all below the size, into `bytes`. Any number of threads
  * may read. STATUS_FORMAT: a file's size has changed; STATUS_IO: it cannot be read. */
 mgk_status mgk_texts_read(const mgk_texts *texts, size_t first, size_t count, void *bytes);

@@ -43,7 +43,8 @@ static mgk_status grow(mgk_pieces *pieces)
     return STATUS_OK;
 }
 
-mgk_status mgk_pieces_find(mgk_pieces *pieces, mgk_span piece, int32_t *index)
+/* The index of a piece, which is new with a count of 0. STATUS_SHAPE as mgk_learner_add. */
+static mgk_status find(mgk_pieces *pieces, mgk_span piece, int32_t *index)
 {
     TRY(grow(pieces));
     const size_t slot = slot_of(pieces, piece), count = mgk_pieces_size(pieces);
@@ -71,7 +72,7 @@ void mgk_pieces_free(mgk_pieces *pieces)
 static mgk_status count_word(mgk_token_encoder *encoder, mgk_span word)
 {
     int32_t index;
-    TRY(mgk_pieces_find(encoder->tokenizer->pieces, word, &index));
+    TRY(find(encoder->tokenizer->pieces, word, &index));
     return mgk_emit(encoder, index);
 }
 

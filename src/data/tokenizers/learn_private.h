@@ -25,8 +25,6 @@ typedef struct mgk_pieces {
     uint64_t seed; /* of the hash */
 } mgk_pieces;
 
-/* The index of a piece, which is new with a count of 0. STATUS_SHAPE as mgk_learner_add. */
-mgk_status mgk_pieces_find(mgk_pieces *pieces, mgk_span piece, int32_t *index);
 void mgk_pieces_free(mgk_pieces *pieces);
 
 static inline size_t mgk_pieces_size(const mgk_pieces *pieces)

@@ -116,11 +116,11 @@ mgk_status mgk_h5_put_integer64(const mgk_h5_file *file, hid_t object, const cha
 /* The string attribute, release with mgk_free; NULL: no such string. */
 mgk_status mgk_h5_get_string(const mgk_h5_file *file, hid_t object, const char *name, char **out);
 
-/* The integer attribute, or `missing` if there is none. STATUS_FORMAT: beyond 32 bits. */
+/* The integer attribute, or 0 if there is none. STATUS_FORMAT: beyond 32 bits. */
 mgk_status mgk_h5_get_integer(const mgk_h5_file *file, hid_t object, const char *name,
-                              int32_t missing, int32_t *out);
+                              int32_t *out);
 
-/* The same of 64 bits; an integer beyond them is the nearest one. */
+/* The same of 64 bits, or `missing`; an integer beyond them is the nearest one. */
 mgk_status mgk_h5_get_integer64(const mgk_h5_file *file, hid_t object, const char *name,
                                 int64_t missing, int64_t *out);
 

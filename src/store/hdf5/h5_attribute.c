@@ -139,11 +139,10 @@ mgk_status mgk_h5_get_integer64(const mgk_h5_file *file, hid_t object, const cha
     return status;
 }
 
-mgk_status mgk_h5_get_integer(const mgk_h5_file *file, hid_t object, const char *name,
-                              int32_t missing, int32_t *out)
+mgk_status mgk_h5_get_integer(const mgk_h5_file *file, hid_t object, const char *name, int32_t *out)
 {
     int64_t value;
-    TRY(mgk_h5_get_integer64(file, object, name, missing, &value));
+    TRY(mgk_h5_get_integer64(file, object, name, 0, &value));
     if (value < INT32_MIN || value > INT32_MAX)
         return mgk_fail(STATUS_FORMAT, "%s: attribute \"%s\" is beyond 32 bits", file->path, name);
     *out = (int32_t)value;

@@ -170,7 +170,7 @@ static mgk_status read_part(mgk_store_reader *reader)
     const mgk_h5_file *file = &reader->file;
     int32_t version;
     char *part;
-    TRY(mgk_h5_get_integer(file, file->id, "format_version", 0, &version));
+    TRY(mgk_h5_get_integer(file, file->id, "format_version", &version));
     if (version != MGK_STORE_VERSION && version != MGK_STORE_CROSS_VERSION)
         return mgk_fail(STATUS_UNSUPPORTED, "%s: format_version is %d, expected %d or %d",
                         reader->path, version, MGK_STORE_VERSION, MGK_STORE_CROSS_VERSION);
@@ -194,9 +194,9 @@ static mgk_status read_attributes(mgk_store_reader *reader)
         *mgk_store_string_of(description, &mgk_store_strings[i]) = text;
     }
     TRY(mgk_h5_get_integer64(file, file->id, "training_step", -1, &description->training_step));
-    TRY(mgk_h5_get_integer(file, file->id, "causal", 0, &causal));
+    TRY(mgk_h5_get_integer(file, file->id, "causal", &causal));
     if (reader->objects[STORE_ATTENTION].id >= 0)
-        TRY(mgk_h5_get_integer(file, reader->objects[STORE_ATTENTION].id, "row_normalized", 0,
+        TRY(mgk_h5_get_integer(file, reader->objects[STORE_ATTENTION].id, "row_normalized",
                                &normalized));
     if (description->cross && causal != 0)
         return mgk_fail(STATUS_FORMAT, "%s: cross-attention with a causal mask", reader->path);
