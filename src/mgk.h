@@ -157,7 +157,7 @@ typedef struct mgk_kind_settings {
 typedef struct mgk_job {
     const char *device; /* "auto" (default), "cpu", "cuda", "cuda:N" */
     int threads;   /* CPU threads, at most 4096; 0 (default): OMP_NUM_THREADS; without it all cores
-                      that the   affinity and the control groups of the process allow */
+                      that the affinity and the control groups of the process allow */
     bool tf32;     /* matrix products may round factors to TF32: only single precision on a GPU */
     uint64_t seed; /* default 0 */
     bool force;    /* overwrite outputs */
@@ -893,7 +893,7 @@ typedef struct mgk_matrix_rank {
     size_t rank_low, rank_high; /* range of the rank, given the rounding of the stored entries */
     bool undecided;             /* rank_low < rank_high */
     const char *certificate;    /* "none", "bound" or "measured", as in the column `certificate` */
-    const char *method;         /* "gram", "low-rank": counted; "svd": computed */
+    const char *method; /* "gram", "low-rank": counted; "svd", on a GPU "augmented": computed */
     double sigma_max,
         nearest; /* largest singular value, and the one nearest to the threshold; NaN: not known */
     void *reserved[4];
@@ -997,8 +997,7 @@ static inline mgk_diversity_options mgk_diversity_options_default(void)
  * Measures the diversity of attention of every sample, in float64. *means (may be NULL) receives
  * the table of means over samples: columns input, level, measure, sample (−1), layer, head,
  * other_layer, other_head, component, value, sd, samples; −1 in a cell that does not apply; with
- * `compare` also low, high, p, p_holm. Release
- * it with mgk_table_close; NULL on failure.
+ * `compare` also low, high, p, p_holm, paired. Release it with mgk_table_close; NULL on failure.
  *
  * A value that is not defined is empty (NaN): of a pair in a layer of one head, of a role where no
  * token repeats. Attention of one sequence to another has no measures that compare the position of

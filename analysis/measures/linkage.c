@@ -16,7 +16,8 @@ typedef struct clusters {
     size_t *lowest;    /* [n], its head with the lowest number */
 } clusters;
 
-/* The place nearest to a cluster; of equal ones `preferred`, else the first. */
+/* The place nearest to a cluster; of equal ones `preferred`, else the first. There is one, because
+ * distances are finite. */
 static size_t nearest(const clusters *c, size_t place, size_t preferred)
 {
     size_t best = preferred;

@@ -133,7 +133,7 @@ typedef struct mgk_pair_sums {
     size_t heads;
     const double *products;    /* sum_ij a_ij b_ij */
     const double *affinities;  /* sum_i sum_j √(a_ij b_ij) */
-    const double *hellinger;   /* sum_i √(1 − sum_j √(a_ij b_ij)) */
+    const double *hellinger;   /* sum_i √(½ sum_j (√a_ij − √b_ij)²) */
     const double *divergences; /* sum_i JS(a_i, b_i), in nats */
     const double *queries;
 } mgk_pair_sums;

@@ -62,7 +62,7 @@ typedef struct mgk_rank_row {
 /* The certificate of a rank. */
 typedef enum mgk_certificate {
     MGK_CERTIFICATE_NONE,        /* none: a singular value is within the error of tau */
-    MGK_CERTIFICATE_STATISTICAL, /* an estimate of rounding errors; only in old files */
+    MGK_CERTIFICATE_STATISTICAL, /* an estimate of rounding errors: read, never made */
     MGK_CERTIFICATE_BOUND,       /* a bound of errors; of computed values mgk_rank_solver_error */
     MGK_CERTIFICATE_MEASURED     /* measured rounding errors: see mgk_gram_measure */
 } mgk_certificate;

@@ -90,7 +90,8 @@ static mgk_status take_importances(mgk_diversity_work *work, const mgk_diversity
     return STATUS_OK;
 }
 
-/* STATUS_SHAPE unless a group has at most n_max rows, and as many as that of the layer before. */
+/* STATUS_SHAPE unless a group has at most n_max rows and, where layers are compared, as many
+ * queries and keys as that of the layer before. */
 static mgk_status check_order(const mgk_diversity_work *work, size_t g)
 {
     const mgk_group *group = work->groups[g].group;

@@ -343,7 +343,7 @@ static void write_checksum(const char *text, size_t size, char out[CHECKSUM + 1]
     snprintf(out, CHECKSUM + 1, "%08lx ", (unsigned long)mgk_journal_checksum(text, size));
 }
 
-/* Journals of earlier builds have no checksums. */
+/* A line without a checksum is as one that is damaged. */
 static mgk_status check_line(const mgk_journal *j)
 {
     const size_t length = strlen(j->line);

@@ -131,7 +131,8 @@ static mgk_status add_measure(row_group *group, const mgk_diversity_row *row, si
                    ? STATUS_OK
                    : fail_row(STATUS_FORMAT, r, "another level than earlier rows of the measure");
     if (m == MGK_MEASURES_MOST)
-        return fail_row(STATUS_UNSUPPORTED, r, "more than 128 measures");
+        return mgk_fail(STATUS_UNSUPPORTED, "row %zu: more than %d measures", r + 1,
+                        MGK_MEASURES_MOST);
     const char *name = group->table->names.texts[row->measure];
     const mgk_measure *known = mgk_measure_find(name);
     const bool same = known && (int)known->level == row->level;

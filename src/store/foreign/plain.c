@@ -145,7 +145,7 @@ static mgk_status check_shape(const char *path, const mgk_matrix_array *array, i
     return STATUS_OK;
 }
 
-/* The arrays of all layers must have the same shape and type. */
+/* The arrays of all layers must have the same shape. */
 static mgk_status check_alike(const char *path, const mgk_matrix_array *first,
                               const mgk_matrix_array *array)
 {
