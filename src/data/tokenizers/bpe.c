@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "data/tokenizers/byte_alphabet.h"
+#include "data/tokenizers/heap.h"
 #include "data/tokenizers/tokenizer_private.h"
 
 /* A row of the hash table of merges; empty rows have rank -1. */
@@ -178,38 +179,10 @@ bool mgk_bpe_splits_at(const mgk_tokenizer *tokenizer, mgk_span sign)
     return true;
 }
 
-static bool before(const candidate *a, const candidate *b)
+static bool is_before(const void *one, const void *other)
 {
+    const candidate *a = one, *b = other;
     return a->rank != b->rank ? a->rank < b->rank : a->place < b->place;
-}
-
-static mgk_status push(mgk_buffer *queue, candidate fresh)
-{
-    TRY(mgk_buffer_append(queue, &fresh, sizeof(fresh)));
-    candidate *heap = (candidate *)(void *)queue->data;
-    size_t i = queue->size / sizeof(fresh) - 1;
-    for (; i > 0 && before(&fresh, &heap[(i - 1) / 2]); i = (i - 1) / 2)
-        heap[i] = heap[(i - 1) / 2];
-    heap[i] = fresh;
-    return STATUS_OK;
-}
-
-static candidate pop(mgk_buffer *queue)
-{
-    candidate *heap = (candidate *)(void *)queue->data;
-    size_t count = queue->size / sizeof(*heap) - 1;
-    candidate top = heap[0], last = heap[count];
-    size_t i = 0;
-    for (size_t child; (child = 2 * i + 1) < count; i = child) {
-        if (child + 1 < count && before(&heap[child + 1], &heap[child]))
-            child++;
-        if (!before(&heap[child], &last))
-            break;
-        heap[i] = heap[child];
-    }
-    heap[i] = last;
-    queue->size = count * sizeof(*heap);
-    return top;
 }
 
 /* Queues the symbol at `place` and the next one, if they can be merged. */
@@ -222,7 +195,8 @@ static mgk_status consider(mgk_token_encoder *encoder, int32_t place)
     const merge *row = find_row(&encoder->tokenizer->bpe, left, right);
     if (row->rank < 0)
         return STATUS_OK;
-    return push(&encoder->queue, (candidate){row->rank, place, left, right, row->id});
+    const candidate fresh = {row->rank, place, left, right, row->id};
+    return mgk_heap_push(&encoder->queue, &fresh, sizeof(fresh), is_before);
 }
 
 static mgk_status add_symbol(mgk_token_encoder *encoder, int32_t id)
@@ -279,7 +253,8 @@ static mgk_status merge_all(mgk_token_encoder *encoder)
     for (int32_t i = 0; i + 1 < count; i++)
         TRY(consider(encoder, i));
     while (encoder->queue.size > 0) {
-        candidate best = pop(&encoder->queue);
+        const candidate best = *(const candidate *)(const void *)encoder->queue.data;
+        mgk_heap_pop(&encoder->queue, sizeof(best), is_before);
         symbol *left = &symbols[best.place];
         if (left->id != best.left || left->next < 0 || symbols[left->next].id != best.right)
             continue;

@@ -17,6 +17,7 @@
 
 #include "base/memory.h"
 #include "data/tokenizers/byte_alphabet.h"
+#include "data/tokenizers/heap.h"
 #include "data/tokenizers/learn_private.h"
 
 enum {
@@ -158,45 +159,12 @@ static void take_place_away(const learner *l, int32_t left, int32_t right, int32
     find_pair(l, left, right)->count -= weight_at(l, place);
 }
 
-static bool is_before(const candidate *a, const candidate *b)
+static bool is_before(const void *one, const void *other)
 {
+    const candidate *a = one, *b = other;
     if (a->count != b->count)
         return a->count > b->count;
     return a->left != b->left ? a->left < b->left : a->right < b->right;
-}
-
-static mgk_status push(mgk_buffer *heap, candidate added)
-{
-    TRY(mgk_buffer_append(heap, &added, sizeof(added)));
-    candidate *rows = (candidate *)(void *)heap->data;
-    size_t i = heap->size / sizeof(added) - 1;
-    for (; i > 0 && is_before(&added, &rows[(i - 1) / 2]); i = (i - 1) / 2)
-        rows[i] = rows[(i - 1) / 2];
-    rows[i] = added;
-    return STATUS_OK;
-}
-
-/* Puts a candidate in place of the first. */
-static void replace_first(const mgk_buffer *heap, candidate moved)
-{
-    candidate *rows = (candidate *)(void *)heap->data;
-    const size_t count = heap->size / sizeof(*rows);
-    size_t i = 0;
-    for (size_t child; (child = 2 * i + 1) < count; i = child) {
-        if (child + 1 < count && is_before(&rows[child + 1], &rows[child]))
-            child++;
-        if (!is_before(&rows[child], &moved))
-            break;
-        rows[i] = rows[child];
-    }
-    rows[i] = moved;
-}
-
-static void pop(mgk_buffer *heap)
-{
-    heap->size -= sizeof(candidate);
-    if (heap->size > 0)
-        replace_first(heap, *(const candidate *)(const void *)(heap->data + heap->size));
 }
 
 /* Moves pairs with new places into the heap. */
@@ -206,7 +174,8 @@ static mgk_status queue_fresh(learner *l)
     for (size_t i = 0; i < l->fresh.size / sizeof(*keys); i++) {
         pair *row = find_pair(l, (int32_t)(keys[i] >> 32), (int32_t)(uint32_t)keys[i]);
         if (row->count > 0) {
-            TRY(push(&l->heap, (candidate){row->count, row->left, row->right, row->first}));
+            const candidate added = {row->count, row->left, row->right, row->first};
+            TRY(mgk_heap_push(&l->heap, &added, sizeof(added), is_before));
         } else {
             link_at(l, row->last)->next = l->unused;
             l->unused = row->first;
@@ -296,12 +265,12 @@ static mgk_status merge_all(learner *l, size_t vocabulary, mgk_buffer *merges, m
         const int64_t count = find_pair(l, top.left, top.right)->count;
         if (top.count != count) {
             top.count = count;
-            replace_first(&l->heap, top);
+            mgk_heap_replace_first(&l->heap, &top, sizeof(top), is_before);
             continue;
         }
         if (count < LEAST_COUNT)
             break;
-        pop(&l->heap);
+        mgk_heap_pop(&l->heap, sizeof(top), is_before);
         TRY(take_places(l, top.first));
         if (is_too_long(l, top.left, top.right))
             continue;
