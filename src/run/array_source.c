@@ -205,6 +205,7 @@ mgk_status mgk_open_array_source(const mgk_source_options *options, const mgk_ar
                    .cross = array->keys > 0,
                    .layers = s->layers,
                    .heads = s->heads,
+                   .all_heads = (size_t)array->heads,
                    .next = next_group,
                    .prepare = prepare_groups,
                    .take = take_matrix,

@@ -11,7 +11,9 @@ struct mgk_head_importance {
     mgk_model_run *run;
     unsigned kinds;
     const int32_t *layers;
-    size_t layer_count, heads;
+    size_t layer_count, heads; /* H of the model */
+    const int32_t *chosen;     /* [chosen_count], numbers of heads */
+    size_t chosen_count;
     mgk_ablation *ablation;          /* NULL: only the gradient is wanted */
     bool *removed;                   /* [L, H] */
     double *whole;                   /* [capacity], the loss with all heads */
@@ -91,7 +93,8 @@ static mgk_status allocate(mgk_head_importance *h)
 }
 
 mgk_status mgk_head_importance_open(mgk_model_run *run, unsigned kinds, const int32_t *layers,
-                                    size_t layer_count, mgk_head_importance **out)
+                                    size_t layer_count, const int32_t *heads, size_t head_count,
+                                    mgk_head_importance **out)
 {
     mgk_head_importance *h;
     TRY(mgk_alloc(1, sizeof(*h), &h));
@@ -99,6 +102,8 @@ mgk_status mgk_head_importance_open(mgk_model_run *run, unsigned kinds, const in
     h->kinds = kinds;
     h->layers = layers;
     h->layer_count = layer_count;
+    h->chosen = heads;
+    h->chosen_count = head_count;
     h->heads = (size_t)run->model->config.heads;
     run->loads_targets = mgk_model_run_has_targets(run);
     mgk_status status = allocate(h);
@@ -173,10 +178,10 @@ static mgk_status ablate(mgk_head_importance *h, const mgk_job *job)
     TRY(mgk_ablation_begin(h->ablation));
     if (h->kinds & MGK_IMPORTANCE_BIT(MGK_IMPORTANCE_ABLATION))
         TRY(mgk_ablation_values(h->ablation, MGK_IMPORTANCE_ABLATION, h->whole));
-    for (size_t i = 0; i < h->layer_count * h->heads; i++) {
+    for (size_t i = 0; i < h->layer_count * h->chosen_count; i++) {
         if (mgk_job_stopped(job))
             return mgk_fail(STATUS_INTERRUPTED, "interrupted");
-        TRY(ablate_head(h, i / h->heads, i % h->heads));
+        TRY(ablate_head(h, i / h->chosen_count, (size_t)h->chosen[i % h->chosen_count]));
     }
     return STATUS_OK;
 }

@@ -18,10 +18,12 @@ unsigned mgk_head_importance_kinds(const mgk_model_run *run);
 size_t mgk_head_importance_bytes(const mgk_model_run *run, unsigned kinds, size_t layer_count,
                                  bool on_host);
 
-/* Prepares the given kinds for heads of `layers` [layer_count], which the caller keeps. The run
- * must be prepared; it loads targets from now on. Release with mgk_head_importance_close. */
+/* Prepares the given kinds for `heads` [head_count] of each of `layers` [layer_count], numbers
+ * which the caller keeps. The run must be prepared; it loads targets from now on. Release with
+ * mgk_head_importance_close. */
 mgk_status mgk_head_importance_open(mgk_model_run *run, unsigned kinds, const int32_t *layers,
-                                    size_t layer_count, mgk_head_importance **out);
+                                    size_t layer_count, const int32_t *heads, size_t head_count,
+                                    mgk_head_importance **out);
 void mgk_head_importance_close(mgk_head_importance *importance); /* NULL is accepted */
 
 /* What removes the heads, for further use between batches; NULL: no kind needs it. NULL is
@@ -35,7 +37,8 @@ mgk_ablation *mgk_head_importance_ablation(const mgk_head_importance *importance
  */
 mgk_status mgk_head_importance_measure(mgk_head_importance *importance, const mgk_job *job);
 
-/* The values [H] of a sample of the batch and of layer number `place` of the list; NaN: none. */
+/* The values [H] of a sample of the batch and of layer number `place` of the list, by the numbers
+ * of heads; those of heads that were not given are undefined. NaN: none. */
 const double *mgk_head_importance_values(const mgk_head_importance *importance,
                                          mgk_importance which, size_t sample, size_t place);
 

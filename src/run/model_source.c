@@ -312,16 +312,8 @@ static mgk_status give_key_weight(void *state, size_t layer, size_t head, size_t
 static mgk_status give_projections(void *state, mgk_projection which, size_t layer, double *data)
 {
     const mgk_model_source *s = state;
-    const mgk_config *config = &s->run.model->config;
-    const size_t components = which == MGK_PROJECTION_KEY ? s->layer_keys[layer].components : 1;
-    const size_t size = components * (size_t)config->head_dim * (size_t)config->dim;
-    double *all;
-    TRY(mgk_alloc((size_t)config->heads, size * sizeof(*all), &all));
-    mgk_status status = mgk_model_projections(s->run.model, which, s->layers[layer], all);
-    for (size_t h = 0; h < s->head_count && status == STATUS_OK; h++)
-        memcpy(data + h * size, all + (size_t)s->heads[h] * size, size * sizeof(*data));
-    mgk_free(all);
-    return status;
+    return mgk_model_projections(s->run.model, which, s->layers[layer], s->heads, s->head_count,
+                                 data);
 }
 
 static bool rows_sum_to_one(const mgk_model_source *s)

@@ -273,9 +273,8 @@ static mgk_status open_model(const mgk_source_options *options, mgk_model_source
             kind_reals(s, s->layers[place], run->capacity) * run->device->real_size;
     s->depth = factor_depth(options, run);
     TRY(allocate_matrices(s, options));
-    TRY(mgk_source_importance_open(run, wanted, s->layers, s->layer_count, s->capacity,
-                                   &s->importance));
-    s->importance.numbers = s->heads;
+    TRY(mgk_source_importance_open(run, wanted, s->layers, s->layer_count, s->heads, s->head_count,
+                                   s->capacity, &s->importance));
     s->held += s->importance.held;
     return STATUS_OK;
 }

@@ -140,14 +140,21 @@ static bool add_input(cJSON *settings, const mgk_source_options *o)
            cJSON_AddNumberToObject(settings, "length", input->length);
 }
 
+/* NULL: all. */
+static bool add_numbers(cJSON *settings, const char *name, const int *numbers, size_t count)
+{
+    return mgk_json_add(settings, name,
+                        numbers ? cJSON_CreateIntArray(numbers, (int)count)
+                                : cJSON_CreateString("all"));
+}
+
 /* Adds which matrices are chosen. */
 static bool add_choice(cJSON *settings, const mgk_source_options *o)
 {
     char seed[24];
-    cJSON *layers = o->layers ? cJSON_CreateIntArray(o->layers, (int)o->layer_count)
-                              : cJSON_CreateString("all");
     snprintf(seed, sizeof(seed), "%" PRIu64, o->job->seed);
-    return mgk_json_add(settings, "layers", layers) &&
+    return add_numbers(settings, "layers", o->layers, o->layer_count) &&
+           add_numbers(settings, "heads", o->heads, o->head_count) &&
            cJSON_AddNumberToObject(settings, "matrices", o->matrices) &&
            add_text(settings, "seed", seed);
 }

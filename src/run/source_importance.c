@@ -23,23 +23,25 @@ int mgk_source_importance_batch(const mgk_model_run *run, unsigned wanted, size_
     return sequences > 0 ? (int)(sequences * tokens) : 1;
 }
 
-static mgk_status open(mgk_model_run *run, const int32_t *layers, size_t layer_count, size_t most,
-                       mgk_source_importance *m)
+static mgk_status open(mgk_model_run *run, const int32_t *layers, size_t layer_count,
+                       size_t head_count, size_t most, mgk_source_importance *m)
 {
     for (int which = 0; which < MGK_IMPORTANCES; which++)
         if (m->wanted & MGK_IMPORTANCE_BIT(which))
             TRY(mgk_alloc(most, sizeof(double), &m->values[which]));
-    return mgk_head_importance_open(run, m->wanted, layers, layer_count, &m->heads);
+    return mgk_head_importance_open(run, m->wanted, layers, layer_count, m->numbers, head_count,
+                                    &m->heads);
 }
 
 mgk_status mgk_source_importance_open(mgk_model_run *run, unsigned wanted, const int32_t *layers,
-                                      size_t layer_count, size_t most, mgk_source_importance *out)
+                                      size_t layer_count, const int32_t *heads, size_t head_count,
+                                      size_t most, mgk_source_importance *out)
 {
     const size_t before = mgk_allocated();
-    *out = (mgk_source_importance){.wanted = wanted};
+    *out = (mgk_source_importance){.wanted = wanted, .numbers = heads};
     if (wanted == 0)
         return STATUS_OK;
-    mgk_status status = open(run, layers, layer_count, most, out);
+    mgk_status status = open(run, layers, layer_count, head_count, most, out);
     out->held = mgk_allocated() - before;
     if (status != STATUS_OK)
         mgk_source_importance_close(out);

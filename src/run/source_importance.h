@@ -27,11 +27,13 @@ int mgk_source_importance_batch(const mgk_model_run *run, unsigned wanted, size_
                                 size_t memory);
 
 /*
- * Opens `wanted` of a run that is prepared, for heads of `layers` [layer_count], which the caller
- * keeps, and at most `most` prepared matrices. Release with mgk_source_importance_close.
+ * Opens `wanted` of a run that is prepared, for `heads` [head_count] of each of `layers`
+ * [layer_count], numbers which the caller keeps, and at most `most` prepared matrices. Release with
+ * mgk_source_importance_close.
  */
 mgk_status mgk_source_importance_open(mgk_model_run *run, unsigned wanted, const int32_t *layers,
-                                      size_t layer_count, size_t most, mgk_source_importance *out);
+                                      size_t layer_count, const int32_t *heads, size_t head_count,
+                                      size_t most, mgk_source_importance *out);
 void mgk_source_importance_close(mgk_source_importance *importance);
 
 /* Keeps the values of a group's heads on sample number `sample` of the last batch. */

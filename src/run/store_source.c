@@ -352,7 +352,7 @@ static mgk_status open_config(store_source *s, mgk_source *source)
         return status;
     if (status != STATUS_OK)
         config = (mgk_config){.heads = 0};
-    source->all_heads = (size_t)config.heads;
+    source->all_heads = (size_t)(config.heads > 0 ? config.heads : d->heads);
     return open_tokens(s, &config, source);
 }
 

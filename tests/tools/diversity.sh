@@ -198,6 +198,8 @@ measure heads.csv heads.h5 --measures rollout_rank,effective_heads
 grep -q 'heads.h5: 2 of the 3 heads of a layer: ' err.txt || complain "some heads: $(cat err.txt)"
 grep -q ',rollout_rank,,0,,,,,,,0$' heads.csv || complain "a rollout of 2 of 3 heads"
 grep -q ',effective_heads,,0,,,,,[1-9]' heads.csv || complain "no effective heads"
+measure heads.csv m.h5 --dataset attention --causal --heads 0,2 --measures rollout_rank
+grep -q ',rollout_rank,,0,,,,,,,0$' heads.csv || complain "a rollout of 2 of 3 heads of an array"
 # Chosen from a store or a model they have the values of a store that has no others.
 two="--heads 2,0 --samples 2 --text text.txt"
 measure heads.csv heads.h5 --across-layers
@@ -481,6 +483,7 @@ for end in "1 INT" "137 KILL"; do
     fails 1 'use --resume to continue' $long -o k.csv
     fails 2 '"records" ' $long -o k.csv --resume --measures js
     fails 2 '"threshold" 1e-06, not 0.5' $long -o k.csv --resume --threshold 0.5
+    fails 2 '"heads" "all", not [0]' $long -o k.csv --resume --heads 0
     "$diversity" $long -o k.csv --resume --threads 2 >out.txt || complain "cannot be resumed: $signal"
     cmp k.csv whole.csv || complain "a resumed run differs: $signal"
     [ ! -e k.csv.part ] || complain "a journal is left"

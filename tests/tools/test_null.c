@@ -504,7 +504,9 @@ static mgk_result null_rank_attention(pointers none)
     o.method = unless(none, 7, "svd");
     o.output = unless(none, 8, "ranks.csv");
     o.png = unless(none, 9, "ranks.png");
-    if (none >> 10 & 1) {
+    o.heads = unless(none, 10, first);
+    o.head_count = 1;
+    if (none >> 11 & 1) {
         o.model = NULL;
         o.input = (mgk_input){.text = NULL};
         o.input_count = 1;
@@ -588,6 +590,8 @@ static mgk_result null_measure_diversity(pointers none)
     }
     if (none >> 10 & 1)
         o.array_count = 1;
+    o.heads = unless(none, 11, first);
+    o.head_count = 1;
     mgk_result result = mgk_measure_diversity(unless(none, 0, &o), none & 2 ? NULL : &means);
     mgk_table_close(means);
     return result;
@@ -691,7 +695,7 @@ static const struct {
     {"mgk_evaluate_options_init", null_evaluate_options_init, 1, 0},
     {"mgk_evaluate_model", null_evaluate_model, 2, 5},
     {"mgk_rank_options_init", null_rank_options_init, 1, 0},
-    {"mgk_rank_attention", null_rank_attention, 2, 9},
+    {"mgk_rank_attention", null_rank_attention, 2, 10},
     {"mgk_rank_to_table", null_rank_to_table, 3, 6},
     {"mgk_rank_matrix", null_rank_matrix, 3, 0},
     {"mgk_singular_values", null_singular_values, 2, 0},
@@ -699,7 +703,7 @@ static const struct {
     {"mgk_describe_kind", null_describe_kind, 1, 0},
     {"mgk_describe_setting", null_describe_setting, 1, 0},
     {"mgk_diversity_options_init", null_diversity_options_init, 1, 0},
-    {"mgk_measure_diversity", null_measure_diversity, 2, 9},
+    {"mgk_measure_diversity", null_measure_diversity, 2, 10},
     {"mgk_plot_options_init", null_plot_options_init, 1, 0},
     {"mgk_plot_picture", null_plot_picture, 1, 10},
     {"mgk_report_options_init", null_report_options_init, 1, 0},

@@ -140,7 +140,8 @@ static void arrays_of_numpy(void **state)
 {
     (void)state;
     enum { SIZE = N * N, MATRICES = 24 };
-    static const char *const whole = "rank.npz", *const layers = "rank_layers.npz";
+    static const char *const whole = "rank.npz", *const layers = "rank_layers.npz",
+                             *const slashes = "rank_slashes.npz";
     static const char *const name = "theirs.npy", *const names[] = {"a_2.npy", "a_1.npy",
                                                                     "a_0.npy"};
     static double values[MATRICES * SIZE], layer[MATRICES / L * SIZE];
@@ -156,13 +157,17 @@ static void arrays_of_numpy(void **state)
         make_npy("<f8", false, "(2, 4, 9, 9)", layer, sizeof(layer), &arrays[L - 1 - l]);
     }
     make_npz(layers, names, arrays, L, true);
+    static const char *const slash_names[] = {"/a_2.npy", "/a_1.npy", "/a_0.npy"};
+    make_npz(slashes, slash_names, arrays, L, true);
     const struct {
         const char *const *path;
         const char *dataset;
         int axes[3];
-    } cases[] = {
-        {&whole, NULL, {2, L, H}}, {&whole, "theirs", {2, L, H}}, {&layers, "a_*", {2, 0, H}}};
-    for (size_t i = 0; i < 3; i++) {
+    } cases[] = {{&whole, NULL, {2, L, H}},
+                 {&whole, "theirs", {2, L, H}},
+                 {&layers, "a_*", {2, 0, H}},
+                 {&slashes, "/a_*", {2, 0, H}}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         mgk_rank_options o = case_from_store(cases[i].path);
         o.dataset = cases[i].dataset;
         o.matrices = 0;

@@ -225,19 +225,21 @@ mgk_status mgk_key_weight(const mgk_model *model, int layer, int head, int r, do
     return status;
 }
 
-/* The columns of W_O [C, H D] as rows [H D, C]. */
-static mgk_status read_output(const mgk_model *model, int layer, double *out)
+/* The columns of W_O [C, H D] of some heads as rows [count D, C]. */
+static mgk_status read_output(const mgk_model *model, int layer, const int32_t *heads, size_t count,
+                              double *out)
 {
     const mgk_config *config = &model->config;
-    const size_t dim = (size_t)config->dim,
-                 width = (size_t)config->heads * (size_t)config->head_dim;
+    const size_t dim = (size_t)config->dim, head_dim = (size_t)config->head_dim,
+                 width = (size_t)config->heads * head_dim;
     double *weights;
     TRY(mgk_alloc(width * dim, sizeof(*weights), &weights));
     mgk_status status =
         mgk_model_read(model, model->parameters.layers[layer].output.weight, width * dim, weights);
-    for (size_t i = 0; status == STATUS_OK && i < width; i++)
+    for (size_t i = 0; status == STATUS_OK && i < count * head_dim; i++)
         for (size_t c = 0; c < dim; c++)
-            out[i * dim + c] = weights[c * width + i];
+            out[i * dim + c] =
+                weights[c * width + (size_t)heads[i / head_dim] * head_dim + i % head_dim];
     mgk_free(weights);
     return status;
 }
@@ -257,18 +259,18 @@ static size_t projection_row(const mgk_model *model, mgk_projection which, int l
 }
 
 mgk_status mgk_model_projections(const mgk_model *model, mgk_projection which, int layer,
-                                 double *out)
+                                 const int32_t *heads, size_t count, double *out)
 {
     const mgk_config *config = &model->config;
     const size_t dim = (size_t)config->dim, size = (size_t)config->head_dim * dim;
     const int components = which == MGK_PROJECTION_KEY ? mgk_model_key_weights(model, layer) : 1;
     if (which == MGK_PROJECTION_OUTPUT)
-        return read_output(model, layer, out);
-    for (int head = 0; head < config->heads; head++)
+        return read_output(model, layer, heads, count, out);
+    for (size_t h = 0; h < count; h++)
         for (int r = 0; r < components; r++, out += size)
             TRY(mgk_model_read(model,
                                model->parameters.layers[layer].query.weight +
-                                   projection_row(model, which, layer, head, r) * dim,
+                                   projection_row(model, which, layer, heads[h], r) * dim,
                                size, out));
     return STATUS_OK;
 }

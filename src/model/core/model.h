@@ -105,11 +105,12 @@ mgk_status mgk_model_run_as(mgk_model *model, const char *kinds,
 mgk_status mgk_key_weight(const mgk_model *model, int layer, int head, int r, double *out);
 
 /*
- * Reads the vectors, of C numbers, that a projection of each head of a layer reads or writes: the
- * rows of W_Q, of W_K or of W_V, out [H, D, C], of W_K of M projected keys [H, M D, C]; or the
- * columns of W_O, out [H, D, C]. Heads that share keys and values have the same ones.
+ * Reads the vectors, of C numbers, that a projection of these heads [count] of a layer reads or
+ * writes: the rows of W_Q, of W_K or of W_V, out [count, D, C], of W_K of M projected keys
+ * [count, M D, C]; or the columns of W_O, out [count, D, C]. Heads that share keys and values have
+ * the same ones.
  */
 mgk_status mgk_model_projections(const mgk_model *model, mgk_projection which, int layer,
-                                 double *out);
+                                 const int32_t *heads, size_t count, double *out);
 
 #endif

@@ -51,13 +51,19 @@ static bool holds_matrices(const mgk_store_entry *entry, bool square)
                             : entry->rank >= 3);
 }
 
+/* Users write an HDF5 path with the slash before it, or without. */
+static bool is_meant(const char *pattern, const mgk_store_entry *entry)
+{
+    return fnmatch(pattern, entry->name, 0) == 0 || fnmatch(pattern, entry->object, 0) == 0;
+}
+
 static mgk_status visit(void *context, const mgk_store_entry *entry)
 {
     candidates *c = context;
     const char *name = entry->name;
     if (c->arrays++ == 0 && !c->only)
         TRY(mgk_copy_string(name, &c->only));
-    if (c->pattern ? fnmatch(c->pattern, name, 0) != 0 : !holds_matrices(entry, c->square))
+    if (c->pattern ? !is_meant(c->pattern, entry) : !holds_matrices(entry, c->square))
         return STATUS_OK;
     if (c->count < LISTED) {
         char shape[100];
@@ -79,7 +85,7 @@ static mgk_status choose(const char *path, const char *name, candidates *c)
 {
     if (name && !strchr(name, '*'))
         return add_name(c, name);
-    c->pattern = name ? name + (name[0] == '/') : NULL;
+    c->pattern = name;
     c->square = true;
     TRY(mgk_store_list_arrays(path, visit, c));
     if (!name && c->count == 0 && c->arrays > 1) {
