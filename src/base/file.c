@@ -194,11 +194,18 @@ mgk_status mgk_fail_write(const char *path, int reason)
     return fail_output(path, "write", reason);
 }
 
+/* Why an earlier write of the stream failed, which is not known any more, one more byte shows. */
+static int ask_reason(FILE *file)
+{
+    return write(fileno(file), "", 1) == 1 ? EIO : errno;
+}
+
 mgk_status mgk_close_written(FILE *file, const char *path)
 {
-    /* The reason why an earlier write failed is not known any more. */
-    const int earlier = ferror(file) ? EIO : 0;
-    int reason = fflush(file) == 0 ? earlier : errno;
+    const bool failed = ferror(file);
+    int reason = fflush(file) == 0 ? 0 : errno;
+    if (failed && reason == 0)
+        reason = ask_reason(file);
     if (fclose(file) != 0 && reason == 0)
         reason = errno;
     return reason == 0 ? STATUS_OK : mgk_fail_write(path, reason);
