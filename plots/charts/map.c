@@ -156,6 +156,11 @@ static axis_numbers col_numbers(const mgk_map *map, const mgk_map_look *look)
     return fit_numbers(map, map->col_numbers, map->cols, true, look);
 }
 
+bool mgk_map_has_numbers(const mgk_map *map, const mgk_map_look *look)
+{
+    return row_numbers(map, look).every > 0 && col_numbers(map, look).every > 0;
+}
+
 mgk_margins mgk_map_margins(const mgk_map *map, const mgk_map_look *look)
 {
     const mgk_style *style = &look->style;

@@ -39,6 +39,9 @@ bool mgk_map_has_gaps(const mgk_map *map);
 /* Sets decimals and widest for all values of maps [count]: three digits of the greatest. */
 void mgk_map_measure_numbers(const mgk_map *maps, size_t count, mgk_map_look *look);
 
+/* Whether cells are so large that rows and columns have numbers. */
+bool mgk_map_has_numbers(const mgk_map *map, const mgk_map_look *look);
+
 /* The space for the numbers and names of the axes, left of a map and below it. */
 mgk_margins mgk_map_margins(const mgk_map *map, const mgk_map_look *look);
 

@@ -10,8 +10,10 @@
 #include "plots/scales/legend.h"
 #include "plots/scales/notes.h"
 
-/* The width of a page, and the sides of cells, in pixels. */
-static const double page_width = 2025, usual_cell = 50, widest_cell = 96, highest_cell = 66;
+/* The width of a page, the height to which maps grow for numbers, and the sides of cells, in
+ * pixels. */
+static const double page_width = 2025, most_height = 2 * page_width, usual_cell = 50,
+                    widest_cell = 96, highest_cell = 66;
 
 /* The width of a tree, as a share of its map's, and at least so many text sizes. */
 static const double tree_share = 0.28, least_tree = 2.5;
@@ -234,18 +236,24 @@ static void set_cells(maps_plan *plan, double left)
     look->cell_height = plan->maps->trees ? look->cell_width : fmin(look->cell_width, highest_cell);
 }
 
+/* Places the maps in so many columns. */
+static void set_columns(maps_plan *plan, size_t columns)
+{
+    const double usual = 3.2 * plan->look.style.text.size;
+    plan->columns = columns;
+    plan->rows = rows_of_model(plan, columns) * plan->models;
+    set_cells(plan, usual);
+    /* Small cells have no numbers at their sides, which leaves room for larger ones. */
+    set_cells(plan, fmin(widest_margins(plan).left, usual));
+}
+
 /* Places the maps in columns, of which there are fewer if their cells would be too small. */
 static void arrange(maps_plan *plan)
 {
-    const double usual = 3.2 * plan->look.style.text.size, least_cell = 2;
-    for (plan->columns = choose_columns(plan);; plan->columns--) {
-        set_cells(plan, usual);
-        /* Small cells have no numbers at their sides, which leaves room for larger ones. */
-        set_cells(plan, fmin(widest_margins(plan).left, usual));
-        if (plan->look.cell_width >= least_cell || plan->columns == 1)
-            break;
-    }
-    plan->rows = (plan->items + plan->columns - 1) / plan->columns * plan->models;
+    const double least_cell = 2;
+    set_columns(plan, choose_columns(plan));
+    while (plan->look.cell_width < least_cell && plan->columns > 1)
+        set_columns(plan, plan->columns - 1);
 }
 
 /* The height of a row of maps: of its cells, and at least of the name beside them, with the
@@ -334,6 +342,26 @@ static void set_blocks(maps_plan *plan)
     plan->last_width = last_width(plan, bar);
     plan->width = plan->block_width * (double)(plan->columns - 1) + plan->last_width +
                   (plan->scale_count == 1 ? bar_width(plan, plan->maps_height) : 0);
+}
+
+static bool all_have_numbers(const maps_plan *plan)
+{
+    bool all = true;
+    for (size_t i = 0; i < plan->maps->count; i++)
+        all &= mgk_map_has_numbers(&plan->maps->maps[i], &plan->look);
+    return all;
+}
+
+/* Fewer columns, if heads have numbers then and the picture does not become too high. */
+static void make_room_for_numbers(maps_plan *plan)
+{
+    const maps_plan kept = *plan;
+    while (!all_have_numbers(plan) && plan->columns > 1) {
+        set_columns(plan, even_columns(plan, plan->columns - 1));
+        set_blocks(plan);
+    }
+    if (!all_have_numbers(plan) || plan->maps_height > most_height)
+        *plan = kept;
 }
 
 /* The middle of the cells of all maps, below the picture's title. */
@@ -475,6 +503,8 @@ static mgk_status measure(maps_plan *plan)
     mgk_map_measure_numbers(maps->maps, maps->count, &plan->look);
     arrange(plan);
     set_blocks(plan);
+    if (maps->trees)
+        make_room_for_numbers(plan);
     /* A picture wider than a page is made smaller on paper, so its text is larger. */
     plan->look.style = mgk_style_of(mgk_text_size_for(plan->width));
     if (maps->trees)

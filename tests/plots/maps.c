@@ -316,39 +316,64 @@ static void colors_differ(void **state)
         }
 }
 
+/* Draws maps of n x n with trees. */
+static png_picture draw_trees(size_t n, const mgk_map_place *places, size_t count)
+{
+    enum { MAPS = 48 };
+    static double values[MOST * MOST];
+    static mgk_map list[MAPS];
+    static mgk_dendrogram list_of_trees[MAPS];
+    static const char *titles[MAPS];
+    mgk_tree_node nodes[MOST];
+    size_t rows[MOST];
+    for (size_t i = 0; i < n * n; i++)
+        values[i] = (double)((i / n + i % n) % 64) / 64;
+    for (size_t i = 0; i < n; i++) {
+        rows[i] = i;
+        nodes[i] = (mgk_tree_node){i == 0 ? 0 : n + i - 1, i + 1, (double)i / (double)n};
+    }
+    for (size_t i = 0; i < count; i++) {
+        list[i] = map_of(values, n, n);
+        list[i].self = list[i].ordered = true;
+        list_of_trees[i] = (mgk_dendrogram){nodes, rows, n};
+        titles[i] = "layer 48";
+    }
+    const mgk_maps maps = {.maps = list,
+                           .places = places,
+                           .titles = titles,
+                           .trees = list_of_trees,
+                           .count = count,
+                           .value_name = "distance"};
+    return draw(&maps, false);
+}
+
 /* 48 maps of 64 x 64 with trees fit on a page. */
 static void many_trees(void **state)
 {
     (void)state;
-    enum { COUNT = 48 };
-    static double values[MOST * MOST];
-    static mgk_map list[COUNT];
-    static mgk_dendrogram list_of_trees[COUNT];
-    static const char *titles[COUNT];
-    mgk_tree_node nodes[MOST];
-    size_t rows[MOST];
-    for (size_t i = 0; i < MOST * MOST; i++)
-        values[i] = (double)((i / MOST + i % MOST) % 64) / 64;
-    for (size_t i = 0; i < MOST; i++) {
-        rows[i] = i;
-        nodes[i] = (mgk_tree_node){i == 0 ? 0 : MOST + i - 1, i + 1, (double)i / MOST};
-    }
-    for (size_t i = 0; i < COUNT; i++) {
-        list[i] = map_of(values, MOST, MOST);
-        list[i].self = list[i].ordered = true;
-        list_of_trees[i] = (mgk_dendrogram){nodes, rows, MOST};
-        titles[i] = "layer 48";
-    }
-    const mgk_maps maps = {.maps = list,
-                           .titles = titles,
-                           .trees = list_of_trees,
-                           .count = COUNT,
-                           .value_name = "distance"};
-    png_picture picture = draw(&maps, false);
+    png_picture picture = draw_trees(MOST, NULL, 48);
     assert_margins(&picture);
     assert_in_range(picture.width, 1500, 2300);
     assert_in_range(picture.height, 1000, 3300);
     mgk_free(picture.pixels);
+}
+
+/* Six layers of three models, with 8 heads: three maps are beside each other, so that heads have
+ * numbers. Those of six models would be too high. */
+static void heads_have_numbers(void **state)
+{
+    (void)state;
+    mgk_map_place places[36];
+    for (size_t i = 0; i < 36; i++)
+        places[i] = (mgk_map_place){i / 6, i % 6};
+    png_picture one = draw_trees(8, NULL, 6), few = draw_trees(8, places, 18),
+                many = draw_trees(8, places, 36);
+    assert_int_equal(few.width, one.width); /* as many columns */
+    assert_true(few.height > 2 * one.height);
+    assert_true(many.width > many.height);
+    mgk_free(one.pixels);
+    mgk_free(few.pixels);
+    mgk_free(many.pixels);
 }
 
 static void nothing_to_draw(void **state)
@@ -400,6 +425,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(long_titles_take_no_room, scratch_setup, scratch_teardown),
         cmocka_unit_test(small_values_have_numbers),
         cmocka_unit_test_setup_teardown(models_have_rows, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(heads_have_numbers, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(low_rows_take_less_room, scratch_setup, scratch_teardown),
         cmocka_unit_test(colors_differ),
         cmocka_unit_test_setup_teardown(many_trees, scratch_setup, scratch_teardown),
