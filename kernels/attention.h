@@ -179,6 +179,7 @@ struct mgk_attention_kind {
     bool not_causal;     /* there is no causal form */
     bool causal_only;    /* there is no other form */
     bool unnormalized;   /* rows do not sum to 1 */
+    bool plain_sums;     /* nothing adds normalizer_epsilon to the sum of a row */
     bool may_be_blank;   /* a query may see no key at all; its row is 0 */
     bool signed_entries; /* entries may be negative */
     bool own_values;     /* some rows weigh other values than those of the view */

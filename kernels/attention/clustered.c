@@ -154,6 +154,7 @@ const mgk_attention_kind mgk_attention_clustered = {
     .rank_bound = "clusters",
     .defaults = {.clusters = 64, .hashes = 32},
     .not_causal = true,
+    .plain_sums = true,
     .methods = &methods,
     .parameters = mgk_clusters_parameters,
     .flops = flops,

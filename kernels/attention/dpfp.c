@@ -188,6 +188,7 @@ const mgk_attention_kind mgk_attention_delta = {
     .unnormalized = true,
     .may_be_blank = true,
     .signed_entries = true,
+    .plain_sums = true,
     .methods = &delta_methods,
     .extra = delta_extra,
     .flops = delta_flops,

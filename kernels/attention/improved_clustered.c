@@ -471,6 +471,7 @@ const mgk_attention_kind mgk_attention_improved_clustered = {
     .rank_bound = "N",
     .defaults = {.landmarks = 32, .clusters = 64, .hashes = 32},
     .not_causal = true,
+    .plain_sums = true,
     .methods = &methods,
     .parameters = mgk_clusters_parameters,
     .flops = flops,

@@ -228,6 +228,7 @@ const mgk_attention_kind mgk_attention_informer = {
     .rank_bound = "landmarks + 1",
     .defaults = {.landmarks = 64},
     .not_causal = true,
+    .plain_sums = true,
     .methods = &methods,
     .flops = flops,
 };

@@ -278,7 +278,8 @@ static const mgk_attention_methods methods = {.primitives = "factors, tile",
 #define LINFORMER(of_name, of_score, of_parameters)                                                \
     .name = of_name, .score = "softmax(Q (E K)' / sqrt(D)) " of_score, .rank_bound = "projection", \
     .defaults = {.projection = 64}, .not_causal = true, .unnormalized = true,                      \
-    .signed_entries = true, .methods = &methods, .parameters = of_parameters, .flops = flops
+    .signed_entries = true, .plain_sums = true, .methods = &methods, .parameters = of_parameters,  \
+    .flops = flops
 
 const mgk_attention_kind mgk_attention_linformer = {
     LINFORMER("linformer", "E, E of projection rows", parameters),

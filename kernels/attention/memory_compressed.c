@@ -262,6 +262,7 @@ const mgk_attention_kind mgk_attention_memory_compressed = {
                  "token has no weight of its own",
     .defaults = {.kernel = 3},
     .may_be_blank = true,
+    .plain_sums = true,
     .methods = &methods,
     .pattern = pattern,
     .parameters = parameters,

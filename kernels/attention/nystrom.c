@@ -310,6 +310,7 @@ const mgk_attention_kind mgk_attention_nystrom = {
     .not_causal = true,
     .unnormalized = true,
     .signed_entries = true,
+    .plain_sums = true,
     .methods = &methods,
     .parameters = parameters,
     .flops = flops,
@@ -323,6 +324,7 @@ const mgk_attention_kind mgk_attention_csalr = {
     .not_causal = true,
     .unnormalized = true,
     .signed_entries = true,
+    .plain_sums = true,
     .methods = &methods,
     .flops = flops,
 };

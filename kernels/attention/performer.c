@@ -117,8 +117,7 @@ static double performer_flops(const mgk_attention_kind *kind, const mgk_attentio
 static mgk_linear rfa(const mgk_attention_view *view, const mgk_attention_layer *layer)
 {
     (void)view;
-    mgk_linear linear = {.normalizer_epsilon = layer->normalizer_epsilon,
-                         .least_sum = 200.0 / layer->size.settings->features,
+    mgk_linear linear = {.least_sum = 200.0 / layer->size.settings->features,
                          .features = random_features(layer, true)};
     linear.features.map = MGK_FEATURES_SPHERE;
     linear.features.epsilon = sphere_epsilon;
@@ -166,6 +165,7 @@ const mgk_attention_kind mgk_attention_rfa = {
     .defaults = {.features = 256, .feature_draw = MGK_DRAW_IID},
     .unnormalized = true,
     .signed_entries = true,
+    .plain_sums = true,
     .methods = &mgk_feature_methods,
     .features = rfa,
     .parameters = rfa_parameters,

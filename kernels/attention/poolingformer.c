@@ -274,6 +274,7 @@ const mgk_attention_kind mgk_attention_poolingformer = {
     .no_matrix = "its second attention weighs outputs of the first through maps over all heads, so "
                  "that a token has no weight of its own",
     .defaults = {.window = 128, .kernel = 4},
+    .plain_sums = true,
     .methods = &methods,
     .pattern = pattern,
     .parameters = parameters,

@@ -54,6 +54,7 @@ const mgk_attention_kind mgk_attention_hard_coded = {
     .rank_bound = "N",
     .unnormalized = true,
     .positional = true,
+    .plain_sums = true,
     .methods = &mgk_distance_methods,
     .tile = density,
     .distance = log_density,

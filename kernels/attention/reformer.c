@@ -353,6 +353,7 @@ const mgk_attention_kind mgk_attention_reformer = {
     .rank_bound = "N",
     .defaults = {.block = 64, .clusters = 32, .parts = 1, .hashes = 4},
     .choice_looks_ahead = true,
+    .plain_sums = true,
     .methods = &methods,
     .parameters = parameters,
     .check = check,

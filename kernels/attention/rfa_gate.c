@@ -121,6 +121,7 @@ const mgk_attention_kind mgk_attention_rfa_gate = {
     .causal_only = true,
     .unnormalized = true,
     .signed_entries = true,
+    .plain_sums = true,
     .methods = &methods,
     .features = features,
     .parameters = parameters,

@@ -171,6 +171,7 @@ const mgk_attention_kind mgk_attention_ring = {
     .rank_bound = "N",
     .defaults = {.window = 64},
     .not_causal = true,
+    .plain_sums = true,
     .methods = &methods,
     .flops = flops,
 };

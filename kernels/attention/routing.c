@@ -357,6 +357,7 @@ const mgk_attention_kind mgk_attention_routing = {
     .defaults = {.clusters = 16},
     .choice_looks_ahead = true,
     .may_be_blank = true,
+    .plain_sums = true,
     .methods = &methods,
     .parameters = parameters,
     .flops = flops,

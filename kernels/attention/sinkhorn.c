@@ -402,6 +402,7 @@ const mgk_attention_kind mgk_attention_sinkhorn = {
     .defaults = {.block = 64},
     .not_causal = true,
     .unnormalized = true,
+    .plain_sums = true,
     .methods = &methods,
     .parameters = parameters,
     .flops = flops,

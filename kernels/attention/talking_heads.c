@@ -164,6 +164,7 @@ const mgk_attention_kind mgk_attention_talking_heads = {
     .keys = MGK_KEYS_PROJECTED,
     .unnormalized = true,
     .signed_entries = true,
+    .plain_sums = true,
     .methods = &methods,
     .parameters = parameters,
     .flops = flops,

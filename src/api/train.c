@@ -182,6 +182,22 @@ static bool has_mixture(const mgk_config *config)
     return any;
 }
 
+/* Without a kind that adds it, a normalizer_epsilon would do nothing. */
+static mgk_status set_epsilon(const mgk_architecture *a, mgk_config *config)
+{
+    if (a->normalizer_epsilon == 0)
+        return STATUS_OK;
+    config->normalizer_epsilon = a->normalizer_epsilon;
+    for (int layer = 0; layer < config->layers; layer++)
+        if (!mgk_config_kind(config, layer)->plain_sums)
+            return STATUS_OK;
+    return mgk_fail(
+        STATUS_USAGE,
+        "`normalizer_epsilon`: attention \"%s\" divides rows by their sums alone, or by "
+        "nothing",
+        config->attention);
+}
+
 /* The task determines the family, vocabulary and classes; the options determine the sizes. */
 static mgk_status build_config(const mgk_train_options *o, mgk_task task,
                                const mgk_dataset_shape *shape, mgk_config *config)
@@ -206,8 +222,7 @@ static mgk_status build_config(const mgk_train_options *o, mgk_task task,
     config->dropout_output = o->dropout_output;
     TRY(set_prior(a, config));
     TRY(set_recipe(o, config));
-    if (a->normalizer_epsilon != 0)
-        config->normalizer_epsilon = a->normalizer_epsilon;
+    TRY(set_epsilon(a, config));
     TRY(set_variances(a, config));
     TRY(set_aggregation(a, config));
     TRY(mgk_cutoffs_set(o->adaptive_cutoffs, o->adaptive_divisor, config));

@@ -34,6 +34,16 @@ mgk_status mgk_tool_input_read(mgk_tool *tool, mgk_tool_input *in, mgk_input *ou
     return out->tokens ? read_stream(tool, &out->tokens) : STATUS_OK;
 }
 
+mgk_status mgk_tool_check_models(const mgk_arg_list *models, size_t most)
+{
+    if (models->count == 0)
+        return mgk_fail(STATUS_USAGE, "a MODEL is needed, before --text and other lists of files, "
+                                      "or as --model MODEL");
+    if (models->count > most)
+        return mgk_fail(STATUS_USAGE, "%zu MODELs: expected one", models->count);
+    return STATUS_OK;
+}
+
 mgk_status mgk_tool_check_resume(const mgk_input *input, const char *output, bool resume)
 {
     bool streams = mgk_is_stream(output) || (input->tokens && strcmp(input->tokens, "-") == 0) ||

@@ -52,6 +52,9 @@ typedef struct mgk_tool_input {
 /* Completes the input after parsing. */
 void mgk_tool_input_end(mgk_tool_input *in);
 
+/* STATUS_USAGE: there is no model, or more than `most`. */
+mgk_status mgk_tool_check_models(const mgk_arg_list *models, size_t most);
+
 /* Reads standard input where a name in the completed input `out` is "-". */
 mgk_status mgk_tool_input_read(mgk_tool *tool, mgk_tool_input *in, mgk_input *out);
 

@@ -24,8 +24,9 @@ _Static_assert(MGK_SAVE_ATTENTION == 1 << 0 && MGK_SAVE_SCORES == 1 << 1 &&
 static mgk_status complete(const words *w, mgk_tool_input *in, mgk_dump_options *o, int **layers,
                            int **heads)
 {
-    if (w->models.count != 1 || !o->output)
-        return mgk_fail(STATUS_USAGE, "one MODEL and -o are needed");
+    TRY(mgk_tool_check_models(&w->models, 1));
+    if (!o->output)
+        return mgk_fail(STATUS_USAGE, "-o is needed");
     TRY(mgk_tool_indices("--layers", w->layers, layers, &o->layer_count));
     TRY(mgk_tool_indices("--heads", w->heads, heads, &o->head_count));
     mgk_tool_input_end(in);

@@ -229,14 +229,16 @@ int main(int argc, char **argv)
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
         return exit_status;
-    if (models.count == 0 || (json && csv))
-        return mgk_tool_usage(&tool, models.count == 0 ? "at least one MODEL is needed"
-                                                       : "--json and --csv exclude each other");
+    mgk_status status = mgk_tool_check_models(&models, SIZE_MAX);
+    if (status != STATUS_OK)
+        return mgk_tool_refuse(&tool, status);
+    if (json && csv)
+        return mgk_tool_usage(&tool, "--json and --csv exclude each other");
     mgk_tool_input_end(&in);
     o.input = in.input;
     o.double_precision = double_precision;
     layout kept;
-    mgk_status status = mgk_tool_output(&tool, &o.output, MGK_TOOL_TABLE);
+    status = mgk_tool_output(&tool, &o.output, MGK_TOOL_TABLE);
     if (status == STATUS_OK)
         status = layout_of(o.output, &kept);
     if (status == STATUS_OK)

@@ -705,6 +705,20 @@ static void test_settings_of_kinds(void **state)
         }
 }
 
+/* A normalizer_epsilon changes the sums of rows only where the kind adds it. */
+static void test_normalized_kinds(void **state)
+{
+    (void)state;
+    mgk_config config = config_of(mgk_attention_find("softmax"));
+    assert_true(mgk_config_is_normalized(&config, 0));
+    config.normalizer_epsilon = 0.1;
+    assert_false(mgk_config_is_normalized(&config, 0));
+    strcpy(config.attention, "reformer");
+    assert_true(mgk_config_is_normalized(&config, 0));
+    strcpy(config.attention, "nystrom");
+    assert_false(mgk_config_is_normalized(&config, 0));
+}
+
 /* Kinds that need a mask, and kinds that have none, are refused in the other models. */
 static void test_masks_of_kinds(void **state)
 {
@@ -766,6 +780,7 @@ int main(void)
         cmocka_unit_test(test_settings_of_kinds),
         cmocka_unit_test(test_drawn_edges),
         cmocka_unit_test(test_blank_kinds),
+        cmocka_unit_test(test_normalized_kinds),
         cmocka_unit_test(test_masks_of_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

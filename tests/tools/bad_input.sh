@@ -98,7 +98,7 @@ refuse 1 "text.txt" mgk-dump model.safetensors --tokens text.txt --samples 1 -q 
 
 # Options.
 refuse 2 "MODEL" mgk-dump
-refuse 2 "MODEL" mgk-dump model.safetensors --text text.txt
+refuse 2 "-o is needed" mgk-dump model.safetensors --text text.txt
 refuse 2 "FILE" mgk-info
 refuse 2 "FILE" mgk-info text.txt text.txt
 refuse 2 "" mgk-info --none text.txt

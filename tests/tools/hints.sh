@@ -43,7 +43,11 @@ says 'm.safetensors: says its head dimension and attention itself, without --hea
 "$programs/mgk-dump" --model m.safetensors --text text.txt --samples 2 -q -o named.h5 || complain "mgk-dump --model"
 "$programs/mgk-eval" --model m.safetensors --text text.txt -q >named.txt || complain "mgk-eval --model"
 "$programs/mgk-eval" m.safetensors --text text.txt -q | cmp - named.txt || complain "mgk-eval --model: another model"
-says 'one MODEL and -o are needed' mgk-dump m.safetensors --model m.safetensors --text text.txt -q -o new.h5
+says '2 MODELs: expected one' mgk-dump m.safetensors --model m.safetensors --text text.txt -q -o new.h5
+says 'a MODEL is needed, before --text' mgk-dump -q -o new.h5 --text text.txt m.safetensors
+says 'a MODEL is needed, before --text' mgk-eval --text text.txt m.safetensors
+says '-o is needed' mgk-dump m.safetensors --text text.txt -q
+says 'm.safetensors: no table: it has a zero byte' mgk-plot figure 6 m.safetensors -q -o new.png
 for ending in npz npy csv JSON png; do
     says "s.$ending: an attention store is HDF5: expected the ending .h5" mgk-dump m.safetensors \
         --text text.txt -q -o s.$ending

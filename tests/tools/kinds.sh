@@ -120,6 +120,8 @@ refuses 'attention: expected a kind, or one for each layer with commas between t
 refuses 'attention "softmax" has no --window; it has no settings' --attention softmax --window 3
 refuses 'attention "mgk,softmax,mgk" has no --feature-map; it has' --attention mgk,softmax,mgk --feature-map relu
 refuses '--feature-map "reul": expected one of positive, trigonometric, positive-offset, relu, sigmoid, exp, abs, gelu, cos, tanh, identity; similar: relu' --feature-map reul
+refuses '--normalizer-epsilon: attention "nystrom,reformer,luna" divides rows by their sums alone, or by nothing' \
+    --attention nystrom,reformer,luna --normalizer-epsilon 0.1
 refuses '--landmarks is -1, expected 0 to' --landmarks -1
 refuses '--redraw is 5, expected 0: the model has no random features' --attention softmax --redraw 5
 refuses 'interval of new random features: -5' --redraw -5

@@ -127,8 +127,9 @@ bool mgk_kinds_may_be_blank(const char *kinds)
 
 bool mgk_config_is_normalized(const mgk_config *config, int layer)
 {
-    return config->row_normalized && config->normalizer_epsilon == 0 &&
-           !mgk_config_kind(config, layer)->unnormalized;
+    const mgk_attention_kind *kind = mgk_config_kind(config, layer);
+    return config->row_normalized && (config->normalizer_epsilon == 0 || kind->plain_sums) &&
+           !kind->unnormalized;
 }
 
 /* Makes one name of equal ones. */

@@ -171,7 +171,9 @@ static device_layer to_device(workspace *space, const kind_case *problem, int l,
     const kind_layer *layer = &problem->layers[l];
     const size_t row = (size_t)(shape->heads * shape->dim) + GAP;
     const size_t extra = layer->count[KIND_EXTRA] / token_count(problem);
-    device_layer out = {.layer = {.kind = shape->kind, .size = kind_case_size(problem, l)}};
+    device_layer out = {.layer = {.kind = shape->kind,
+                                  .size = kind_case_size(problem, l),
+                                  .normalizer_epsilon = shape->epsilon}};
     const mgk_kind_memory memory =
         shape->kind->methods->memory(&out.layer.size, KIND_SAMPLES, training);
     for (int i = 0; i < KIND_INPUTS; i++)

@@ -28,8 +28,9 @@ typedef struct kind_shape {
     mgk_attention_settings settings; /* 0: small numbers for tests */
     int heads, tokens, dim;          /* H, N, D; B is KIND_SAMPLES */
     bool causal;
-    int length;    /* positions of the model; 0: N + 2 */
-    int shortened; /* sample 1 has so many tokens fewer */
+    int length;     /* positions of the model; 0: N + 2 */
+    int shortened;  /* sample 1 has so many tokens fewer */
+    double epsilon; /* normalizer_epsilon of the layers */
 } kind_shape;
 
 typedef struct kind_layer {

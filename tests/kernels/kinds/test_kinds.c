@@ -159,6 +159,20 @@ static void compare_changed(workspace *space, kind_shape shape)
                           before + (size_t)l * problem.outputs, space->tolerance);
 }
 
+/* A large normalizer_epsilon changes the outputs of those kinds that say so. */
+static void compare_epsilon(workspace *space, kind_shape shape)
+{
+    kind_case problem = kind_case_make(space, shape);
+    const size_t count = (size_t)problem.depth * problem.outputs;
+    double *without = host_array(space, count), *with = host_array(space, count);
+    kind_case_run(space, &problem, without, MGK_MATRIX_ATTENTION, NULL);
+    problem.shape.epsilon = 1000;
+    kind_case_run(space, &problem, with, MGK_MATRIX_ATTENTION, NULL);
+    const bool same = memcmp(without, with, count * sizeof(*with)) == 0;
+    if (same != shape.kind->plain_sums)
+        fail_msg("%s: outputs %s", shape.kind->name, same ? "stay the same" : "change");
+}
+
 static long double weighted_output(workspace *space, const kind_case *problem,
                                    const double *weights)
 {
@@ -281,6 +295,11 @@ static void padding_changes_nothing(void **state)
     for_kinds(*state, 3, compare_padded);
 }
 
+static void epsilon_is_added_where_said(void **state)
+{
+    for_kinds(*state, 1, compare_epsilon);
+}
+
 static void gradients_are_differences(void **state)
 {
     for_kinds(*state, MGK_TEST_GRADIENT_SIZES, compare_gradients);
@@ -360,6 +379,7 @@ static int run_on(workspace *space)
         {"settings_have_limits", settings_have_limits, NULL, NULL, space},
         {"memory_has_limits", memory_has_limits, NULL, NULL, space},
         {"padding_changes_nothing", padding_changes_nothing, NULL, NULL, space},
+        {"epsilon_is_added_where_said", epsilon_is_added_where_said, NULL, NULL, space},
         {"gradients_are_differences", gradients_are_differences, NULL, NULL, space},
     };
     return _cmocka_run_group_tests(space->device->name, tests, sizeof tests / sizeof *tests, NULL,
