@@ -8,9 +8,9 @@
 True
 
 `attention` runs a model on texts; `ranks`, `diversity` and `singular_values` measure arrays of any
-library, files, or a model that runs; `evaluate` says how well it predicts; `plot` draws, `dump`
-writes files and `open` opens them. The programs of the
-toolkit, such as mgk-dump, are installed with this package.
+library, files, or a model that runs; `evaluate` says how well it predicts; `plot` draws,
+`report` makes a page, `dump` writes files and `open` opens them. The programs of the toolkit, such
+as mgk-dump, are installed with this package.
 """
 
 from ._dump import dump
@@ -20,6 +20,7 @@ from ._measure import diversity, kinds, measures, ranks, singular_values
 from ._model import Model, Sample, attention
 from ._plot import Picture, plot
 from ._progress import Warning
+from ._report import Report, report
 from ._store import describe, open
 from ._table import Table
 
@@ -28,6 +29,7 @@ __all__ = [
     "Evaluation",
     "Model",
     "Picture",
+    "Report",
     "Sample",
     "Status",
     "Table",
@@ -42,5 +44,6 @@ __all__ = [
     "open",
     "plot",
     "ranks",
+    "report",
     "singular_values",
 ]

@@ -15,7 +15,7 @@ import numpy as np
 
 from ._arrays import block_of, remember
 from ._job import job
-from ._library import Error, as_list, call, check, fill, text_of, types
+from ._library import Error, as_list, call, check, text_of
 from ._progress import Progress, warn
 from ._typing import Array, Follow, Numbers, Path, Texts
 

@@ -15,7 +15,7 @@ import numpy as np
 from . import _inputs
 from ._arrays import is_array, matrices
 from ._library import as_list, check, header, options, run, types
-from ._table import Table
+from ._table import Table, path_of
 from ._typing import Array, Follow, Path
 
 _KINDS = {
@@ -75,14 +75,6 @@ def _valid(first, lengths, tokens, sample):
     return slice(start, start + lengths[sample] if lengths else tokens)
 
 
-def _path(given, path):
-    """A path as it is; a table is written to `path`."""
-    if not isinstance(given, Table):
-        return os.fspath(given)
-    given._write(path)
-    return path
-
-
 def _is_none(x):
     """Whether no input is given."""
     return isinstance(x, tuple) and not x
@@ -97,7 +89,7 @@ def _fields(x, about, choices):
                 raise ValueError(f"{name}: only arrays have one")
         with tempfile.TemporaryDirectory(prefix="mgk-") as folder:
             given = [x] if isinstance(x, Table) else [] if _is_none(x) else as_list(x, "inputs")
-            paths = [_path(one, os.path.join(folder, f"{i}.csv")) for i, one in enumerate(given)]
+            paths = [path_of(one, os.path.join(folder, f"{i}.csv")) for i, one in enumerate(given)]
             named = {"inputs": paths} if paths else {}
             yield {**named, "axes": about["axes"], **choices}
         return

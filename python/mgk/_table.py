@@ -7,6 +7,7 @@ import csv
 import ctypes as c
 import html
 import json
+import os
 from typing import Any, Iterator
 
 import numpy as np
@@ -160,6 +161,14 @@ def _values(column, rows):
         return numbers
     words = [column.words[i].decode("utf-8", "replace") for i in range(column.word_count)] + [""]
     return np.array(words, dtype=object)[numbers]
+
+
+def path_of(given, path):
+    """The path of a file that is given; a table is written to `path`."""
+    if not isinstance(given, Table):
+        return os.fspath(given)
+    given._write(path)
+    return path
 
 
 def read(path):

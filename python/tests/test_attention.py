@@ -267,7 +267,7 @@ class Dump(unittest.TestCase):
         self.assertLess(mgk.diversity("performer.h5")["value"].size, 10**6)
         with self.assertRaisesRegex(ValueError, "settings: 'feature' is not one of"):
             mgk.ranks(BERT, ids, run_as="performer", settings={"feature": 8})
-        with self.assertRaisesRegex(mgk.Error, "expected \"softmax\""):
+        with self.assertRaisesRegex(mgk.Error, 'expected "softmax"'):
             mgk.ranks(MODEL, TEXTS, **run)
 
     def test_another_kind_in_memory(self):

@@ -51,10 +51,14 @@ class Interrupt(unittest.TestCase):
             self.assertEqual(os.listdir(folder), [])
 
     def test_ranks(self):
-        self.interrupt("mgk.ranks(x, axes='sample,layer,head', output='ranks.csv', method='svd', progress=told)")
+        self.interrupt(
+            "mgk.ranks(x, axes='sample,layer,head', output='ranks.csv', method='svd', progress=told)"
+        )
 
     def test_diversity(self):
-        self.interrupt("mgk.diversity(x, axes='sample,layer,head', output='measures.h5', progress=told)")
+        self.interrupt(
+            "mgk.diversity(x, axes='sample,layer,head', output='measures.h5', progress=told)"
+        )
 
     def test_in_another_thread(self):
         """A call that is not on the main thread works."""
