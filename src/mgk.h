@@ -293,7 +293,7 @@ typedef struct mgk_train_options {
     const char *const *held_out; /* files to evaluate on, [held_out_count] */
     size_t held_out_count;
     bool article_per_file;            /* retrieval: each file is one article */
-    int listops_above, listops_below; /* generated trees have above < tokens < below */
+    int listops_above, listops_below; /* of generated lists, as in mgk_input; 0: default */
     int64_t listops_samples;          /* training trees; 0: 96,000 */
     int64_t steps;
     int64_t warmup;   /* steps; -1: min(100, steps / 10) */

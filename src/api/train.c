@@ -25,7 +25,6 @@
 void mgk_train_options_init(mgk_train_options *options, size_t size)
 {
     mgk_train_settings settings = mgk_train_defaults();
-    mgk_dataset_options trees = mgk_dataset_defaults(MGK_TASK_LISTOPS);
     const mgk_train_options defaults = {.architecture = {.dropout = 0},
                                         .steps = settings.steps,
                                         .warmup = -1,
@@ -36,9 +35,7 @@ void mgk_train_options_init(mgk_train_options *options, size_t size)
                                         .weight_decay = settings.weight_decay,
                                         .clip = settings.clip,
                                         .evaluate_every = settings.evaluate_every,
-                                        .log_every = settings.log_every,
-                                        .listops_above = (int)trees.listops_above,
-                                        .listops_below = (int)trees.listops_below};
+                                        .log_every = settings.log_every};
     mgk_api_init(options, size, &defaults, sizeof(defaults));
 }
 
@@ -251,8 +248,7 @@ static mgk_status data_options(const mgk_train_options *o, mgk_task task, mgk_sp
         return mgk_fail(STATUS_USAGE, "lengths, bounds and numbers of samples cannot be negative");
     if (o->architecture.length)
         options.length = (size_t)o->architecture.length;
-    options.listops_above = (size_t)o->listops_above;
-    options.listops_below = (size_t)o->listops_below;
+    mgk_dataset_bound_lists(&options, o->listops_above, o->listops_below);
     if (o->streams && task != MGK_TASK_LM)
         return mgk_fail(STATUS_USAGE, "`streams` is for language models, not for classifiers");
     if (o->streams && o->batch > 0 && o->accumulation > 0)

@@ -161,17 +161,6 @@ static mgk_status input_task(const mgk_input *input, const mgk_config *config, m
     return STATUS_OK;
 }
 
-/* Bounds generated lists as the input says, else as the recipe, scaled to the model's length. */
-static void bound_listops(const mgk_input *input, mgk_dataset_options *options)
-{
-    if (input->listops_below > 0)
-        options->listops_below = (size_t)input->listops_below;
-    else if (options->listops_below > options->length + 1)
-        options->listops_below = options->length + 1;
-    options->listops_above =
-        input->listops_above > 0 ? (size_t)input->listops_above : options->listops_below / 4;
-}
-
 /* Ids of a file of the paper's code, which are released. */
 static mgk_status open_array(mgk_token_array array, mgk_dataset_options *options, mgk_dataset **out)
 {
@@ -245,7 +234,7 @@ mgk_status mgk_input_open(const mgk_input *input, const mgk_model *model,
     options.string_sizes = input->string_sizes;
     options.string_count = input->string_count;
     options.stride = stride;
-    bound_listops(input, &options);
+    mgk_dataset_bound_lists(&options, input->listops_above, input->listops_below);
     TRY(input->tokens ? open_tokens(input->tokens, &options, out)
                       : mgk_dataset_open(&options, out));
     if (begins)

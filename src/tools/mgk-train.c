@@ -190,9 +190,13 @@ int main(int argc, char **argv)
          "such as \"= Title =\".",
          NULL},
         {MGK_ARG_INT, 0, "listops-above", &o.listops_above, "N",
-         "Generated lists are longer than this.", NULL},
+         "Generated lists have more tokens than this; if not given, than a quarter of "
+         "--listops-below.",
+         NULL},
         {MGK_ARG_INT, 0, "listops-below", &o.listops_below, "N",
-         "Generated lists are shorter than this.", NULL},
+         "Generated lists have fewer tokens than this; if not given, than 2000, and no more than "
+         "--length.",
+         NULL},
         {MGK_ARG_INT64, 0, "listops-samples", &o.listops_samples, "N",
          "Lists to generate for training; 0, the default: 96,000, as LRA has.", NULL},
         {MGK_ARG_HEADING, 0, "Model (0 or nothing: the task's usual shape)", NULL, NULL, NULL,

@@ -237,6 +237,26 @@ static void generation_is_deterministic_and_differs_by_split_and_seed(void **sta
     mgk_dataset_close(b);
 }
 
+static void bounds_follow_the_length(void **state)
+{
+    static const struct {
+        size_t length;
+        int above, below;
+        size_t expected_above, expected_below;
+    } rows[] = {
+        {2000, 0, 0, 500, 2000}, {4000, 0, 0, 500, 2000}, {60, 0, 0, 15, 61},
+        {60, 20, 0, 20, 61},     {60, 0, 40, 10, 40},     {60, 3, 30, 3, 30},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        mgk_dataset_options options = mgk_dataset_defaults(MGK_TASK_LISTOPS);
+        options.length = rows[i].length;
+        mgk_dataset_bound_lists(&options, rows[i].above, rows[i].below);
+        assert_int_equal(options.listops_above, rows[i].expected_above);
+        assert_int_equal(options.listops_below, rows[i].expected_below);
+    }
+}
+
 static void contradicting_bounds_are_refused(void **state)
 {
     (void)state;
@@ -323,6 +343,7 @@ int main(void)
         cmocka_unit_test(generated_trees_keep_the_bounds_and_never_repeat),
         cmocka_unit_test(generated_samples_have_their_values_as_targets),
         cmocka_unit_test(generation_is_deterministic_and_differs_by_split_and_seed),
+        cmocka_unit_test(bounds_follow_the_length),
         cmocka_unit_test(contradicting_bounds_are_refused),
         folder_test(rows_of_a_file),
         folder_test(bad_files_are_refused),

@@ -38,6 +38,10 @@ refuse() {
 write_text 200 >text.txt
 head -c 1000 text.txt >held_out.txt
 
+# Generated lists fit into the length that is asked for.
+"$train" --task listops ${few#--task lm} --listops-samples 50 --eval-samples 5 -o lists.safetensors ||
+    complain "lists of a length"
+
 # Wrong usage.
 refuse 2 '--task and -o' --task lm --data text.txt
 refuse 2 '--task and -o' --data text.txt -o new.safetensors

@@ -99,6 +99,10 @@ typedef struct mgk_dataset_options {
  */
 mgk_dataset_options mgk_dataset_defaults(mgk_task task);
 
+/* Bounds generated lists; `options` has its length. 0: `below` is N + 1, at most 2000, and `above` a
+ * quarter of `below`, as in the Long Range Arena. */
+void mgk_dataset_bound_lists(mgk_dataset_options *options, int above, int below);
+
 typedef struct mgk_dataset mgk_dataset;
 
 typedef struct mgk_dataset_shape {

@@ -24,6 +24,9 @@ static const struct {
 
 enum { TASKS = sizeof(tasks) / sizeof(tasks[0]) };
 
+/* Lists of the Long Range Arena have fewer tokens, and more than a quarter of them. */
+enum { LIST_BOUND = 2000 };
+
 mgk_status mgk_task_from_name(const char *name, mgk_task *task)
 {
     for (int i = 0; i < TASKS; i++) {
@@ -40,11 +43,18 @@ mgk_dataset_options mgk_dataset_defaults(mgk_task task)
     return (mgk_dataset_options){
         .task = task,
         .length = tasks[task].length,
-        .listops_above = 500,
-        .listops_below = 2000,
+        .listops_above = LIST_BOUND / 4,
+        .listops_below = LIST_BOUND,
         .vocabulary = MGK_BYTE_VALUES,
         .padding = -1,
     };
+}
+
+void mgk_dataset_bound_lists(mgk_dataset_options *options, int above, int below)
+{
+    const size_t fits = options->length < LIST_BOUND ? options->length + 1 : LIST_BOUND;
+    options->listops_below = below > 0 ? (size_t)below : fits;
+    options->listops_above = above > 0 ? (size_t)above : options->listops_below / 4;
 }
 
 static mgk_status check(const mgk_dataset_options *options)
