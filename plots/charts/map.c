@@ -40,38 +40,82 @@ static void write_value(double value, int decimals, char out[LABEL])
     snprintf(out, LABEL, "%s%s", shown < 0 ? "\u2212" : "", digits);
 }
 
-void mgk_map_measure_numbers(const mgk_map *maps, size_t count, mgk_map_look *look)
+/* The least and the greatest value, and the greatest without sign. */
+typedef struct value_range {
+    double least, most, greatest;
+} value_range;
+
+static value_range range_of(const mgk_map *maps, size_t count)
 {
-    const int digits = 3, most = 99999, most_decimals = 5;
-    double greatest = 0;
-    char text[LABEL];
-    look->widest = 0;
+    value_range range = {INFINITY, -INFINITY, 0};
     for (size_t m = 0; m < count; m++)
-        for (size_t i = 0; i < maps[m].rows * maps[m].cols; i++)
-            if (isfinite(maps[m].values[i]) && !is_blank(&maps[m], i))
-                greatest = fmax(greatest, fabs(maps[m].values[i]));
-    look->decimals = greatest > 0 ? digits - 1 - (int)floor(log10(greatest)) : 0;
-    if (greatest > most || look->decimals > most_decimals)
-        return;
-    look->decimals = look->decimals < 0 ? 0 : look->decimals;
+        for (size_t i = 0; i < maps[m].rows * maps[m].cols; i++) {
+            const double value = maps[m].values[i];
+            if (!isfinite(value) || is_blank(&maps[m], i))
+                continue;
+            range.least = fmin(range.least, value);
+            range.most = fmax(range.most, value);
+            range.greatest = fmax(range.greatest, fabs(value));
+        }
+    return range;
+}
+
+/* The decimals with which x > 0 has so many digits. */
+static int decimals_of(double x, int digits)
+{
+    return digits - 1 - (int)floor(log10(x));
+}
+
+static mgk_map_numbers measure(const mgk_map *maps, size_t count, int decimals,
+                               const mgk_style *style)
+{
+    mgk_map_numbers numbers = {.decimals = decimals < 0 ? 0 : decimals};
+    char text[LABEL];
     for (size_t m = 0; m < count; m++)
         for (size_t i = 0; i < maps[m].rows * maps[m].cols; i++)
             if (isfinite(maps[m].values[i]) && !is_blank(&maps[m], i)) {
-                write_value(maps[m].values[i], look->decimals, text);
-                look->widest = fmax(look->widest,
-                                    mgk_text_width(text, look->style.text) / look->style.text.size);
+                write_value(maps[m].values[i], numbers.decimals, text);
+                numbers.widest =
+                    fmax(numbers.widest, mgk_text_width(text, style->text) / style->text.size);
             }
+    return numbers;
+}
+
+void mgk_map_measure_numbers(const mgk_map *maps, size_t count, mgk_map_look *look)
+{
+    const int digits = 3, digits_of_range = 2, most_digits = 5, most_decimals = 5;
+    const double most = 99999;
+    const value_range range = range_of(maps, count);
+    const int decimals = range.greatest > 0 ? decimals_of(range.greatest, digits) : 0;
+    look->usual = look->finer = (mgk_map_numbers){0, 0};
+    if (range.greatest > most || decimals > most_decimals)
+        return;
+    look->usual = look->finer = measure(maps, count, decimals, &look->style);
+    if (!(range.most > range.least))
+        return;
+    const int limit = decimals_of(range.greatest, most_digits),
+              wanted = decimals_of(range.most - range.least, digits_of_range),
+              finer = wanted < limit ? wanted : limit;
+    if (finer > decimals)
+        look->finer =
+            measure(maps, count, finer < most_decimals ? finer : most_decimals, &look->style);
 }
 
 /* The text size of numbers in cells; 0: they do not fit. */
-static double number_size(const mgk_map_look *look)
+static double size_of(const mgk_map_numbers *numbers, const mgk_map_look *look)
 {
     const mgk_style *style = &look->style;
-    if (look->widest == 0)
+    if (numbers->widest == 0)
         return 0;
-    const double size = fmin(style->small.size, fmin(filled * look->cell_width / look->widest,
+    const double size = fmin(style->small.size, fmin(filled * look->cell_width / numbers->widest,
                                                      filled * look->cell_height));
     return size >= smallest * style->text.size ? size : 0;
+}
+
+/* The finest numbers that fit. */
+static const mgk_map_numbers *numbers_of(const mgk_map_look *look)
+{
+    return size_of(&look->finer, look) < size_of(&look->usual, look) ? &look->usual : &look->finer;
 }
 
 /* White on dark colours; the weights are those of sRGB's luminance. */
@@ -86,7 +130,8 @@ static void draw_numbers(mgk_canvas *canvas, const mgk_map *map, const mgk_map_l
 {
     mgk_font font = look->style.small;
     char text[LABEL];
-    font.size = number_size(look);
+    const mgk_map_numbers *numbers = numbers_of(look);
+    font.size = size_of(numbers, look);
     for (size_t i = 0; i < map->rows * map->cols && font.size > 0; i++) {
         if (!isfinite(map->values[i]) || is_blank(map, i))
             continue;
@@ -94,7 +139,7 @@ static void draw_numbers(mgk_canvas *canvas, const mgk_map *map, const mgk_map_l
         const double cy = y + look->cell_height * ((double)(i / map->cols) + 0.5);
         font.color =
             text_color(mgk_colormap_at(look->colormap, mgk_scale_at(scale, map->values[i])));
-        write_value(map->values[i], look->decimals, text);
+        write_value(map->values[i], numbers->decimals, text);
         mgk_canvas_text(canvas, cx, cy + MGK_CAP_HEIGHT / 2 * font.size, text, font, ANCHOR_MIDDLE);
     }
 }

@@ -23,11 +23,16 @@ typedef struct mgk_map {
     bool self;    /* a square map whose diagonal compares a head with itself, and stays blank */
 } mgk_map;
 
+/* How the numbers in cells are written. */
+typedef struct mgk_map_numbers {
+    int decimals;
+    double widest; /* of all numbers, in text sizes; 0: none is drawn */
+} mgk_map_numbers;
+
 /* How the maps of a picture are drawn. */
 typedef struct mgk_map_look {
     double cell_width, cell_height; /* whole pixels */
-    int decimals;                   /* of the numbers in cells */
-    double widest;                  /* of these numbers, in text sizes; 0: none is drawn */
+    mgk_map_numbers usual, finer;   /* finer ones where they fit without becoming smaller */
     int32_t count_from;             /* the number drawn for row and column 0 */
     mgk_colormap colormap;
     mgk_style style;
@@ -36,7 +41,8 @@ typedef struct mgk_map_look {
 /* Whether the map has a cell without value. */
 bool mgk_map_has_gaps(const mgk_map *map);
 
-/* Sets decimals and widest for all values of maps [count]: three digits of the greatest. */
+/* Sets the numbers of all values of maps [count]: usual ones have three digits of the greatest,
+ * finer ones two digits of their range, so that values that are nearly alike differ. */
 void mgk_map_measure_numbers(const mgk_map *maps, size_t count, mgk_map_look *look);
 
 /* Whether cells are so large that rows and columns have numbers. */

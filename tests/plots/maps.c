@@ -237,11 +237,34 @@ static void small_values_have_numbers(void **state)
     mgk_map map = map_of(small, 1, 2);
     mgk_map_look look = {.style = mgk_style_of(MGK_TEXT_SIZE)};
     mgk_map_measure_numbers(&map, 1, &look);
-    assert_int_equal(look.decimals, 4);
-    assert_true(look.widest > 0);
+    assert_int_equal(look.usual.decimals, 4);
+    assert_true(look.usual.widest > 0);
     map.values = tiny;
     mgk_map_measure_numbers(&map, 1, &look);
-    assert_true(look.widest == 0);
+    assert_true(look.usual.widest == 0 && look.finer.widest == 0);
+}
+
+/* Values that are nearly alike have more digits where they fit, five at most. */
+static void alike_values_have_more_digits(void **state)
+{
+    static const struct {
+        double values[3];
+        int usual, finer;
+    } rows[] = {
+        {{5.889, 5.916, 5.901}, 2, 3},     {{1009.41, 1010.2, 1009.9}, 0, 1},
+        {{0.98, 0.02, 0.5}, 3, 3},         {{-0.61, -0.6101, -0.6102}, 3, 5},
+        {{62.1, 62.1, 62.1}, 1, 1},        {{10000, 10000.5, 10001}, 0, 0},
+        {{0.061, 0.0609999, 0.061}, 4, 5},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        mgk_map map = map_of(rows[i].values, 1, 3);
+        mgk_map_look look = {.style = mgk_style_of(MGK_TEXT_SIZE)};
+        mgk_map_measure_numbers(&map, 1, &look);
+        assert_int_equal(look.usual.decimals, rows[i].usual);
+        assert_int_equal(look.finer.decimals, rows[i].finer);
+        assert_true(look.finer.widest >= look.usual.widest);
+    }
 }
 
 /* Each model has rows of its own, in whatever order its maps come; a map that is missing leaves its
@@ -424,6 +447,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(sizes, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(long_titles_take_no_room, scratch_setup, scratch_teardown),
         cmocka_unit_test(small_values_have_numbers),
+        cmocka_unit_test(alike_values_have_more_digits),
         cmocka_unit_test_setup_teardown(models_have_rows, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(heads_have_numbers, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(low_rows_take_less_room, scratch_setup, scratch_teardown),
