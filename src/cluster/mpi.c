@@ -297,6 +297,18 @@ static void leave_out_networks(void)
         setenv("OMPI_MCA_pml", "ob1", 0);
 }
 
+/* Whether srun has started this process without a plugin for MPI. Open MPI would end it, with a
+ * page about how both are built. */
+static bool lacks_plugin(void)
+{
+#ifdef OPEN_MPI
+    return getenv("SLURM_STEP_NUM_TASKS") && !getenv("OMPI_COMM_WORLD_SIZE") &&
+           !getenv("PMIX_RANK") && !getenv("PMI_RANK");
+#else
+    return false;
+#endif
+}
+
 __attribute__((visibility("default"))) mgk_status mgk_mpi_library_open(mgk_cluster_fail *fail,
                                                                        mgk_transport **out)
 {
@@ -306,6 +318,11 @@ __attribute__((visibility("default"))) mgk_status mgk_mpi_library_open(mgk_clust
     MPI_Initialized(&begun);
     if (begun)
         return fail(STATUS_DEVICE, "MPI has been started by this process already");
+    if (lacks_plugin())
+        return fail(STATUS_DEVICE,
+                    "srun has started %s processes that Open MPI cannot join: start them by srun "
+                    "with its pmix, or with the plugin for which this MPI was built",
+                    getenv("SLURM_STEP_NUM_TASKS"));
     if (mgk_alloc(1, sizeof(*s), &s) != STATUS_OK)
         return fail(STATUS_MEMORY, "no memory for MPI");
     leave_out_networks();

@@ -138,6 +138,12 @@ fails 'MGK_CLUSTER=OFF in the environment: expected off' start 2 env MGK_CLUSTER
 # Started by mpirun of another MPI, as it were.
 fails 'of which MPI has joined 1' env OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 \
     "$programs/mgk-rank" --quiet store.h5 -o bad.csv
+# Started by srun --mpi=none, as it were: Open MPI would end the process itself.
+srun_none="env SLURM_JOBID=1 SLURM_JOB_ID=1 SLURM_STEPID=0 SLURM_STEP_ID=0 SLURM_NODELIST=here SLURM_STEP_NUM_TASKS=2"
+for rank in 0 1; do
+    fails 'srun has started 2 processes that .* by srun with its pmix' $srun_none SLURM_PROCID=$rank \
+        "$programs/mgk-rank" --quiet store.h5 -o bad.csv
+done
 MGK_CLUSTER=off OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1 "$programs/mgk-rank" --quiet store.h5 -o alone.csv \
     >alone.txt || complain "MGK_CLUSTER=off failed"
 cmp -s store.csv alone.csv && [ -s alone.txt ] || complain "MGK_CLUSTER=off: another result"
