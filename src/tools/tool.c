@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -18,8 +19,16 @@ enum {
     MESSAGE = 1024 /* largest size of a message of the library, in bytes */
 };
 
-static volatile sig_atomic_t asks;        /* the first signal only asks the job to stop */
-static volatile sig_atomic_t interrupted; /* that signal has arrived */
+static volatile sig_atomic_t asks;           /* the first signal only asks the job to stop */
+static volatile sig_atomic_t interrupted;    /* that signal has arrived */
+static volatile sig_atomic_t interrupted_at; /* in seconds() */
+
+static int seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int)now.tv_sec;
+}
 
 /* Ends the program as the uncaught signal would, but removes unfinished files first. */
 static void end_by(int number)
@@ -30,12 +39,16 @@ static void end_by(int number)
     raise(number);
 }
 
+/* The first signal asks, the second one ends; but at the time limit of a job Slurm sends SIGTERM
+ * twice within moments, as one request. */
 static void on_signal(int number)
 {
-    if (asks && !interrupted)
+    if (asks && !interrupted) {
+        interrupted_at = seconds();
         interrupted = 1;
-    else
+    } else if (!interrupted || number != SIGTERM || seconds() - interrupted_at > 1) {
         end_by(number);
+    }
 }
 
 /*

@@ -126,10 +126,11 @@ refuse 2 'device "abacus"' mgk-info model.safetensors --device abacus
 refuse 2 "4097 threads" mgk-info model.safetensors --threads 4097
 
 # A signal asks to stop, and the run leaves its state; an ignored signal stays ignored.
+size="--dim 4 --head-dim 2 --hidden 4 --length 16 --batch 1"
 stops() {
     rm -f train.safetensors* train.csv
-    "$programs/mgk-train" --task lm --layers 1 --heads 1 --dim 4 --head-dim 2 --hidden 4 --length 16 \
-        --data text.txt --steps 100000000 --batch 1 --threads 1 --log train.csv --log-every 1 -f -q \
+    "$programs/mgk-train" --task lm --layers 1 --heads 1 $size \
+        --data text.txt --steps 100000000 --threads 1 --log train.csv --log-every 1 -f -q \
         -o train.safetensors 2>stderr &
     tries=0
     until [ -s train.csv ] || [ $tries -ge 600 ]; do # it trains, and so it listens
@@ -151,6 +152,9 @@ trap "" HUP
 stops HUP TERM
 grep -q "^mgk-train: stopped after" stderr || complain "mgk-train says \"$(cat stderr)\""
 trap - HUP
+# Slurm asks twice at the time limit of a job: here within one step.
+size="--dim 64 --head-dim 64 --hidden 64 --length 1024 --batch 16"
+stops TERM TERM
 
 # Outputs.
 if [ -w /dev/full ]; then
