@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "model/formats/bert_kinds.h"
 #include "model/formats/format.h"
 #include "model/formats/hugging_face.h"
@@ -236,23 +235,12 @@ static mgk_status refuse_variants(const mgk_checkpoint *checkpoint)
 static mgk_status configure_positions(const mgk_checkpoint *checkpoint, const encoder_type *type,
                                       mgk_config *config)
 {
-    TRY(mgk_checkpoint_needed(checkpoint, "max_position_embeddings", &config->length));
     TRY(mgk_checkpoint_integer(checkpoint, "pad_token_id", type->padding, &config->padding));
-    config->positions_skip_padding = type->after_padding;
-    if (type->after_padding) {
-        if (config->padding < 0 || config->padding >= config->vocabulary)
-            return mgk_fail(STATUS_FORMAT, "%s: pad_token_id %d: expected 0 to %d",
-                            checkpoint->config_path, config->padding, config->vocabulary - 1);
-        if (config->length <= config->padding + 1)
-            return mgk_fail(
-                STATUS_FORMAT,
-                "%s: max_position_embeddings %d: expected more than pad_token_id %d + 1",
-                checkpoint->config_path, config->length, config->padding);
-        config->length -= config->padding + 1;
-    } else if (config->padding < 0 || config->padding >= config->vocabulary) {
+    if (type->after_padding)
+        return mgk_hugging_face_places(checkpoint, config);
+    if (config->padding < 0 || config->padding >= config->vocabulary)
         config->padding = -1;
-    }
-    return STATUS_OK;
+    return mgk_checkpoint_needed(checkpoint, "max_position_embeddings", &config->length);
 }
 
 /* Embeddings in fewer numbers, and layers that share parameters. */
@@ -334,39 +322,6 @@ static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_op
     return type->kind ? type->kind->configure(checkpoint, config) : STATUS_OK;
 }
 
-/*
- * values [N + 1, E]: the positions after the id of padding, then that of padding, each with the
- * first type of tokens.
- */
-static mgk_status compute_places(const mgk_checkpoint *checkpoint, const mgk_config *config,
-                                 const mgk_recipe *recipe, const mgk_parameter *parameter,
-                                 double *values)
-{
-    const size_t width = parameter->shape[1], length = (size_t)config->length;
-    const size_t padding = (size_t)config->padding;
-    const size_t table[] = {padding + 1 + length, width}, types[] = {recipe->plus_rows, width};
-    const mgk_tensor_info *places, *kinds = NULL;
-    double *kind = NULL;
-    mgk_status status = STATUS_OK;
-    TRY(mgk_checkpoint_expect(checkpoint, recipe->name, 2, table, &places));
-    if (recipe->plus[0])
-        TRY(mgk_checkpoint_expect(checkpoint, recipe->plus, 2, types, &kinds));
-    if (!values)
-        return STATUS_OK;
-    CHECK(mgk_tensors_read(checkpoint->tensors, places, (padding + 1) * width, length * width,
-                           MGK_DTYPE_F64, values));
-    CHECK(mgk_tensors_read(checkpoint->tensors, places, padding * width, width, MGK_DTYPE_F64,
-                           values + length * width));
-    CHECK(mgk_alloc(width, sizeof(*kind), &kind));
-    if (kinds)
-        CHECK(mgk_tensors_read(checkpoint->tensors, kinds, 0, width, MGK_DTYPE_F64, kind));
-    for (size_t i = 0; i < parameter->count; i++)
-        values[i] += kind[i % width];
-out:
-    mgk_free(kind);
-    return status;
-}
-
 /* The table of positions, to which the first type of tokens is added. */
 static mgk_status position_recipe(const mgk_checkpoint *checkpoint, const encoder_type *type,
                                   const mgk_config *config, mgk_recipe *out)
@@ -374,7 +329,7 @@ static mgk_status position_recipe(const mgk_checkpoint *checkpoint, const encode
     char prefix[MGK_TENSOR_NAME] = "";
     int kinds, length;
     if (config->positions_skip_padding)
-        out->compute = compute_places;
+        out->compute = mgk_hugging_face_compute_places;
     else if (type->kind) {
         TRY(mgk_checkpoint_needed(checkpoint, "max_position_embeddings", &length));
         out->first = (size_t)type->kind->first_position;

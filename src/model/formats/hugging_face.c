@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/memory.h"
 
 /*
  * A bert that was saved without the module "bert.". RoBERTa's tensors have the same names, but it
@@ -192,4 +193,48 @@ void mgk_hugging_face_tokens(const mgk_checkpoint *checkpoint, const char *ancho
     mgk_checkpoint_prefix(checkpoint, anchor, prefix);
     snprintf(out->name, sizeof(out->name), "%.100s%s", prefix,
              mgk_checkpoint_find(checkpoint, "%s%s", prefix, own) ? own : shared);
+}
+
+mgk_status mgk_hugging_face_places(const mgk_checkpoint *checkpoint, mgk_config *config)
+{
+    TRY(mgk_checkpoint_needed(checkpoint, "max_position_embeddings", &config->length));
+    config->positions_skip_padding = true;
+    if (config->padding < 0 || config->padding >= config->vocabulary)
+        return mgk_fail(STATUS_FORMAT, "%s: pad_token_id %d: expected 0 to %d",
+                        checkpoint->config_path, config->padding, config->vocabulary - 1);
+    if (config->length <= config->padding + 1)
+        return mgk_fail(STATUS_FORMAT,
+                        "%s: max_position_embeddings %d: expected more than pad_token_id %d + 1",
+                        checkpoint->config_path, config->length, config->padding);
+    config->length -= config->padding + 1;
+    return STATUS_OK;
+}
+
+mgk_status mgk_hugging_face_compute_places(const mgk_checkpoint *checkpoint,
+                                           const mgk_config *config, const mgk_recipe *recipe,
+                                           const mgk_parameter *parameter, double *values)
+{
+    const size_t width = parameter->shape[1], length = (size_t)config->length;
+    const size_t padding = (size_t)config->padding;
+    const size_t table[] = {padding + 1 + length, width}, types[] = {recipe->plus_rows, width};
+    const mgk_tensor_info *places, *kinds = NULL;
+    double *kind = NULL;
+    mgk_status status = STATUS_OK;
+    TRY(mgk_checkpoint_expect(checkpoint, recipe->name, 2, table, &places));
+    if (recipe->plus[0])
+        TRY(mgk_checkpoint_expect(checkpoint, recipe->plus, 2, types, &kinds));
+    if (!values)
+        return STATUS_OK;
+    CHECK(mgk_tensors_read(checkpoint->tensors, places, (padding + 1) * width, length * width,
+                           MGK_DTYPE_F64, values));
+    CHECK(mgk_tensors_read(checkpoint->tensors, places, padding * width, width, MGK_DTYPE_F64,
+                           values + length * width));
+    CHECK(mgk_alloc(width, sizeof(*kind), &kind));
+    if (kinds)
+        CHECK(mgk_tensors_read(checkpoint->tensors, kinds, 0, width, MGK_DTYPE_F64, kind));
+    for (size_t i = 0; i < parameter->count; i++)
+        values[i] += kind[i % width];
+out:
+    mgk_free(kind);
+    return status;
 }

@@ -75,4 +75,16 @@ extern const mgk_tensor_row mgk_hugging_face_bart_rows[];
 void mgk_hugging_face_tokens(const mgk_checkpoint *checkpoint, const char *anchor, const char *own,
                              mgk_recipe *out);
 
+/* Sets learned positions of max_position_embeddings rows that begin after config->padding and skip
+ * it (RoBERTa). */
+mgk_status mgk_hugging_face_places(const mgk_checkpoint *checkpoint, mgk_config *config);
+
+/*
+ * For mgk_recipe.compute of their table: values [N + 1, E] are the rows after the id of padding,
+ * then that of padding, each with row 0 of the tensor recipe->plus, if there is one.
+ */
+mgk_status mgk_hugging_face_compute_places(const mgk_checkpoint *checkpoint,
+                                           const mgk_config *config, const mgk_recipe *recipe,
+                                           const mgk_parameter *parameter, double *values);
+
 #endif
