@@ -84,6 +84,7 @@ static void assert_same(const mgk_config *a, const mgk_config *b)
     assert_int_equal(a->memory, b->memory);
     assert_int_equal(a->start, b->start);
     assert_int_equal(a->padding_word, b->padding_word);
+    assert_int_equal(a->mask_token, b->mask_token);
     assert_int_equal(a->picture.patch, b->picture.patch);
     assert_int_equal(a->picture.side, b->picture.side);
     assert_int_equal(a->picture.resampling, b->picture.resampling);
@@ -216,6 +217,7 @@ static mgk_config clip_config(void)
     config.first_norm = config.final_norm = false;
     config.positions_skip_padding = true;
     config.padding = 3;
+    config.mask_token = 5;
     config.relative = 8;
     config.relative_far = 6;
     return config;
@@ -434,6 +436,14 @@ static void test_json_refused(void **state)
         {"{\"family\":\"lm\",\"norm\":\"rms\",\"norm_parameters\":\"none\"}", "norm_parameters"},
         {"{\"family\":\"lm\",\"logit_cap\":2,\"cutoffs\":[5]}", "logit_cap"},
         {"{\"family\":\"lm\",\"padding\":256}", "padding"},
+        {"{\"family\":\"encoder\",\"mask_token\":3}", "mask_token"},
+        {"{\"family\":\"encoder\",\"mask_token\":-1}", "mask_token"},
+        {"{\"family\":\"encoder\",\"attention\":\"softmax\",\"mixtures\":1,"
+         "\"positions\":\"rotary\",\"mask_token\":256}",
+         "mask_token"},
+        {"{\"family\":\"encoder\",\"attention\":\"softmax\",\"mixtures\":1,"
+         "\"positions\":\"rotary\",\"rotary_table\":true,\"mask_token\":3}",
+         "mask_token"},
         {"{\"family\":\"lm\",\"cutoffs\":7}", "cutoffs"},
         {"{\"family\":\"lm\",\"cutoff_divisor\":2}", "with cutoffs"},
         {"{\"family\":\"lm\",\"cutoff_divisor\":1,\"cutoffs\":[7]}", "2 and more"},

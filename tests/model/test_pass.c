@@ -119,6 +119,34 @@ static void test_masked_tokens_are_cleared(void **state)
     }
 }
 
+/* A sequence of which the mask leaves nothing has embeddings of 0, and states that are finite. */
+static void test_all_tokens_masked(void **state)
+{
+    (void)state;
+    mgk_config config = case_config(MGK_FAMILY_ENCODER, "softmax", 1);
+    pass_case c;
+    config.classes = 0;
+    config.positions = MGK_POSITIONS_ROTARY;
+    config.rotary_dim = 2;
+    config.mask_token = 3;
+    case_open(&c, &config);
+    assert_false(mgk_model_has_gradients(c.model));
+    for (int t = 0; t < c.lengths[0]; t++)
+        c.ids[t] = config.mask_token;
+    mgk_pass *pass = new_pass(&c, false);
+    assert_ok(mgk_pass_load(pass, &c.batch, NULL, 0, 0));
+    assert_ok(mgk_pass_embed(pass, false));
+    const size_t width = (size_t)config.dim, count = (size_t)c.lengths[0] * width;
+    for (size_t k = 0; k < count; k++)
+        assert_true(((const double *)pass->embedded)[k] == 0);
+    assert_ok(mgk_pass_forward(pass, NULL));
+    const double *hidden = mgk_pass_hidden(pass);
+    for (size_t k = 0; k < CASE_SEQUENCES * CASE_TOKENS * width; k++)
+        assert_true(isfinite(hidden[k]));
+    mgk_pass_free(pass);
+    case_close(&c);
+}
+
 static void test_language_models_are_causal(void **state)
 {
     (void)state;
@@ -571,6 +599,7 @@ int main(void)
         cmocka_unit_test(test_dropout),
         cmocka_unit_test(test_padding_is_not_seen),
         cmocka_unit_test(test_masked_tokens_are_cleared),
+        cmocka_unit_test(test_all_tokens_masked),
         cmocka_unit_test(test_language_models_are_causal),
         cmocka_unit_test(test_empty_sequence),
         cmocka_unit_test(test_gradient_is_added_and_scaled),

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Uploads a batch: the only step of a pass that involves the host. */
+#include <string.h>
+
 #include "base/memory.h"
 #include "model/core/pass_private.h"
 
@@ -44,6 +46,33 @@ static mgk_status check_targets(const mgk_pass *pass, const int32_t *targets)
 }
 
 /*
+ * The ids, and of models with a mask the share of each sequence that it leaves. Tokens of the mask
+ * get the id -1, whose embedding is 0.
+ */
+static mgk_status load_ids(const mgk_pass *pass, const mgk_batch *batch)
+{
+    mgk_device *device = pass->model->device;
+    const size_t rows = mgk_pass_rows(pass), tokens = (size_t)batch->tokens;
+    int32_t *ids;
+    if (!pass->unmasked)
+        return device->op->upload(device, pass->ids, batch->ids, rows * sizeof(*ids));
+    TRY(mgk_alloc(rows, sizeof(*ids), &ids));
+    memcpy(ids, batch->ids, rows * sizeof(*ids));
+    for (size_t b = 0; b < (size_t)batch->sequences; b++) {
+        const size_t length = (size_t)batch->lengths[b];
+        size_t left = 0;
+        for (int32_t *id = ids + b * tokens; id < ids + b * tokens + length; id++) {
+            *id = *id == pass->model->config.mask_token ? -1 : *id;
+            left += *id >= 0;
+        }
+        pass->unmasked[b] = left > 0 ? (double)left / (double)length : 1; /* none: all are 0 */
+    }
+    mgk_status status = device->op->upload(device, pass->ids, ids, rows * sizeof(*ids));
+    mgk_free(ids);
+    return status;
+}
+
+/*
  * Positions that skip padding: position N for padding, the number of other ids before for others,
  * -1 behind the end (RoBERTa).
  */
@@ -61,12 +90,13 @@ static mgk_status load_places(mgk_pass *pass, const mgk_batch *batch)
         const bool padding = batch->ids[i] == config->padding;
         counted = i % (size_t)batch->tokens ? counted : 0;
         places[i] = padding ? config->length : batch->ids[i] < 0 ? -1 : counted++;
-        pass->padded |= padding;
+        pass->padded |= padding || (pass->unmasked && batch->ids[i] == config->mask_token);
     }
     mgk_status status = STATUS_OK;
     if (pass->padded && !device->op->add_rows)
         status = mgk_fail(STATUS_UNSUPPORTED,
-                          "padding inside of a sequence: only the CPU places the tokens after it");
+                          "padding or a mask inside of a sequence: only the CPU places such tokens "
+                          "and those after them");
     else if (pass->padded)
         status = device->op->upload(device, pass->places, places, rows * sizeof(*places));
     mgk_free(places);
@@ -191,7 +221,7 @@ mgk_status mgk_pass_load_share(mgk_pass *pass, const mgk_batch *batch, const mgk
     for (int b = 0; b < batch->sequences; b++)
         pass->valid += (size_t)batch->lengths[b];
     TRY(build_patterns(pass));
-    TRY(device->op->upload(device, pass->ids, batch->ids, mgk_pass_rows(pass) * sizeof(int32_t)));
+    TRY(load_ids(pass, batch));
     TRY(load_places(pass, batch));
     TRY(load_masked(pass, batch));
     TRY(device->op->upload(device, pass->lengths, batch->lengths,

@@ -398,6 +398,21 @@ static mgk_status check_embedding(const mgk_config *config)
     return STATUS_OK;
 }
 
+/* A token without an embedding still has its position: a rotated one, or one that is added apart.
+ */
+static mgk_status check_mask(const mgk_config *config)
+{
+    const bool rotated = config->positions == MGK_POSITIONS_ROTARY && !config->rotary_table;
+    if (config->mask_token == 0 ||
+        (config->mask_token < config->vocabulary && mgk_config_reads_tokens(config) &&
+         (rotated || config->positions_skip_padding)))
+        return STATUS_OK;
+    return mgk_fail(STATUS_USAGE,
+                    "mask_token is %d, expected 0, or an id below vocabulary, %d, with rotary "
+                    "positions or positions_skip_padding",
+                    config->mask_token, config->vocabulary);
+}
+
 size_t mgk_config_part_words(const mgk_config *config, int part)
 {
     const int begin = part == 0 ? 0 : config->cutoffs[part - 1];
@@ -469,6 +484,7 @@ mgk_status mgk_config_resolve(mgk_config *config)
     TRY(check_family(config));
     TRY(check_sizes(config));
     TRY(check_embedding(config));
+    TRY(check_mask(config));
     TRY(check_divisor(config));
     TRY(check_blocks(config));
     TRY(check_streams(config));

@@ -233,8 +233,11 @@ typedef struct mgk_config {
     int cutoff_count;             /* of `cutoffs` (Grave et al. 2017); 0: ordinary softmax */
     /* d: cluster k = 1, 2, … has embeddings of C / d^k numbers, see clusters.c; 0: of C */
     int cutoff_divisor;
-    int padding;         /* id of padding in files of tokens; -1: none */
-    bool padding_word;   /* this id also begins or ends texts */
+    int padding;       /* id of padding in files of tokens; -1: none */
+    bool padding_word; /* this id also begins or ends texts */
+    /* Tokens with this id have an embedding of 0; those of the other tokens of a sequence are
+     * divided by their share of it. 0: none; written if not 0 */
+    int mask_token;
     bool padding_masked; /* encoders: no query sees a token with this id, wherever it
                             stands, and its final hidden state is 0; written if true */
 

@@ -128,6 +128,7 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(memory), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE},
     {AT(start), .kind = MGK_FIELD_SIZE, .low = -1, .high = MAX_SIZE},
     {AT(padding_word), .kind = MGK_FIELD_FLAG},
+    {AT(mask_token), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE, .sparse = true},
     {AT(padding_masked), .kind = MGK_FIELD_FLAG, .sparse = true},
     {NAMED("patch", picture.patch), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_COUNT},
     {NAMED("image_extra", picture.extra), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_COUNT},

@@ -12,11 +12,15 @@ static mgk_status embed_tokens(const mgk_pass *pass, void *y)
     const void *positions = config->embedding_outer ? NULL
                             : pass->positions       ? pass->positions
                                                     : mgk_pass_weight(pass, parameters->position);
-    TRY(device->op->embed(device, (size_t)pass->sequences, (size_t)pass->tokens, width, pass->ids,
-                          config->positions_backward ? pass->lengths : NULL,
-                          config->embedding_scale,
-                          pass->words ? pass->words : mgk_pass_weight(pass, parameters->token),
-                          pass->padded ? NULL : positions, y));
+    const size_t sequences = (size_t)pass->sequences, tokens = (size_t)pass->tokens;
+    const size_t together = pass->unmasked ? 1 : sequences; /* have the same scale */
+    for (size_t b = 0; b < sequences; b += together)
+        TRY(device->op->embed(device, together, tokens, width, pass->ids + b * tokens,
+                              config->positions_backward ? pass->lengths + b : NULL,
+                              config->embedding_scale / (pass->unmasked ? pass->unmasked[b] : 1),
+                              pass->words ? pass->words : mgk_pass_weight(pass, parameters->token),
+                              pass->padded ? NULL : positions,
+                              mgk_at(device, y, b * tokens * width)));
     return pass->padded ? device->op->add_rows(device, mgk_pass_rows(pass), width, pass->places,
                                                positions, y)
                         : STATUS_OK;

@@ -401,7 +401,8 @@ static bool is_foreign(const mgk_config *config)
            config->logit_scale != 1 || mgk_config_has_distances(config) || config->relative > 0 ||
            config->layer_groups != config->layers || config->embedding != config->dim ||
            config->positions_skip_padding || !config->first_norm || !config->final_norm ||
-           config->memory > 0 || config->raw_queries || config->unit_features || config->reversible;
+           config->memory > 0 || config->raw_queries || config->unit_features ||
+           config->reversible || config->mask_token > 0;
 }
 
 static bool kinds_have_gradients(const mgk_model *model)
@@ -456,6 +457,8 @@ mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, int memo
     CHECK(allocate(pass));
     if (pass->far_angles)
         CHECK(mgk_alloc((size_t)sequences, sizeof(*pass->far), &pass->far));
+    if (model->config.mask_token > 0)
+        CHECK(mgk_alloc((size_t)sequences, sizeof(*pass->unmasked), &pass->unmasked));
     CHECK(mgk_pass_upload_positions(pass));
     *out = pass;
     pass = NULL;
@@ -475,6 +478,7 @@ void mgk_pass_free(mgk_pass *pass)
     mgk_free(pass->patterns);
     mgk_free(pass->layers);
     mgk_free(pass->far);
+    mgk_free(pass->unmasked);
     mgk_free(pass);
 }
 

@@ -96,11 +96,13 @@ struct mgk_pass {
     void *dpooled;                            /* [B, 4C] */
     int32_t *ids, *lengths, *targets;         /* [T], [B], [T] or [B] */
     int32_t *pooled_tokens;                   /* [B]: so many first tokens are pooled */
-    int32_t *places; /* [T] positions that skip padding; NULL: the model has none */
-    int32_t *masked; /* [T] 1: a token of padding that no query sees; NULL: the model has none */
-    void *input;     /* of a batch of pictures or sounds; else NULL */
-    void *convolved; /* [B, 2 N + 2, C] of sounds, the first row of each is zeros; else NULL */
-    mgk_draw *draw;  /* of dropout */
+    double *unmasked; /* [B], host: the share of a sequence that is not mask_token; NULL: no such
+                         token */
+    int32_t *places;  /* [T] positions that skip padding; NULL: the model has none */
+    int32_t *masked;  /* [T] 1: a token of padding that no query sees; NULL: the model has none */
+    void *input;      /* of a batch of pictures or sounds; else NULL */
+    void *convolved;  /* [B, 2 N + 2, C] of sounds, the first row of each is zeros; else NULL */
+    mgk_draw *draw;   /* of dropout */
     mgk_cross cross;
 
     mgk_pattern *patterns; /* [L], of the loaded batch's tokens; empty: the kind has none */
@@ -119,7 +121,7 @@ struct mgk_pass {
     int whole;             /* sequences of the batch of which it is a share */
     size_t valid;          /* tokens of it that are not padding */
     bool packed;           /* the layers run on these alone, see mgk_pass_pack */
-    bool padded;           /* it has padding ids, so that `places` are needed */
+    bool padded;           /* it has ids of padding or of the mask, so that `places` are needed */
     bool has_masked;       /* it has tokens that `masked` marks */
     void *output;          /* final hidden states [T, C or 2 C] */
 };
