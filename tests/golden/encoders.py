@@ -17,7 +17,7 @@ from unittest import mock
 
 import torch
 import transformers
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 from hugging_face import HERE, LENGTHS, WORDS, batch, double_throughout, scatter
 
@@ -44,6 +44,7 @@ def expect(folder, model, ids, mask, file="expected.safetensors", pre_norm=False
     with torch.no_grad(), double_throughout(), \
             mock.patch.object(modern.ModernBertRotaryEmbedding, "forward", angles), \
             mock.patch.object(modern, "apply_rotary_pos_emb", rotate), \
+            mock.patch.object(torch.Tensor, "float", torch.Tensor.double), \
             mock.patch.object(deberta, "scaled_size_sqrt",
                               lambda x, n: torch.tensor(x.shape[-1] * n).double().sqrt()):
         out = model(ids, attention_mask=mask, output_attentions=True, output_hidden_states=True)
@@ -59,8 +60,9 @@ def expect(folder, model, ids, mask, file="expected.safetensors", pre_norm=False
               os.path.join(folder, file))
 
 
-def write(name, model, seed, padding=None, times=1):
-    """padding: an id that is put inside of the sequences, which are repeated so many times."""
+def write(name, model, seed, padding=None, times=1, mask_token=None):
+    """padding, mask_token: ids that are put inside of the sequences, which are repeated so many
+    times."""
     folder = os.path.join(HERE, name)
     shutil.rmtree(folder, ignore_errors=True)
     scatter(model, seed)
@@ -69,7 +71,39 @@ def write(name, model, seed, padding=None, times=1):
     ids, mask = ids.repeat(1, times), torch.cat([mask] * times, 1).sort(1, descending=True).values
     if padding is not None:
         ids[0, 0] = ids[0, 3] = ids[0, 4] = ids[1, 2] = padding
-    expect(folder, model, ids, mask, pre_norm=model.config.model_type == "modernbert")
+    if mask_token is not None:
+        ids[0, 2] = ids[0, 5] = ids[1, 1] = mask_token
+        ids[mask == 0] = model.config.pad_token_id  # tokens of the mask count there, too
+    expect(folder, model, ids, mask, pre_norm=model.config.model_type in ("modernbert", "esm"))
+
+
+def with_frequencies_of_layers(name):
+    """As transformers before 5 saved esm: each layer has the frequencies of rotary positions, and
+    there is a table of positions that does nothing."""
+    path = os.path.join(HERE, name, "model.safetensors")
+    state = load_file(path)
+    own = next(key for key in state if key.endswith("rotary_embeddings.inv_freq"))
+    frequencies = state.pop(own)
+    for layer in range(SHAPE["num_hidden_layers"]):
+        state[f"encoder.layer.{layer}.attention.self.rotary_embeddings.inv_freq"] = \
+            frequencies.clone()
+    state["embeddings.position_embeddings.weight"] = torch.ones(16, SHAPE["hidden_size"])
+    save_file(state, path, metadata={"format": "pt"})
+
+
+def write_esm():
+    shape = dict(pad_token_id=1, mask_token_id=32, **SHAPE)
+    rotary = transformers.EsmConfig(position_embedding_type="rotary", token_dropout=True, **shape)
+    write("esm", transformers.EsmForMaskedLM(rotary), 36, mask_token=32)
+    rounded = transformers.EsmConfig(position_embedding_type="rotary", emb_layer_norm_before=True,
+                                     rope_theta=50.0, **shape)
+    model = transformers.EsmModel(rounded)
+    model.rotary_embeddings.inv_freq = model.rotary_embeddings.inv_freq.half().float()
+    write("esm-rounded", model, 37, mask_token=32)
+    with_frequencies_of_layers("esm-rounded")
+    learned = transformers.EsmConfig(token_dropout=True, emb_layer_norm_before=True, **shape)
+    write("esm-learned", transformers.EsmModel(learned), 38, mask_token=32)
+    write("esm-learned-padded", transformers.EsmModel(learned), 39, mask_token=32, padding=1)
 
 
 def main():
@@ -111,6 +145,7 @@ def main():
                                            pad_token_id=0, cls_token_id=1, sep_token_id=2,
                                            bos_token_id=1, eos_token_id=2, **SHAPE)
     write("modernbert-biased", transformers.ModernBertModel(biased), 30)
+    write_esm()
 
 
 if __name__ == "__main__":

@@ -224,6 +224,51 @@ static void test_refused(void **state)
     unlink("model.safetensors");
 }
 
+/* What esm does not have here; its other settings are right. */
+static void test_esm_refused(void **state)
+{
+    (void)state;
+#define ESM(heads, positions, settings)                                                          \
+    "{\"model_type\": \"esm\", \"num_attention_heads\": " heads ", \"hidden_size\": 12, "        \
+    "\"num_hidden_layers\": 2, \"intermediate_size\": 20, \"vocab_size\": 37, "                  \
+    "\"max_position_embeddings\": 16, \"position_embedding_type\": \"" positions "\", " settings \
+    "}"
+    static const struct {
+        const char *config, *says;
+        mgk_status status;
+    } cases[] = {
+        {ESM("3", "rotary", "\"is_folding_model\": true"), "is_folding_model true is not known",
+         STATUS_UNSUPPORTED},
+        {ESM("3", "rotary", "\"is_decoder\": true"), "is_decoder true is not known",
+         STATUS_UNSUPPORTED},
+        {ESM("3", "relative_key", "\"use_cache\": true"),
+         "position_embedding_type \"relative_key\" is not known", STATUS_UNSUPPORTED},
+        {ESM("3", "absolute", "\"use_cache\": true"), "pad_token_id -1: expected 0 to 36",
+         STATUS_FORMAT},
+        {ESM("3", "rotary", "\"hidden_act\": \"relu\""), "hidden_act", STATUS_UNSUPPORTED},
+        {ESM("3", "rotary", "\"token_dropout\": true"), "\"mask_token_id\" is missing",
+         STATUS_FORMAT},
+        {ESM("3", "rotary", "\"token_dropout\": true, \"mask_token_id\": 37"),
+         "mask_token_id 37: expected 1 to 36", STATUS_FORMAT},
+        {ESM("3", "rotary", "\"token_dropout\": true, \"mask_token_id\": 0"), "mask_token_id 0",
+         STATUS_FORMAT},
+        {ESM("1", "rotary", "\"use_cache\": true"),
+         "rotary_embeddings.inv_freq\" is [2], expected [6]", STATUS_SHAPE},
+    };
+    mgk_model *model;
+    static const char right[] = ESM("3", "rotary", "\"token_dropout\": false");
+#undef ESM
+    copy_weights("esm");
+    assert_ok(mgk_write_file("config.json", true, right, sizeof(right) - 1));
+    assert_ok(mgk_model_load("model.safetensors", NULL, NULL, &model));
+    assert_non_null(strstr(model->remark, "tensors are not used"));
+    mgk_model_free(model);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_refused(cases[i].config, cases[i].status, cases[i].says);
+    unlink("config.json");
+    unlink("model.safetensors");
+}
+
 /* Values out of range are told by the key in config.json that has them, wherever it is. */
 static void test_keys_named(void **state)
 {
@@ -503,6 +548,10 @@ int main(void)
                                            "deberta-v2-plain",
                                            "modernbert",
                                            "modernbert-biased",
+                                           "esm",
+                                           "esm-rounded",
+                                           "esm-learned",
+                                           "esm-learned-padded",
                                            "t5",
                                            "t5-encoder",
                                            "mt5",
@@ -523,6 +572,7 @@ int main(void)
         cmocka_unit_test(test_refused),        cmocka_unit_test(test_rotary_refused),
         cmocka_unit_test(test_values_refused), cmocka_unit_test(test_rotary_of_layer_types),
         cmocka_unit_test(test_keys_named),     cmocka_unit_test(test_padding_word),
+        cmocka_unit_test(test_esm_refused),
     };
     enum { OTHERS = sizeof(others) / sizeof(others[0]) };
     struct CMUnitTest tests[OTHERS + FAMILIES + DECODERS];

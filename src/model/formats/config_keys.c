@@ -24,6 +24,7 @@ static const struct {
     {"length", "max_position_embeddings|n_positions|max_source_positions|"
                "max_target_positions"},
     {"vocabulary", "vocab_size|decoder_vocab_size"},
+    {"mask_token", "mask_token_id"},
     {"start", "decoder_start_token_id"},
     {"norm_epsilon", "rms_norm_eps|layer_norm_eps|layer_norm_epsilon|norm_epsilon|norm_eps"},
     {"attention_cap", "attn_logit_softcapping"},

@@ -13,12 +13,12 @@
 #include "model/formats/unused.h"
 
 static const mgk_model_format *const registry[] = {
-    &mgk_format_native,      &mgk_format_lra,       &mgk_format_lm,         &mgk_format_llama2c,
-    &mgk_format_performer,   &mgk_format_linformer, &mgk_format_bert,       &mgk_format_longformer,
-    &mgk_format_gpt2,        &mgk_format_llama,     &mgk_format_neox,       &mgk_format_bloom,
-    &mgk_format_opt,         &mgk_format_vit,       &mgk_format_modernbert, &mgk_format_deberta,
-    &mgk_format_clip_vision, &mgk_format_clip_text, &mgk_format_t5,         &mgk_format_bart,
-    &mgk_format_whisper,     &mgk_format_reformer,
+    &mgk_format_native,     &mgk_format_lra,         &mgk_format_lm,        &mgk_format_llama2c,
+    &mgk_format_performer,  &mgk_format_linformer,   &mgk_format_esm,       &mgk_format_bert,
+    &mgk_format_longformer, &mgk_format_gpt2,        &mgk_format_llama,     &mgk_format_neox,
+    &mgk_format_bloom,      &mgk_format_opt,         &mgk_format_vit,       &mgk_format_modernbert,
+    &mgk_format_deberta,    &mgk_format_clip_vision, &mgk_format_clip_text, &mgk_format_t5,
+    &mgk_format_bart,       &mgk_format_whisper,     &mgk_format_reformer,
 };
 
 enum { FORMATS = sizeof(registry) / sizeof(registry[0]), TEXT = 800 };

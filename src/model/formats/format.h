@@ -106,6 +106,7 @@ extern const mgk_model_format mgk_format_bloom;       /* bloom, falcon, */
 extern const mgk_model_format mgk_format_opt;         /* opt, */
 extern const mgk_model_format mgk_format_vit;         /* vit, deit, dinov2, */
 extern const mgk_model_format mgk_format_modernbert;  /* modernbert, */
+extern const mgk_model_format mgk_format_esm;         /* esm, */
 extern const mgk_model_format mgk_format_reformer;    /* reformer, */
 extern const mgk_model_format mgk_format_deberta;     /* deberta-v2, */
 extern const mgk_model_format mgk_format_clip_vision; /* clip: its model of pictures */
