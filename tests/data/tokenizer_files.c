@@ -105,7 +105,7 @@ static void classes_that_are_not_known_are_refused(void **state)
         {"{\"tokenizer_class\":\"DistilBertTokenizerFast\"}", {true, false}},
         {"{\"tokenizer_class\":\"BertJapaneseTokenizer\"}", {false, false}},
         {"{\"tokenizer_class\":\"TransfoXLTokenizer\"}", {false, true}},
-        {"{\"tokenizer_class\":\"EsmTokenizer\"}", {false, false}},
+        {"{\"tokenizer_class\":\"CanineTokenizer\"}", {false, false}},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         for (size_t v = 0; v < 2; v++) {
@@ -121,6 +121,35 @@ static void classes_that_are_not_known_are_refused(void **state)
     assert_closed(path, STATUS_UNSUPPORTED, "\"do_basic_tokenize\" is false");
 }
 
+/* The letters of ESM: each is a token wherever it stands, and words of others are unknown. */
+static void letters_of_proteins_are_tokens(void **state)
+{
+    static const char *const notes[][2] = {
+        {"tokenizer_config.json", "{\"tokenizer_class\":\"EsmTokenizer\"}"},
+        {"config.json", "{\"model_type\":\"esm\"}"},
+    };
+    const char *path =
+        write_text(state, "vocab.txt", "<cls>\n<pad>\n<eos>\n<unk>\nL\nA\n.\n<null_1>\nA\n<mask>");
+    for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
+        const char *note = write_text(state, notes[i][0], notes[i][1]);
+        mgk_tokenizer *tokenizer = tokenizer_of(path);
+        assert_int_equal(mgk_tokenizer_vocabulary(tokenizer), 10);
+        assert_string_equal(mgk_tokenizer_kind(tokenizer), "letters");
+        assert_encoded(tokenizer, "LLA.L", 4, 4, 8, 6, 4);
+        assert_encoded(tokenizer, " L A\r\nL<mask>A<cls><null_1>\n", 4, 8, 4, 9, 8, 0, 7);
+        assert_encoded(tokenizer, "LxyzA J J la", 4, 3, 8, 3, 3, 3);
+        assert_int_equal(mgk_tokenizer_frame(tokenizer).before[0], 0);
+        assert_int_equal(mgk_tokenizer_frame(tokenizer).after[0], 2);
+        mgk_tokenizer_close(tokenizer);
+        assert_int_equal(unlink(note), 0);
+    }
+    mgk_tokenizer *words = tokenizer_of(path = write_text(state, "vocab.txt", "<unk>\nL\n<eos>\n"));
+    assert_string_equal(mgk_tokenizer_kind(words), "words");
+    mgk_tokenizer_close(words);
+    write_text(state, notes[0][0], notes[0][1]);
+    assert_closed(path, STATUS_FORMAT, "the vocabulary has no \"<cls>\"");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +157,7 @@ int main(void)
         folder_test(added_tokens_of_wordpiece),
         folder_test(what_would_change_ids_is_refused),
         folder_test(classes_that_are_not_known_are_refused),
+        folder_test(letters_of_proteins_are_tokens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -272,6 +272,17 @@ def write_llama2c(top, strings):
     write_ids(place, encode, [1], [], strings)
 
 
+def write_esm(top, strings):
+    """The tokenizer of ESM, whose letters are tokens, with the files of its models."""
+    place = os.path.join(top, "esm")
+    os.makedirs(place, exist_ok=True)
+    with open(os.path.join(place, "vocab.txt"), "w") as file:
+        file.write("\n".join(["<cls>", "<pad>", "<eos>", "<unk>", *"LAGVSERTIDPKQNFYMHWCXBUZO.-", "<null_1>", "<mask>"]))
+    write_json(place, "tokenizer_config.json", {"tokenizer_class": "EsmTokenizer"})
+    theirs = transformers.EsmTokenizer(vocab_file=os.path.join(place, "vocab.txt"))
+    write_ids(place, lambda text: theirs(text, add_special_tokens=False)["input_ids"], [0], [2], strings)
+
+
 def main():
     top = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "tokenizers")
     lines, strings = plain.training_text(), plain.hard_strings()
@@ -295,6 +306,7 @@ def main():
     write_alone(top, lines, strings)
     write_marian(top, lines, strings)
     write_llama2c(top, strings)
+    write_esm(top, strings)
     for name, tokenizer in byte_families(lines).items():
         write(os.path.join(top, name), tokenizer, strings)
 

@@ -8,6 +8,8 @@
  *   vocab.txt                 WordPiece, one token per line; tokenizer_config.json next to it
  *                             configures normalization (do_lower_case, strip_accents,
  *                             tokenize_chinese_chars)
+ *   vocab.txt of an ESM       one token per line, a letter each, which tokenizer_class
+ *                             EsmTokenizer or config.json next to it tells
  *   vocab.json + merges.txt   byte-level BPE of GPT-2 or RoBERTa
  *   tokenizer.model, spiece.model, sentencepiece.bpe.model, spm.model
  *                             BPE or Unigram of SentencePiece. The class that tokenizer_config.json

@@ -111,16 +111,57 @@ mgk_status mgk_tokenizer_read_wordpiece(mgk_span vocabulary, const mgk_tokenizer
     return read_notes(notes, configure_wordpiece, tokenizer);
 }
 
-mgk_status mgk_tokenizer_read_word_list(mgk_span list, const mgk_tokenizer_notes *texts,
-                                        mgk_tokenizer *tokenizer)
+/* Adds the tokens of the vocabulary, each of which is found wherever it stands. */
+static mgk_status add_vocabulary(mgk_tokenizer *tokenizer)
 {
-    static const char *const known[] = {"TransfoXLTokenizer", NULL};
+    for (int32_t id = 0; id < mgk_vocabulary_size(&tokenizer->vocabulary); id++) {
+        const mgk_span token = mgk_vocabulary_token(&tokenizer->vocabulary, id);
+        const bool last = mgk_vocabulary_find(&tokenizer->vocabulary, token) == id;
+        if (last && mgk_vocabulary_find(&tokenizer->named, token) < 0)
+            TRY(mgk_tokenizer_add_token(tokenizer, token, (mgk_added_token){.id = id}, false));
+    }
+    return STATUS_OK;
+}
+
+/* Between the tokens all words are unknown. */
+static mgk_status configure_esm(const mgk_notes *notes, mgk_tokenizer *tokenizer)
+{
+    TRY(mgk_notes_add_tokens(notes, tokenizer));
+    TRY(add_vocabulary(tokenizer));
+    TRY(mgk_notes_find(mgk_notes_name(notes, "unk_token", "<unk>"), tokenizer,
+                       &tokenizer->unknown));
+    return set_frame(tokenizer, mgk_notes_name(notes, "cls_token", "<cls>"),
+                     mgk_notes_name(notes, "eos_token", "<eos>"));
+}
+
+/* Whether a list of words, one of which is "<unk>", is the vocabulary of an ESM. */
+static mgk_status is_esm(const mgk_tokenizer_notes *texts, bool *answer)
+{
+    static const char *const known[] = {"TransfoXLTokenizer", "EsmTokenizer", NULL};
     mgk_notes notes;
+    cJSON *model = NULL;
+    mgk_span type = {NULL, 0};
     int class;
     TRY(mgk_notes_open(texts, &notes));
     mgk_status status = mgk_notes_class(&notes, known, &class);
     mgk_notes_close(&notes);
-    return status == STATUS_OK ? mgk_tokenizer_read_words(list, tokenizer) : status;
+    if (status == STATUS_OK)
+        status = mgk_notes_model_type(texts, &model, &type);
+    *answer = status == STATUS_OK && (class == 1 || (class < 0 && mgk_span_equals(type, "esm")));
+    cJSON_Delete(model);
+    return status;
+}
+
+mgk_status mgk_tokenizer_read_word_list(mgk_span list, const mgk_tokenizer_notes *notes,
+                                        mgk_tokenizer *tokenizer)
+{
+    bool esm;
+    TRY(is_esm(notes, &esm));
+    if (!esm)
+        return mgk_tokenizer_read_words(list, tokenizer);
+    tokenizer->model = &mgk_letters;
+    TRY(read_token_lines(list, &tokenizer->vocabulary));
+    return read_notes(notes, configure_esm, tokenizer);
 }
 
 static mgk_status read_merge_lines(mgk_span text, mgk_tokenizer *tokenizer)

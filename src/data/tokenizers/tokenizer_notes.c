@@ -117,6 +117,15 @@ mgk_status mgk_notes_class(const mgk_notes *notes, const char *const *known, int
         mgk_quote(class, quoted), list);
 }
 
+mgk_status mgk_notes_model_type(const mgk_tokenizer_notes *texts, cJSON **model, mgk_span *type)
+{
+    *model = NULL;
+    *type = (mgk_span){NULL, 0};
+    TRY(parse(texts->model, "config.json", model));
+    *type = mgk_json_text(cJSON_GetObjectItemCaseSensitive(*model, "model_type"));
+    return STATUS_OK;
+}
+
 mgk_span mgk_notes_name(const mgk_notes *notes, const char *key, const char *usual)
 {
     mgk_span name = mgk_json_text(member(notes, key));

@@ -24,6 +24,10 @@ void mgk_notes_close(mgk_notes *notes);
  */
 mgk_status mgk_notes_class(const mgk_notes *notes, const char *const *known, int *out);
 
+/* The model_type of config.json, data NULL: none; it belongs to *model, which cJSON_Delete
+ * releases, also after a failure. */
+mgk_status mgk_notes_model_type(const mgk_tokenizer_notes *texts, cJSON **model, mgk_span *type);
+
 /* The name of a special token: from the configuration, or its usual name. */
 mgk_span mgk_notes_name(const mgk_notes *notes, const char *key, const char *usual);
 

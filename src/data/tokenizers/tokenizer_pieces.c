@@ -163,15 +163,13 @@ static mgk_status build(const mgk_piece_family *kind, const mgk_notes *notes,
 }
 
 /* The family of the model in the same folder; -1: there is no such model. */
-static mgk_status family_of_model(mgk_span config, int *out)
+static mgk_status family_of_model(const mgk_tokenizer_notes *texts, int *out)
 {
-    cJSON *tree;
+    cJSON *model;
+    mgk_span type;
     char quoted[MGK_QUOTE_SIZE];
     *out = -1;
-    if (config.size == 0)
-        return STATUS_OK;
-    TRY(mgk_json_parse_object(config.data, config.size, &tree));
-    mgk_span type = mgk_json_text(cJSON_GetObjectItemCaseSensitive(tree, "model_type"));
+    TRY(mgk_notes_model_type(texts, &model, &type));
     for (size_t i = 0; i < mgk_piece_family_count && type.data; i++)
         for (size_t k = 0; mgk_piece_families[i].model_types[k]; k++)
             if (mgk_span_equals(type, mgk_piece_families[i].model_types[k]))
@@ -179,7 +177,7 @@ static mgk_status family_of_model(mgk_span config, int *out)
     if (type.data)
         mgk_quote(type, quoted);
     bool unknown = type.data && *out < 0;
-    cJSON_Delete(tree);
+    cJSON_Delete(model);
     if (!unknown)
         return STATUS_OK;
     return mgk_fail(STATUS_UNSUPPORTED,
@@ -195,7 +193,7 @@ static mgk_status find_family(const mgk_tokenizer_notes *texts, const mgk_notes 
     for (size_t i = 0; i < mgk_piece_family_count && i + 1 < MOST; i++)
         known[i] = mgk_piece_families[i].class;
     TRY(mgk_notes_class(notes, known, out));
-    return *out < 0 ? family_of_model(texts->model, out) : STATUS_OK;
+    return *out < 0 ? family_of_model(texts, out) : STATUS_OK;
 }
 
 static mgk_status read_family(const mgk_piece_model *model, const mgk_tokenizer_notes *texts,

@@ -27,7 +27,7 @@ typedef struct mgk_token_model {
 } mgk_token_model;
 
 extern const mgk_token_model mgk_wordpiece, mgk_bpe_model, mgk_unigram_model, mgk_word_level,
-    mgk_words;
+    mgk_words, mgk_letters;
 
 enum { MGK_CUT_STAGES = 16, MGK_AFFIX_MOST = 64 /* bytes */ };
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Words that are tokens: WordLevel of tokenizer.json, and word lists, as Transformer-XL (Dai et al.
- * 2019) reads WikiText: lines are split at white space, and an end-of-line token follows each. */
+ * 2019) reads WikiText: lines are split at white space, and an end-of-line token follows each.
+ * Texts whose letters are tokens, as ESM's (Lin et al. 2023), are split in this way between these.
+ */
 #include "base/utf8.h"
 #include "data/tokenizers/tokenizer_private.h"
 #include "data/tokenizers/unicode.h"
@@ -52,6 +54,7 @@ static mgk_status encode(mgk_token_encoder *encoder, mgk_span text)
 }
 
 const mgk_token_model mgk_words = {"words", true, true, encode};
+const mgk_token_model mgk_letters = {"letters", true, true, encode};
 const mgk_token_model mgk_word_level = {"WordLevel", true, false, encode_word};
 
 mgk_status mgk_tokenizer_read_words(mgk_span list, mgk_tokenizer *tokenizer)
