@@ -71,9 +71,10 @@ const mgk_arg_note mgk_tool_input_notes[] = {
      "Models with a vocabulary of 256 read any bytes. A tokenizer reads UTF-8; a file with other "
      "bytes is refused."},
     {"tokenizer",
-     "A file is {tokenizer.json}, {vocab.txt} (WordPiece) or {vocab.json} with {merges.txt} "
-     "(byte-level BPE of GPT-2 or RoBERTa) of Hugging Face, a {.model} of SentencePiece, Marian's "
-     "{source.spm} with {vocab.json}, or {tokenizer.bin} of llama2.c; a folder holds these.\n"
+     "A file is {tokenizer.json}, {vocab.txt} (WordPiece, or the letters of ESM) or {vocab.json} "
+     "with {merges.txt} (byte-level BPE of GPT-2 or RoBERTa) of Hugging Face, a {.model} of "
+     "SentencePiece, Marian's {source.spm} with {vocab.json}, or {tokenizer.bin} of llama2.c; a "
+     "folder holds these.\n"
      "A file may also be a list of words, one a line, with or without a count after the word; "
      "`<unk>` then stands for any other word and `<eos>` for the end of a line.\n"
      "Without this option the tokenizer in the folder of the model is used, unless the model has "
