@@ -145,9 +145,9 @@ static mgk_status is_esm(const mgk_tokenizer_notes *texts, bool *answer)
     TRY(mgk_notes_open(texts, &notes));
     mgk_status status = mgk_notes_class(&notes, known, &class);
     mgk_notes_close(&notes);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && class < 0)
         status = mgk_notes_model_type(texts, &model, &type);
-    *answer = status == STATUS_OK && (class == 1 || (class < 0 && mgk_span_equals(type, "esm")));
+    *answer = status == STATUS_OK && (class == 1 || mgk_span_equals(type, "esm"));
     cJSON_Delete(model);
     return status;
 }
