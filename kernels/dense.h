@@ -185,6 +185,12 @@ typedef mgk_status mgk_scatter_add_tokens_fn(mgk_device *, const mgk_head_tokens
                                              const int32_t *index, const void *y, size_t y_stride,
                                              void *x);
 
+/* Row index[i] of y [·, cols] += weight[i] times row i of x [rows, cols]; no index is there twice.
+ */
+typedef mgk_status mgk_add_weighed_rows_fn(mgk_device *, size_t rows, size_t cols,
+                                           const int32_t *index, const void *weight, const void *x,
+                                           void *y);
+
 /*
  * y_t = x_t / √(mean of x_t² + epsilon) for every head of every valid token: tokens of length √D.
  * y without gaps, 0 for padding.
@@ -427,6 +433,7 @@ struct mgk_dense_operations {
     mgk_convolve_maps_backward_fn *convolve_maps_backward;
     mgk_gather_tokens_fn *gather_tokens;
     mgk_scatter_add_tokens_fn *scatter_add_tokens;
+    mgk_add_weighed_rows_fn *add_weighed_rows;
     mgk_unit_tokens_fn *unit_tokens;
     mgk_unit_tokens_backward_fn *unit_tokens_backward;
     mgk_expand_heads_fn *expand_heads;

@@ -34,8 +34,10 @@ mgk_status mgk_device_indices(mgk_device *device, const int32_t *indices, size_t
 {
     TRY(mgk_alloc(count, sizeof(**out), out));
     mgk_status status = device->op->download(device, *out, indices, count * sizeof(**out));
-    if (status != STATUS_OK)
-        mgk_free(*out);
+    if (status == STATUS_OK)
+        return STATUS_OK;
+    mgk_free(*out);
+    *out = NULL; /* callers release it with what else they hold */
     return status;
 }
 

@@ -414,6 +414,25 @@ static void gathered(workspace *space, size_t tokens, size_t count)
     assert_device_close(space, SAMPLES * tokens, s->stride, sum_, sum);
 }
 
+/* Rows are added in an order of their own to some of those of y. */
+static void weighed(workspace *space, size_t tokens, size_t count)
+{
+    const size_t rows = count < tokens ? count : tokens, dim = 5;
+    double *x = random_values(space, rows * dim), *weight = random_values(space, rows);
+    double *y = random_values(space, tokens * dim);
+    int32_t *index = random_ids(space, rows, 1);
+    void *y_ = upload(space, tokens * dim, y);
+    for (size_t i = 0; i < rows; i++) {
+        index[i] = (int32_t)(tokens - 1 - i);
+        for (size_t d = 0; d < dim; d++)
+            y[(size_t)index[i] * dim + d] += weight[i] * x[i * dim + d];
+    }
+    assert_ok(dense(space)->add_weighed_rows(
+        space->device, rows, dim, upload_ids(space, rows, index), upload(space, rows, weight),
+        upload(space, rows * dim, x), y_));
+    assert_device_close(space, tokens, dim, y_, y);
+}
+
 static void expanded(workspace *space, size_t rows, size_t dim)
 {
     double *x = random_values(space, rows * (dim + 1)), *m = random_values(space, HEADS * dim);
@@ -494,6 +513,7 @@ int main(void)
         {.name = "map_kernels", .run = map_kernels},
         {.name = "causal_kernels", .run = causal_kernels},
         {.name = "gathered", .run = gathered},
+        {.name = "weighed", .run = weighed},
         {.name = "expanded", .run = expanded},
         {.name = "routed", .run = routed},
     };

@@ -41,6 +41,10 @@ static void assert_same(const mgk_config *a, const mgk_config *b)
     assert_int_equal(a->norm, b->norm);
     assert_int_equal(a->gated, b->gated);
     assert_int_equal(a->feed_forward_bias, b->feed_forward_bias);
+    assert_int_equal(a->experts, b->experts);
+    assert_int_equal(a->experts_used, b->experts_used);
+    assert_int_equal(a->experts_normalized, b->experts_normalized);
+    assert_int_equal(a->experts_shared, b->experts_shared);
     assert_int_equal(a->pooling, b->pooling);
     assert_true(a->embedding_scale == b->embedding_scale);
     assert_int_equal(a->embedding_norm, b->embedding_norm);
@@ -146,6 +150,10 @@ static mgk_config unusual_config(void)
         .norm = MGK_NORMALIZATION_RMS,
         .gated = true,
         .feed_forward_bias = false,
+        .experts = 4096,
+        .experts_used = 77,
+        .experts_normalized = true,
+        .experts_shared = 9,
         .pooling = MGK_POOLING_LENGTH,
         .embedding_scale = 0.1,
         .embedding_norm = true,
@@ -432,6 +440,16 @@ static void test_json_refused(void **state)
         {"{\"family\":\"lm\",\"attention_cap\":-1}", "attention_cap"},
         {"{\"family\":\"lm\",\"aggregate\":\"sum\"}", "aggregate"},
         {"{\"family\":\"lm\",\"aggregate\":1}", "aggregate"},
+        {"{\"family\":\"lm\",\"experts\":4097}", "experts is 4097"},
+        {"{\"family\":\"lm\",\"experts_used\":1}", "experts is 0"},
+        {"{\"family\":\"lm\",\"experts_normalized\":true}", "experts is 0"},
+        {"{\"family\":\"lm\",\"experts_shared\":4}", "experts is 0"},
+        {"{\"family\":\"lm\",\"experts\":4}", "experts_used is 0"},
+        {"{\"family\":\"lm\",\"experts\":4,\"experts_used\":5}", "experts_used is 5"},
+        {"{\"family\":\"lm\",\"experts\":4,\"experts_used\":4,\"gated\":true}",
+         "feed_forward_bias"},
+        {"{\"family\":\"lm\",\"experts\":4,\"experts_used\":4,\"feed_forward_bias\":false}",
+         "with gates"},
         {"{\"family\":\"lm\",\"parallel\":\"own\"}", "parallel"},
         {"{\"family\":\"lm\",\"norm\":\"rms\",\"norm_parameters\":\"none\"}", "norm_parameters"},
         {"{\"family\":\"lm\",\"logit_cap\":2,\"cutoffs\":[5]}", "logit_cap"},
@@ -628,6 +646,7 @@ static void test_settings_round_trip(void **state)
     assert_null(strstr(text, "feature_"));
     assert_null(strstr(text, "seed"));
     assert_null(strstr(text, "aggregate"));
+    assert_null(strstr(text, "experts"));
     mgk_free(text);
 }
 

@@ -127,6 +127,32 @@ static void shared_keys(void **state)
     assert_parts(cost.parameters, parameters);
 }
 
+/* A mixture of three experts, of which a token uses two, and one of 6 hidden numbers beside. */
+static void experts(void **state)
+{
+    (void)state;
+    mgk_config config = small(MGK_FAMILY_LM, "softmax", 1);
+    config.gated = true;
+    config.feed_forward_bias = false;
+    config.activation = MGK_ACTIVATION_SILU;
+    config.experts = 3;
+    config.experts_used = 2;
+    mgk_cost plain, cost;
+    const double block = 3 * 2 * 4 * 5 + 5 + 4 * 5, router = 2 * 4 * 3 + 3 * 3;
+    assert_ok(mgk_cost_of(&config, 5, &cost));
+    plain = cost;
+    assert_close(cost.flops[MGK_COST_FEED_FORWARD], 5 * (router + 2 * (block + 2 * 4)), 0, 0);
+    assert_close(cost.parameters[MGK_COST_FEED_FORWARD], 3 * 4 + 3 * (3 * 4 * 5), 0, 0);
+    config.experts_normalized = true;
+    config.experts_shared = 6;
+    plain.flops[MGK_COST_FEED_FORWARD] +=
+        5 * (2 * 2 + (2 * 4 + 4) + (3 * 2 * 4 * 6 + 6 + 4 * 6) + 2 * 4);
+    plain.parameters[MGK_COST_FEED_FORWARD] += 4 + 3 * 4 * 6;
+    assert_ok(mgk_cost_of(&config, 5, &cost));
+    assert_parts(cost.flops, plain.flops);
+    assert_parts(cost.parameters, plain.parameters);
+}
+
 /*
  * Parallel blocks with one norm, half of a head rotated, RMS norms of queries and keys of each
  * head, caps of scores and logits, two layers of which the second sees two keys: N = 5.
@@ -347,6 +373,7 @@ int main(void)
         cmocka_unit_test(retrieval),
         cmocka_unit_test(capsules),
         cmocka_unit_test(shared_keys),
+        cmocka_unit_test(experts),
         cmocka_unit_test(parallel_parts),
         cmocka_unit_test(decoder),
         cmocka_unit_test(adaptive_softmax),

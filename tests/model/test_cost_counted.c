@@ -38,10 +38,15 @@ static double besides_products(const mgk_config *c)
     const int maps = kind->keys == MGK_KEYS_PROJECTED ? 2 + mgk_config_mixtures(c, 0) : 3;
     const double projections = c->attention_bias ? maps * width + c->dim : 0;
     const double activation = c->activation == MGK_ACTIVATION_RELU ? 1 : 5;
+    /* A gate multiplies; a mixture has the softmax of its router, and weighs what experts make. */
+    const double hidden =
+        c->experts == 0
+            ? (1 + activation) * c->hidden + c->dim
+            : 3 * c->experts + c->experts_used * ((activation + 1) * c->hidden + 2 * c->dim);
     const double output = c->family == MGK_FAMILY_LM
                               ? rows * c->vocabulary
                               : rows * c->dim + 2 * c->classifier + c->classes;
-    return c->layers * rows * (projections + (1 + activation) * c->hidden + c->dim) + output;
+    return c->layers * rows * (projections + hidden) + output;
 }
 
 /* ---- attention ------------------------------------------------------------------------------- */
@@ -266,18 +271,15 @@ static mgk_status count_layer(void *context, mgk_observed *layer)
 
 /* ---- comparison ------------------------------------------------------------------------------ */
 
-static void check(mgk_family family, const char *attention, int heads, mgk_prior_mode prior)
+static void check_config(const mgk_config *config)
 {
-    const bool mixture = strstr(attention, "mgk") || strstr(attention, "mlk");
     const mgk_observer observer = {.layer = count_layer};
-    mgk_config config = case_config(family, attention, mixture ? 2 : 1);
+    const char *attention = config->attention;
     pass_case c;
     mgk_pass *pass;
     mgk_cost cost;
     mgk_loss loss = {0};
-    config.heads = heads;
-    config.prior = prior;
-    case_open(&c, &config);
+    case_open(&c, config);
     c.batch.sequences = 1; /* whose tokens are all valid, and */
     for (int i = 0; i < TOKENS; i++)
         c.targets[i] = i % CASE_CLASSES; /* have logits */
@@ -292,13 +294,36 @@ static void check(mgk_family family, const char *attention, int heads, mgk_prior
                             cost.flops[MGK_COST_OUTPUT] - besides_products(resolved);
     if (product_operations != products)
         fail_msg("%s, %d heads: %.0f operations of products, the formula has %.0f", attention,
-                 heads, product_operations, products);
+                 config->heads, product_operations, products);
     assert_ok(mgk_pass_forward(pass, &observer));
     if (operations != cost.flops[MGK_COST_ATTENTION])
         fail_msg("%s, %d heads: %.0f operations of attention, the formula has %.0f", attention,
-                 heads, operations, cost.flops[MGK_COST_ATTENTION]);
+                 config->heads, operations, cost.flops[MGK_COST_ATTENTION]);
     mgk_pass_free(pass);
     case_close(&c);
+}
+
+static void check(mgk_family family, const char *attention, int heads, mgk_prior_mode prior)
+{
+    const bool mixture = strstr(attention, "mgk") || strstr(attention, "mlk");
+    mgk_config config = case_config(family, attention, mixture ? 2 : 1);
+    config.heads = heads;
+    config.prior = prior;
+    check_config(&config);
+}
+
+/* Experts that a token does not use have no products. */
+static void experts_are_counted(void **state)
+{
+    (void)state;
+    for (int used = 1; used <= 3; used++) {
+        mgk_config config = case_config(MGK_FAMILY_LM, "softmax", 1);
+        config.gated = true;
+        config.feed_forward_bias = false;
+        config.experts = 3;
+        config.experts_used = used;
+        check_config(&config);
+    }
 }
 
 static void costs_are_counted(void **state)
@@ -327,6 +352,7 @@ static int count_products(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(costs_are_counted)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(costs_are_counted),
+                                       cmocka_unit_test(experts_are_counted)};
     return cmocka_run_group_tests(tests, count_products, NULL);
 }

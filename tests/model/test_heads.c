@@ -98,6 +98,15 @@ static void removed_heads_add_nothing(void **state)
         check_removal(&encoder, first);
         check_removal(&encoder, last);
         check_removal(&encoder, layer);
+        mgk_config mixture = lm;
+        mixture.gated = true;
+        mixture.feed_forward_bias = false;
+        mixture.experts = 4;
+        mixture.experts_used = 2;
+        mixture.experts_shared = 3;
+        check_removal(&mixture, first);
+        check_removal(&mixture, layer);
+        check_removal(&mixture, all);
     }
 }
 

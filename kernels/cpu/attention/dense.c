@@ -20,6 +20,7 @@ const mgk_dense_operations MGK_CPU(dense_operations) = {
     .convolve_maps_backward = MGK_CPU(convolve_maps_backward),
     .gather_tokens = MGK_CPU(gather_tokens),
     .scatter_add_tokens = MGK_CPU(scatter_add_tokens),
+    .add_weighed_rows = MGK_CPU(add_weighed_rows),
     .unit_tokens = MGK_CPU(unit_tokens),
     .unit_tokens_backward = MGK_CPU(unit_tokens_backward),
     .expand_heads = MGK_CPU(expand_heads),

@@ -26,6 +26,7 @@ mgk_convolve_maps_fn MGK_CPU(convolve_maps);
 mgk_convolve_maps_backward_fn MGK_CPU(convolve_maps_backward);
 mgk_gather_tokens_fn MGK_CPU(gather_tokens);
 mgk_scatter_add_tokens_fn MGK_CPU(scatter_add_tokens);
+mgk_add_weighed_rows_fn MGK_CPU(add_weighed_rows);
 mgk_unit_tokens_fn MGK_CPU(unit_tokens);
 mgk_unit_tokens_backward_fn MGK_CPU(unit_tokens_backward);
 mgk_expand_heads_fn MGK_CPU(expand_heads);

@@ -44,3 +44,15 @@ mgk_status MGK_CPU(scatter_add_tokens)(mgk_device *device, const mgk_head_tokens
         }
     return STATUS_OK;
 }
+
+mgk_status MGK_CPU(add_weighed_rows)(mgk_device *device, size_t rows, size_t cols,
+                                     const int32_t *index, const void *weight, const void *x,
+                                     void *y)
+{
+#pragma omp parallel for schedule(static) \
+    num_threads(device->threads) if (rows * cols >= MGK_CPU_PARALLEL_ELEMENTS)
+    for (size_t i = 0; i < rows; i++)
+        mgk_cpu_add_row(cols, ((const real *)weight)[i], (const real *)x + i * cols,
+                        (real *)y + (size_t)index[i] * cols);
+    return STATUS_OK;
+}

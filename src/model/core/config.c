@@ -216,6 +216,24 @@ static mgk_status check_blocks(const mgk_config *config)
     return STATUS_OK;
 }
 
+static mgk_status check_experts(const mgk_config *config)
+{
+    if (config->experts == 0) {
+        if (config->experts_used != 0 || config->experts_normalized || config->experts_shared != 0)
+            return mgk_fail(STATUS_USAGE, "experts is 0, expected more with experts_used, "
+                                          "experts_normalized or experts_shared");
+        return STATUS_OK;
+    }
+    if (config->experts_used < 1 || config->experts_used > config->experts)
+        return mgk_fail(STATUS_USAGE, "experts_used is %d, expected 1 to %d, the number of experts",
+                        config->experts_used, config->experts);
+    if (!config->gated || config->feed_forward_bias)
+        return mgk_fail(STATUS_USAGE,
+                        "experts is %d, expected 0 but with gates and without feed_forward_bias",
+                        config->experts);
+    return STATUS_OK;
+}
+
 static mgk_status check_buckets(const mgk_config *config)
 {
     const int parts = config->causal ? 2 : 4;
@@ -487,6 +505,7 @@ mgk_status mgk_config_resolve(mgk_config *config)
     TRY(check_mask(config));
     TRY(check_divisor(config));
     TRY(check_blocks(config));
+    TRY(check_experts(config));
     TRY(check_streams(config));
     TRY(check_buckets(config));
     TRY(check_memory(config));

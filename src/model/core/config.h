@@ -179,6 +179,12 @@ typedef struct mgk_config {
     mgk_activation activation; /* "gelu", "relu", "gelu_tanh" or "silu" */
     bool gated;             /* the feed-forward is W (activation(W_g x) * W_i x) (Shazeer 2020) */
     bool feed_forward_bias; /* its maps have biases */
+    int experts; /* E, 0 to 4096: the feed-forward is a mixture of E gated blocks without biases,
+                    see experts.c; 0: it is one block. Written if not 0, as are: */
+    int experts_used;        /* k, 1 to E: blocks that a token uses; 0 without experts */
+    bool experts_normalized; /* their weights sum to 1 */
+    int experts_shared; /* S, up to 2^20: hidden numbers of one more block, which all tokens use; 0:
+                           there is none */
     mgk_sentence_pooling pooling;
     bool class_token; /* the last id of the vocabulary begins every sequence of a text, and its
                          state is pooled ("first"); written if true */

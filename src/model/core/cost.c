@@ -136,13 +136,32 @@ static double activation(mgk_activation function)
     }
 }
 
-static double feed_forward(const mgk_config *config)
+static double feed_forward_block(const mgk_config *config, double hidden)
 {
     bool bias = config->feed_forward_bias;
-    double gate = config->gated ? linear(config->dim, config->hidden, bias) + config->hidden : 0;
-    return linear(config->dim, config->hidden, bias) + gate +
-           activation(config->activation) * config->hidden +
-           linear(config->hidden, config->dim, bias);
+    double gate = config->gated ? linear(config->dim, hidden, bias) + hidden : 0;
+    return linear(config->dim, hidden, bias) + gate + activation(config->activation) * hidden +
+           linear(hidden, config->dim, bias);
+}
+
+/*
+ * A mixture of experts: the router and its softmax (an exponential, a sum and a division each); the
+ * experts that a token uses, a product and a sum for each number that they make; and a sum and a
+ * division each if their weights are normalised. A shared block is one expert more, whose weight is
+ * a product of its own with a sigmoid (a sign, an exponential, a sum and a division).
+ */
+static double feed_forward(const mgk_config *config)
+{
+    const double used = config->experts_used, sums = 2.0 * config->dim;
+    const double block = feed_forward_block(config, config->hidden);
+    if (config->experts == 0)
+        return block;
+    const double shared = config->experts_shared == 0
+                              ? 0
+                              : linear(config->dim, 1, false) + 4 +
+                                    feed_forward_block(config, config->experts_shared) + sums;
+    return linear(config->dim, config->experts, false) + 3.0 * config->experts +
+           used * (block + sums) + (config->experts_normalized ? 2 * used : 0) + shared;
 }
 
 /*

@@ -7,6 +7,9 @@
  * not counted. Forward is from token ids to logits of one sample: a sequence, or a pair of
  * documents.
  *
+ * Of a mixture of experts the parameters of all count, and the operations of those that a token
+ * uses; comparisons that find these are not counted.
+ *
  * An adaptive softmax computes its head for every token, and the logits of a cluster only for the
  * words of that cluster. Their number depends on the text; it is estimated by Zipf's law for a
  * vocabulary sorted by frequency, p(word r) ~ 1 / r: words a + 1 ... b are the fraction
@@ -27,7 +30,7 @@ typedef enum mgk_cost_part {
     MGK_COST_EMBEDDING,    /* token or patch, and position embeddings */
     MGK_COST_PROJECTIONS,  /* query, key, value and output projections; capsules */
     MGK_COST_ATTENTION,    /* from queries, keys and values to their output; shifts and priors */
-    MGK_COST_FEED_FORWARD, /* both maps and the activation */
+    MGK_COST_FEED_FORWARD, /* both maps and the activation; the router of experts */
     MGK_COST_NORMS,        /* layer norms and residual sums */
     MGK_COST_OUTPUT,       /* output layer, or pooling and classifier */
     MGK_COST_PARTS

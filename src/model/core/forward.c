@@ -335,6 +335,8 @@ static mgk_status attend(mgk_pass *pass, int index, bool ends, const mgk_observe
 /* pass->branch = feed-forward of `input` [T, C]. */
 static mgk_status feed_forward(mgk_pass *pass, int index, const void *input)
 {
+    if (pass->model->config.experts > 0)
+        return mgk_pass_mix_experts(pass, index, input);
     mgk_model *model = pass->model;
     mgk_device *device = model->device;
     const mgk_config *config = &model->config;

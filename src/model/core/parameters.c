@@ -141,10 +141,10 @@ static void append_cross(builder *b, const mgk_config *config, mgk_layer_offsets
     layer->cross_norm = append_norm(b, config, "cross_norm", dim);
 }
 
-/* The first map of the feed-forward block, after the gate's if there is one. */
-static mgk_linear_map append_in(builder *b, const mgk_config *config)
+/* The first map of the feed-forward block, or of all experts, after the gate's if there is one. */
+static mgk_linear_map append_in(builder *b, const mgk_config *config, size_t blocks)
 {
-    size_t dim = (size_t)config->dim, hidden = (size_t)config->hidden;
+    size_t dim = (size_t)config->dim, hidden = blocks * (size_t)config->hidden;
     mgk_linear_map in = absent;
     if (config->gated)
         in.weight = append_weight(b, "feed_forward.gate.weight", hidden, dim);
@@ -157,6 +157,31 @@ static mgk_linear_map append_in(builder *b, const mgk_config *config)
     own = append_bias(b, "feed_forward.in.bias", hidden);
     in.bias = config->gated ? in.bias : own;
     return in;
+}
+
+/* The block that all tokens use beside their experts. */
+static void append_shared(builder *b, const mgk_config *config, mgk_layer_offsets *layer)
+{
+    const size_t dim = (size_t)config->dim, hidden = (size_t)config->experts_shared;
+    layer->shared_router = append_weight(b, "feed_forward.shared.router.weight", 1, dim);
+    layer->shared_gate = append_weight(b, "feed_forward.shared.gate.weight", hidden, dim);
+    layer->shared_in = append_weight(b, "feed_forward.shared.in.weight", hidden, dim);
+    layer->shared_out = append_weight(b, "feed_forward.shared.out.weight", dim, hidden);
+}
+
+/* The feed-forward block; each matrix of a mixture holds those of its experts. */
+static void append_feed_forward(builder *b, const mgk_config *config, mgk_layer_offsets *layer)
+{
+    const size_t dim = (size_t)config->dim;
+    const size_t blocks = config->experts > 0 ? (size_t)config->experts : 1;
+    if (config->experts > 0)
+        layer->router = append_weight(b, "feed_forward.router.weight", blocks, dim);
+    layer->in = append_in(b, config, blocks);
+    layer->out = append_linear(b, "feed_forward.out.weight",
+                               config->feed_forward_bias ? "feed_forward.out.bias" : NULL,
+                               blocks * dim, (size_t)config->hidden);
+    if (config->experts_shared > 0)
+        append_shared(b, config, layer);
 }
 
 static void append_query_norms(builder *b, const mgk_config *config, mgk_layer_offsets *layer)
@@ -227,7 +252,12 @@ static mgk_layer_offsets append_layer(builder *b, const mgk_config *config, int 
                                .cross_query = absent,
                                .cross_key = absent,
                                .cross_output = absent,
-                               .cross_norm = absent};
+                               .cross_norm = absent,
+                               .router = MGK_ABSENT,
+                               .shared_router = MGK_ABSENT,
+                               .shared_gate = MGK_ABSENT,
+                               .shared_in = MGK_ABSENT,
+                               .shared_out = MGK_ABSENT};
     layer.query = append_projections(b, config, &layer);
     append_own(b, &size, &layer);
     if (kind->keys == MGK_KEYS_SHIFTED)
@@ -246,10 +276,7 @@ static mgk_layer_offsets append_layer(builder *b, const mgk_config *config, int 
     layer.norm1 = append_own_norm(b, config, 1, first);
     if (config->memory > 0)
         append_cross(b, config, &layer);
-    layer.in = append_in(b, config);
-    layer.out = append_linear(b, "feed_forward.out.weight",
-                              config->feed_forward_bias ? "feed_forward.out.bias" : NULL, dim,
-                              (size_t)config->hidden);
+    append_feed_forward(b, config, &layer);
     layer.branch_norm2 = append_branch_norm(b, config, 2);
     layer.norm2 = append_own_norm(b, config, 2, first);
     return layer;

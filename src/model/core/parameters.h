@@ -46,7 +46,11 @@ typedef struct mgk_layer_offsets {
     mgk_norm cross_norm;           /* of its input, or of the sum after it */
     mgk_norm norm1, norm2;         /* of inputs or of sums, or absent */
     mgk_norm branch_norm1, branch_norm2;
-    mgk_linear_map in, out; /* feed-forward: [F, C], or [2 F, C] with the gate first; [C, F] */
+    mgk_offset router;        /* [E, C] of a mixture of experts */
+    mgk_offset shared_router; /* [1, C] of a block that all tokens use, and its maps, */
+    mgk_offset shared_gate, shared_in, shared_out; /* [S, C], [S, C], [C, S] */
+    mgk_linear_map in, out; /* feed-forward: [F, C], or [2 F, C] with the gate first; [C, F]. Of
+                               experts: the gates of all [E F, C] first, then [E F, C]; [E C, F] */
 } mgk_layer_offsets;
 
 enum { MGK_PARAMETER_NAME = 64 };

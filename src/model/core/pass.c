@@ -35,7 +35,9 @@ static void add(plan *p, void *address, size_t rows, size_t columns, size_t elem
 static void plan_layer(mgk_pass *pass, mgk_layer_activations *layer, plan *p)
 {
     const mgk_config *config = &pass->model->config;
-    size_t rows = pass->capacity_rows, dim = (size_t)config->dim, hidden = (size_t)config->hidden;
+    const int widest =
+        config->experts_shared > config->hidden ? config->experts_shared : config->hidden;
+    size_t rows = pass->capacity_rows, dim = (size_t)config->dim, hidden = (size_t)widest;
     size_t real = pass->model->device->real_size;
     add(p, &layer->norm1, rows, dim, real);
     add(p, &layer->mean1, rows, 1, real);
@@ -198,6 +200,19 @@ static void plan_cross(mgk_pass *pass, plan *p)
     add(p, &pass->cross.sum, rows, dim, real);
 }
 
+static void plan_routing(mgk_pass *pass, plan *p)
+{
+    const mgk_config *config = &pass->model->config;
+    const size_t rows = config->experts > 0 ? pass->capacity_rows : 0;
+    const size_t used = (size_t)config->experts_used, real = pass->model->device->real_size;
+    const size_t blocks = used + (config->experts_shared > 0 ? 1 : 0);
+    add(p, &pass->routing.scores, rows, (size_t)config->experts, real);
+    add(p, &pass->routing.chosen, rows, used, sizeof(int32_t));
+    add(p, &pass->routing.order, rows, blocks, sizeof(int32_t));
+    add(p, &pass->routing.weights, rows, blocks, real);
+    add(p, &pass->routing.gathered, rows, (size_t)config->dim, real);
+}
+
 /* Bytes of the plan, checked for overflow. */
 static mgk_status plan_bytes(const plan *p, size_t *total)
 {
@@ -249,6 +264,8 @@ static const char *special_part(const mgk_config *config, int tokens)
         return "embeddings of several widths";
     if (config->aggregate == MGK_AGGREGATION_CAPSULES)
         return "capsules of its heads";
+    if (config->experts > 0)
+        return "a mixture of experts";
     return NULL;
 }
 
@@ -344,6 +361,7 @@ static mgk_status plan_arrays(mgk_pass *pass, plan *p, size_t *bytes)
         plan_layer(pass, &pass->layers[l], p);
     plan_rest(pass, p);
     plan_cross(pass, p);
+    plan_routing(pass, p);
     return p->status == STATUS_OK ? plan_bytes(p, bytes) : p->status;
 }
 

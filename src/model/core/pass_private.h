@@ -53,6 +53,16 @@ typedef struct mgk_cross {
     void *sum;          /* [T, C] */
 } mgk_cross;
 
+/* Which experts the tokens of a layer use, see experts.c. */
+typedef struct mgk_routing {
+    void *scores;    /* [T, E] of the router */
+    int32_t *chosen; /* [T, k] experts of a token */
+    int32_t *order;  /* [T k] tokens, those of an expert adjacent, then all T if there is a block
+                        that all use; */
+    void *weights;   /* and their weights */
+    void *gathered;  /* [T, C] states of an expert's tokens, then its outputs */
+} mgk_routing;
+
 typedef struct mgk_regulariser mgk_regulariser;
 
 struct mgk_pass {
@@ -104,6 +114,7 @@ struct mgk_pass {
     void *convolved;  /* [B, 2 N + 2, C] of sounds, the first row of each is zeros; else NULL */
     mgk_draw *draw;   /* of dropout */
     mgk_cross cross;
+    mgk_routing routing; /* zeros without experts */
 
     mgk_pattern *patterns; /* [L], of the loaded batch's tokens; empty: the kind has none */
     int pattern_tokens;    /* N of the patterns; 0: there are none yet */
@@ -243,6 +254,9 @@ mgk_status mgk_pass_attend(mgk_pass *pass, mgk_observed *observed, bool ends,
  */
 mgk_status mgk_pass_cross(mgk_pass *pass, int index, bool ends, const mgk_observer *observer,
                           const void *x, const void **out);
+
+/* experts.c: pass->branch = the mixture of experts of a layer, of `input` [T, C]. */
+mgk_status mgk_pass_mix_experts(mgk_pass *pass, int index, const void *input);
 
 /* The attention view of a layer. */
 mgk_attention_view mgk_pass_view(const mgk_pass *pass, int index);
