@@ -107,12 +107,13 @@ def run_alone(model, ids, mask):
     return out, outputs
 
 
-def write(name, kind, config, seed, older=None, check="eager", alone=False):
+def write(name, kind, config, seed, older=None, check="eager", alone=False, **saving):
     """`older`: entries of config.json as earlier versions wrote them; `check`: the implementation of
-    attention that is compared with; `alone`: what is expected of each sequence without the others."""
+    attention that is compared with; `alone`: what is expected of each sequence without the others;
+    `saving`: of save_pretrained."""
     if len(sys.argv) > 1 and name not in sys.argv[1:]:
         return
-    config._attn_implementation = "eager"
+    config._attn_implementation = config._experts_implementation = "eager"
     folder = os.path.join(HERE, name)
     shutil.rmtree(folder, ignore_errors=True)
     with double_throughout():
@@ -121,7 +122,8 @@ def write(name, kind, config, seed, older=None, check="eager", alone=False):
     tied = config.tie_word_embeddings
     model.save_pretrained(folder, state_dict={key: value.float()
                                               for key, value in model.state_dict().items()
-                                              if not (tied and key == "lm_head.weight")})
+                                              if not (tied and key == "lm_head.weight")},
+                          **saving)
     os.remove(os.path.join(folder, "generation_config.json"))
     if older:
         with_older_config(folder, **older)
@@ -228,6 +230,39 @@ def write_llama_like():
     write("starcoder2", t.Starcoder2ForCausalLM, t.Starcoder2Config(**shape(sliding_window=4)), 50)
 
 
+def write_mixtures():
+    """Checkpoints have a tensor for each expert, unless they are saved as the modules have them."""
+    t = transformers
+    write("mixtral", t.MixtralForCausalLM,
+          t.MixtralConfig(**shape(head_dim=6, sliding_window=4, num_local_experts=5,
+                                  num_experts_per_tok=2)), 64)
+    write("mixtral-fused", t.MixtralForCausalLM,
+          t.MixtralConfig(**shape(num_local_experts=3, num_experts_per_tok=3)), 65,
+          save_original_format=False)
+    qwen = dict(intermediate_size=44, moe_intermediate_size=12)
+    write("qwen2_moe", t.Qwen2MoeForCausalLM,
+          t.Qwen2MoeConfig(**shape(num_experts=5, num_experts_per_tok=2,
+                                   shared_expert_intermediate_size=28, **qwen)), 70)
+    write("qwen2_moe-window", t.Qwen2MoeForCausalLM,
+          t.Qwen2MoeConfig(**shape(num_experts=3, num_experts_per_tok=2, norm_topk_prob=True,
+                                   shared_expert_intermediate_size=6, qkv_bias=False,
+                                   use_sliding_window=True, sliding_window=4, **qwen)), 71,
+          save_original_format=False)
+    write("qwen3_moe", t.Qwen3MoeForCausalLM,
+          t.Qwen3MoeConfig(**shape(head_dim=8, num_experts=7, num_experts_per_tok=3,
+                                   norm_topk_prob=True, **qwen)), 66)
+    write("qwen3_moe-window", t.Qwen3MoeForCausalLM,
+          t.Qwen3MoeConfig(**shape(num_experts=4, num_experts_per_tok=1, use_sliding_window=True,
+                                   sliding_window=3, attention_bias=True,
+                                   tie_word_embeddings=True, **qwen)), 67,
+          older={"rope_theta": 10000.0}, save_original_format=False)
+    write("olmoe", t.OlmoeForCausalLM,
+          t.OlmoeConfig(**shape(num_experts=6, num_experts_per_tok=4)), 68)
+    write("olmoe-normalised", t.OlmoeForCausalLM,
+          t.OlmoeConfig(**shape(num_experts=4, num_experts_per_tok=2, norm_topk_prob=True,
+                                tie_word_embeddings=True)), 69)
+
+
 def write_gpt_like():
     t = transformers
     write("gptj", t.GPTJForCausalLM,
@@ -273,6 +308,7 @@ def write_gpt_like():
 
 def main():
     write_llama_like()
+    write_mixtures()
     write_gpt_like()
 
 

@@ -57,6 +57,7 @@ static void test_device_without_parts(void **state)
                                            {"qwen3", "norms of its queries and keys"},
                                            {"bloom", "ALiBi"},
                                            {"olmo", "norms without gain or offset"},
+                                           {"mixtral-fused", "a mixture of experts"},
                                            {"gpt_neox", NULL}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char folder[512];
@@ -107,8 +108,14 @@ int main(void)
     static const char *const families[] = {
         "llama-proportional",
         "mistral",
+        "mixtral",
+        "mixtral-fused",
         "qwen2",
+        "qwen2_moe",
+        "qwen2_moe-window",
         "qwen3",
+        "qwen3_moe",
+        "qwen3_moe-window",
         "gemma",
         "gemma2",
         "gemma3",
@@ -120,6 +127,8 @@ int main(void)
         "phi3-partial",
         "olmo",
         "olmo2",
+        "olmoe",
+        "olmoe-normalised",
         "granite",
         "cohere",
         "stablelm",

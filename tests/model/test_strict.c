@@ -143,6 +143,20 @@ static const addition additions[] = {
     {"llama", "score.weight", 2, STATUS_OK, "1 tensor is not used: score.weight"},
     {"llama-tied", "lm_head.weight", 2, STATUS_OK, "1 tensor is not used: lm_head.weight"},
     {"llama", "other.embed_tokens.weight", 2, STATUS_FORMAT, "belongs to a second model"},
+    {"../decoders/mixtral", "model.layers.0.block_sparse_moe.experts.5.w1.weight", 2,
+     STATUS_UNSUPPORTED, refused},
+    {"../decoders/mixtral", "model.layers.0.block_sparse_moe.experts.*.w1.weight", 2,
+     STATUS_UNSUPPORTED, refused},
+    {"../decoders/mixtral", "model.layers.0.block_sparse_moe.gate.bias", 1, STATUS_UNSUPPORTED,
+     refused},
+    {"../decoders/olmoe", "model.layers.0.mlp.shared_expert.up_proj.weight", 2, STATUS_UNSUPPORTED,
+     refused},
+    {"../decoders/olmoe", "model.layers.0.mlp.experts.0.up_proj.bias", 1, STATUS_UNSUPPORTED,
+     refused},
+    {"../decoders/olmoe", "model.layers.1.mlp.experts.gate_up_proj", 3, STATUS_UNSUPPORTED,
+     refused},
+    {"../decoders/olmoe", "model.layers.0.mlp.experts.gate_up_proj", 3, STATUS_SHAPE,
+     "is [2,2,2], expected [6,40,16]"},
     {"gpt2", "transformer.h.0.attn.bias", 4, STATUS_OK, NULL},
     {"gpt2", "transformer.h.0.attn.bias", 1, STATUS_UNSUPPORTED, refused},
     {"gpt2", "transformer.h.0.ln_cross_attn.weight", 1, STATUS_UNSUPPORTED, refused},
@@ -206,7 +220,8 @@ static void test_added(void **state)
 static void test_removed(void **state)
 {
     (void)state;
-    static const char *const families[] = {"llama-tied", "gpt2", "distilbert", "vit-bare"};
+    static const char *const families[] = {"llama-tied", "gpt2", "distilbert", "vit-bare",
+                                           "../decoders/olmoe-normalised"};
     for (size_t f = 0; f < sizeof(families) / sizeof(families[0]); f++) {
         size_t count = 1;
         for (size_t i = 0; i < count; i++) {
@@ -240,6 +255,37 @@ static void test_removed_from_decoder(void **state)
             else
                 check_part(true, STATUS_OK, NULL);
         }
+    }
+}
+
+/* The tensors of experts have the shape that config.json says. */
+static void test_experts_of_other_shapes(void **state)
+{
+    (void)state;
+    static const char *const cases[][4] = {
+        {"../decoders/mixtral", "\"num_local_experts\": 5", "\"num_local_experts\": 4",
+         "block_sparse_moe.gate.weight\" is [5,16], expected [4,16]"},
+        {"../decoders/mixtral", "\"intermediate_size\": 20", "\"intermediate_size\": 21",
+         "block_sparse_moe.experts.0.w1.weight\" is [20,16], expected [21,16]"},
+        {"../decoders/qwen2_moe-window", "\"moe_intermediate_size\": 12",
+         "\"moe_intermediate_size\": 13",
+         "mlp.experts.gate_up_proj\" is [3,24,16], expected [3,26,16]"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char name[256];
+        mgk_mapping file;
+        char *text;
+        rewrite(cases[i][0], MOST_TENSORS, NULL, 0, name);
+        assert_ok(mgk_map_file("config.json", &file));
+        assert_ok(mgk_alloc(file.size + 1, 1, &text));
+        memcpy(text, file.data, file.size);
+        mgk_unmap_file(&file);
+        char *at = strstr(text, cases[i][1]);
+        assert_non_null(at);
+        memcpy(at, cases[i][2], strlen(cases[i][1]));
+        assert_ok(mgk_write_file("config.json", true, text, strlen(text)));
+        mgk_free(text);
+        check_load(STATUS_SHAPE, cases[i][3]);
     }
 }
 
@@ -331,7 +377,7 @@ int main(void)
         cmocka_unit_test(test_added),           cmocka_unit_test(test_removed),
         cmocka_unit_test(test_whole_numbers),   cmocka_unit_test(test_quantised),
         cmocka_unit_test(test_type_told),       cmocka_unit_test(test_removed_from_decoder),
-        cmocka_unit_test(test_without_decoder),
+        cmocka_unit_test(test_without_decoder), cmocka_unit_test(test_experts_of_other_shapes),
     };
     return cmocka_run_group_tests(tests, open_cpu, close_cpu);
 }

@@ -80,6 +80,8 @@ const char *mgk_layer_of_name(const char *name, int *layer);
 /* The source of a parameter. With all fields 0 except `name`: that tensor, of the same shape. */
 typedef struct mgk_recipe {
     char name[MGK_TENSOR_NAME];
+    size_t tensors;     /* not 0: so many tensors, one after another, make up the rows; the last '*'
+                           in `name` stands for the number of each. All else is of one of them */
     size_t rows;        /* rows of the tensor; 0: as many as the parameter */
     size_t first;       /* the parameter's first row in the tensor */
     size_t block;       /* not 0: so many rows of the parameter are adjacent in the tensor; */

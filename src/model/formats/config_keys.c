@@ -20,7 +20,10 @@ static const struct {
     {"embedding", "embedding_size|word_embed_proj_dim"},
     {"head_dim", "head_dim|d_kv|attention_head_size"},
     {"hidden", "intermediate_size|n_inner|ffn_dim|d_ff|hidden_dim|encoder_ffn_dim|"
-               "decoder_ffn_dim|feed_forward_size"},
+               "decoder_ffn_dim|feed_forward_size|moe_intermediate_size"},
+    {"experts", "num_experts|num_local_experts"},
+    {"experts_used", "num_experts_per_tok"},
+    {"experts_shared", "shared_expert_intermediate_size"},
     {"length", "max_position_embeddings|n_positions|max_source_positions|"
                "max_target_positions"},
     {"vocabulary", "vocab_size|decoder_vocab_size"},

@@ -159,6 +159,33 @@ static void split_fused(const mgk_config *config, const mgk_tensor_row *row, mgk
     recipe->first = row->part == 0 ? 0 : queries / groups + (row->part - 1) * dim;
 }
 
+/* The matrices of all experts in a tensor. */
+static void split_experts(const mgk_config *config, const mgk_tensor_row *row,
+                          const mgk_parameter *parameter, mgk_recipe *recipe)
+{
+    const size_t experts = (size_t)config->experts;
+    recipe->block = parameter->shape[0] / experts;
+    recipe->stride = row->parts * recipe->block;
+    recipe->first = row->part * recipe->block;
+    recipe->rows = 0;
+    recipe->axes = 3;
+    recipe->shape[0] = experts;
+    recipe->shape[1] = recipe->stride;
+    recipe->shape[2] = parameter->shape[1];
+}
+
+/* What a row says beyond the name of a tensor, or of equal parts of it. */
+static void take_rows(const mgk_config *config, const mgk_tensor_row *row,
+                      const mgk_parameter *parameter, mgk_recipe *recipe)
+{
+    if (row->fused == MGK_FUSED_EXPERTS)
+        split_experts(config, row, parameter, recipe);
+    else if (row->fused != MGK_FUSED_NOT)
+        split_fused(config, row, recipe);
+    else if (strchr(row->theirs, '*'))
+        recipe->tensors = (size_t)config->experts;
+}
+
 /* Norms, and those of queries and keys, but no biases. */
 static bool is_gain(const char *name)
 {
@@ -179,12 +206,16 @@ mgk_status mgk_decoder_recipe(const mgk_checkpoint *checkpoint, const mgk_decode
                               mgk_recipe *out)
 {
     const mgk_decoder *family;
+    char prefix[MGK_TENSOR_NAME];
     TRY(find_family(checkpoint, families, &family));
-    const mgk_tensor_row *row = mgk_tensor_row_of(family->names, parameter->name);
-    const mgk_tensor_names *names = row || !family->others ? family->names : family->others;
+    const bool fused =
+        family->fused && mgk_checkpoint_prefix(checkpoint, family->fused->anchor, prefix);
+    const mgk_tensor_names *own = fused ? family->fused : family->names;
+    const mgk_tensor_row *row = mgk_tensor_row_of(own, parameter->name);
+    const mgk_tensor_names *names = row || !family->others ? own : family->others;
     TRY(mgk_hugging_face_language_model(checkpoint, names, family->output, parameter, out));
-    if (row && row->fused != MGK_FUSED_NOT)
-        split_fused(config, row, out);
+    if (row)
+        take_rows(config, row, parameter, out);
     if (family->less_one && is_gain(parameter->name))
         out->more = 1;
     if (is_turned(config, parameter->name))

@@ -20,7 +20,9 @@ typedef struct mgk_decoder {
     const char *type; /* model_type */
     const mgk_settings *settings;
     const mgk_tensor_names *names,
-        *others;        /* the second: of parameters without a row in the first */
+        *others; /* the second: of parameters without a row in the first */
+    const mgk_tensor_names
+        *fused;         /* in place of the first where there is its anchor; NULL: never */
     const char *output; /* a constant; NULL: "lm_head.weight" */
     bool tied;          /* the output is the embedding, unless "tie_word_embeddings" says it */
     bool less_one;      /* tensors of norms are gains less 1 */

@@ -39,6 +39,10 @@ static const mgk_tensor_row layer_rows[] = {
     {.ours = "feed_forward.in.bias", .theirs = "mlp.up_proj.bias"},
     {.ours = "feed_forward.out.weight", .theirs = "mlp.down_proj.weight"},
     {.ours = "feed_forward.out.bias", .theirs = "mlp.down_proj.bias"},
+    {.ours = "feed_forward.shared.router.weight", .theirs = "mlp.shared_expert_gate.weight"},
+    {.ours = "feed_forward.shared.gate.weight", .theirs = "mlp.shared_expert.gate_proj.weight"},
+    {.ours = "feed_forward.shared.in.weight", .theirs = "mlp.shared_expert.up_proj.weight"},
+    {.ours = "feed_forward.shared.out.weight", .theirs = "mlp.shared_expert.down_proj.weight"},
     {.ours = NULL},
 };
 
@@ -105,6 +109,48 @@ static const mgk_tensor_row starcoder_rows[] = {
 };
 static const mgk_tensor_names starcoder_names = {root, "layers.", starcoder_rows, NULL};
 
+/* Mixtures of experts: a tensor for each expert, */
+static const mgk_tensor_row expert_rows[] = {
+    {.ours = "feed_forward.router.weight", .theirs = "mlp.gate.weight"},
+    {.ours = "feed_forward.gate.weight", .theirs = "mlp.experts.*.gate_proj.weight"},
+    {.ours = "feed_forward.in.weight", .theirs = "mlp.experts.*.up_proj.weight"},
+    {.ours = "feed_forward.out.weight", .theirs = "mlp.experts.*.down_proj.weight"},
+    {.ours = NULL},
+};
+static const mgk_tensor_names expert_names = {root, "layers.", expert_rows, NULL};
+
+/* under other names in mixtral, */
+static const mgk_tensor_row mixtral_rows[] = {
+    {.ours = "feed_forward.router.weight", .theirs = "block_sparse_moe.gate.weight"},
+    {.ours = "feed_forward.gate.weight", .theirs = "block_sparse_moe.experts.*.w1.weight"},
+    {.ours = "feed_forward.in.weight", .theirs = "block_sparse_moe.experts.*.w3.weight"},
+    {.ours = "feed_forward.out.weight", .theirs = "block_sparse_moe.experts.*.w2.weight"},
+    {.ours = NULL},
+};
+static const mgk_tensor_names mixtral_names = {root, "layers.", mixtral_rows, NULL};
+
+/* or one for all, as the modules of transformers 5 have them. */
+static const mgk_tensor_row fused_rows[] = {
+    {.ours = "feed_forward.router.weight", .theirs = "mlp.gate.weight"},
+    {.ours = "feed_forward.gate.weight",
+     .theirs = "mlp.experts.gate_up_proj",
+     .part = 0,
+     .parts = 2,
+     .fused = MGK_FUSED_EXPERTS},
+    {.ours = "feed_forward.in.weight",
+     .theirs = "mlp.experts.gate_up_proj",
+     .part = 1,
+     .parts = 2,
+     .fused = MGK_FUSED_EXPERTS},
+    {.ours = "feed_forward.out.weight",
+     .theirs = "mlp.experts.down_proj",
+     .parts = 1,
+     .fused = MGK_FUSED_EXPERTS},
+    {.ours = NULL},
+};
+static const mgk_tensor_names fused_names = {"layers.0.mlp.experts.gate_up_proj", "layers.",
+                                             fused_rows, NULL};
+
 /* ---- settings -------------------------------------------------------------------------------- */
 
 static const mgk_setting llama_own[] = {
@@ -159,6 +205,40 @@ static const mgk_setting qwen3_own[] = {
     {NULL, NULL, 0},
 };
 static const mgk_settings qwen3 = {&llama, qwen3_own};
+
+static const mgk_setting mixtral_own[] = {
+    {"experts", "num_local_experts|num_experts", 8},
+    {"experts_used", "num_experts_per_tok", 2},
+    {"experts_normalized", NULL, true},
+    {"norm_epsilon", "rms_norm_eps", 1e-5},
+    {"rotary_base", NULL, 1e6},
+    {"window", "sliding_window", 0},
+    {NULL, NULL, 0},
+};
+static const mgk_settings mixtral = {&mistral, mixtral_own};
+
+static const mgk_setting qwen2_moe_own[] = {
+    {"attention_bias", "qkv_bias", true},
+    {"hidden", "moe_intermediate_size", 1408},
+    {"experts", "num_experts|num_local_experts", 60},
+    {"experts_used", "num_experts_per_tok", 4},
+    {"experts_normalized", "norm_topk_prob", false},
+    {"experts_shared", "shared_expert_intermediate_size", 5632},
+    {NULL, "decoder_sparse_step", 1}, /* all layers are mixtures */
+    {NULL, NULL, 0},
+};
+static const mgk_settings qwen2_moe = {&qwen2, qwen2_moe_own};
+
+static const mgk_setting qwen3_moe_own[] = {
+    {"head_dim", "head_dim", 0},
+    {"hidden", "moe_intermediate_size", 768},
+    {"experts", "num_experts|num_local_experts", 128},
+    {"experts_used", "num_experts_per_tok", 8},
+    {"experts_normalized", "norm_topk_prob", false},
+    {NULL, "decoder_sparse_step", 1},
+    {NULL, NULL, 0},
+};
+static const mgk_settings qwen3_moe = {&qwen3, qwen3_moe_own};
 
 static const mgk_setting gemma_own[] = {
     {"head_dim", "head_dim", 256},
@@ -226,6 +306,19 @@ static const mgk_setting olmo2_own[] = {
     {NULL, NULL, 0},
 };
 static const mgk_settings olmo2 = {&llama, olmo2_own};
+
+static const mgk_setting olmoe_own[] = {
+    {"feed_forward_bias", NULL, false},
+    {"norm_epsilon", "rms_norm_eps", 1e-5},
+    {"query_norm", NULL, MGK_QUERY_NORM_WIDTH},
+    {"length", "max_position_embeddings", 4096},
+    {"experts", "num_experts|num_local_experts", 64},
+    {"experts_used", "num_experts_per_tok", 8},
+    {"experts_normalized", "norm_topk_prob", false},
+    {NULL, "clip_qkv", (double)NAN},
+    {NULL, NULL, 0},
+};
+static const mgk_settings olmoe = {&llama, olmoe_own};
 
 static const mgk_setting granite_own[] = {
     {"embedding_scale", "embedding_multiplier", 1},
@@ -322,6 +415,46 @@ static mgk_status adjust_granite(const mgk_checkpoint *checkpoint, mgk_config *c
     return STATUS_OK;
 }
 
+/* Refuses layers that are no mixtures. */
+static mgk_status adjust_experts(const mgk_checkpoint *checkpoint, mgk_config *config)
+{
+    const cJSON *dense = cJSON_GetObjectItemCaseSensitive(checkpoint->config, "mlp_only_layers");
+    const bool usual = cJSON_GetObjectItemCaseSensitive(checkpoint->config, "num_experts") != NULL;
+    if (config->experts < 1)
+        return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is %d, expected 1 to 4096",
+                        checkpoint->config_path, usual ? "num_experts" : "num_local_experts",
+                        config->experts);
+    if (dense && !cJSON_IsNull(dense) && !(cJSON_IsArray(dense) && cJSON_GetArraySize(dense) == 0))
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: \"mlp_only_layers\" names layers without experts, which are not known "
+                        "beside others",
+                        checkpoint->config_path);
+    return STATUS_OK;
+}
+
+/* transformers gives the window to every second layer at first, unless layers are listed. */
+static mgk_status adjust_qwen2_moe(const mgk_checkpoint *checkpoint, mgk_config *config)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(checkpoint->config, "layer_types");
+    bool used;
+    TRY(mgk_checkpoint_flag(checkpoint, "use_sliding_window", false, &used));
+    if (used && !cJSON_IsArray(list))
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: \"use_sliding_window\" is true, expected false without "
+                        "\"layer_types\"",
+                        checkpoint->config_path);
+    return adjust_experts(checkpoint, config);
+}
+
+/* Its window is that of all layers, if it is used. */
+static mgk_status adjust_qwen3_moe(const mgk_checkpoint *checkpoint, mgk_config *config)
+{
+    bool used;
+    TRY(mgk_checkpoint_flag(checkpoint, "use_sliding_window", false, &used));
+    config->window = used ? config->window : 0;
+    return adjust_experts(checkpoint, config);
+}
+
 static mgk_status adjust_stablelm(const mgk_checkpoint *checkpoint, mgk_config *config)
 {
     bool parallel;
@@ -356,6 +489,31 @@ static const mgk_decoder families[] = {
     {.type = "mistral", .settings = &mistral, .names = &names},
     {.type = "qwen2", .settings = &qwen2, .names = &names, .local = MGK_LOCAL_LATTER},
     {.type = "qwen3", .settings = &qwen3, .names = &names, .local = MGK_LOCAL_LATTER},
+    {.type = "mixtral",
+     .settings = &mixtral,
+     .names = &mixtral_names,
+     .others = &names,
+     .fused = &fused_names,
+     .adjust = adjust_experts},
+    {.type = "qwen2_moe",
+     .settings = &qwen2_moe,
+     .names = &expert_names,
+     .others = &names,
+     .fused = &fused_names,
+     .local = MGK_LOCAL_LATTER,
+     .adjust = adjust_qwen2_moe},
+    {.type = "qwen3_moe",
+     .settings = &qwen3_moe,
+     .names = &expert_names,
+     .others = &names,
+     .fused = &fused_names,
+     .adjust = adjust_qwen3_moe},
+    {.type = "olmoe",
+     .settings = &olmoe,
+     .names = &expert_names,
+     .others = &names,
+     .fused = &fused_names,
+     .adjust = adjust_experts},
     {.type = "gemma",
      .settings = &gemma,
      .names = &names,
@@ -409,8 +567,9 @@ static const mgk_decoder families[] = {
 };
 
 static const char *const types[] = {
-    "llama", "mistral", "qwen2", "qwen3",   "gemma",  "gemma2",   "gemma3_text", "phi",
-    "phi3",  "olmo",    "olmo2", "granite", "cohere", "stablelm", "starcoder2",  NULL};
+    "llama", "mistral", "mixtral", "qwen2",       "qwen2_moe",  "qwen3", "qwen3_moe",
+    "olmoe", "gemma",   "gemma2",  "gemma3_text", "phi",        "phi3",  "olmo",
+    "olmo2", "granite", "cohere",  "stablelm",    "starcoder2", NULL};
 
 static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
                             mgk_config *config)

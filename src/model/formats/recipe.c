@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Converts tensors of a checkpoint to parameters, in pieces, so that neither is held twice. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -72,10 +73,33 @@ static mgk_status find_plus(const mgk_checkpoint *checkpoint, const mgk_recipe *
     return mgk_checkpoint_expect(checkpoint, recipe->plus, 2, shape, out);
 }
 
+/* The rows of a parameter that tensor i of several makes, and its recipe. */
+static void split(const mgk_recipe *recipe, const mgk_parameter *parameter, size_t i,
+                  mgk_recipe *own, mgk_parameter *rows)
+{
+    const char *star = strrchr(recipe->name, '*');
+    *own = *recipe;
+    *rows = *parameter;
+    own->tensors = 0;
+    snprintf(own->name, sizeof(own->name), "%.*s%zu%s", (int)(star - recipe->name), recipe->name, i,
+             star + 1);
+    rows->shape[0] /= recipe->tensors;
+    rows->count /= recipe->tensors;
+    rows->offset += i * rows->count;
+}
+
 mgk_status mgk_recipe_check(const mgk_checkpoint *checkpoint, const mgk_config *config,
                             const mgk_recipe *recipe, const mgk_parameter *parameter)
 {
     const mgk_tensor_info *tensor;
+    mgk_recipe own;
+    mgk_parameter rows;
+    for (size_t i = 0; i < recipe->tensors; i++) {
+        split(recipe, parameter, i, &own, &rows);
+        TRY(mgk_recipe_check(checkpoint, config, &own, &rows));
+    }
+    if (recipe->tensors > 0)
+        return STATUS_OK;
     if (recipe->compute)
         return recipe->compute(checkpoint, config, recipe, parameter, NULL);
     TRY(find_tensor(checkpoint, recipe, parameter, &tensor));
@@ -241,6 +265,14 @@ mgk_status mgk_recipe_follow(const mgk_checkpoint *checkpoint, const mgk_recipe 
                              const mgk_parameter *parameter, const mgk_model *model)
 {
     const mgk_tensor_info *tensor;
+    mgk_recipe own;
+    mgk_parameter rows;
+    for (size_t i = 0; i < recipe->tensors; i++) {
+        split(recipe, parameter, i, &own, &rows);
+        TRY(mgk_recipe_follow(checkpoint, &own, &rows, model));
+    }
+    if (recipe->tensors > 0)
+        return STATUS_OK;
     if (recipe->compute)
         return compute(checkpoint, recipe, parameter, model);
     TRY(find_tensor(checkpoint, recipe, parameter, &tensor));

@@ -5,16 +5,19 @@
 
 #include "model/formats/checkpoint.h"
 
-/* How a tensor of queries, keys and values is made of their rows; they are parts 0, 1 and 2. */
+/* How a tensor is made of the rows of queries, keys and values, which are parts 0, 1 and 2, or of
+ * experts. */
 typedef enum mgk_fused {
     MGK_FUSED_NOT,
     MGK_FUSED_ADJACENT, /* all queries, then all keys, then all values */
-    MGK_FUSED_BY_GROUP  /* for each key head: the queries that share it, its key, its value */
+    MGK_FUSED_BY_GROUP, /* for each key head: the queries that share it, its key, its value */
+    MGK_FUSED_EXPERTS   /* [E, ·, ·]: for each expert: its `parts`, which are of one size */
 } mgk_fused;
 
 /* A parameter, within its layer if it has one, and its tensor. */
 typedef struct mgk_tensor_row {
-    const char *ours, *theirs; /* theirs has no prefix and, for layers, no layer */
+    const char *ours, *theirs; /* theirs has no prefix and, for layers, no layer; '*' in it: each
+                                  expert has such a tensor, with its number in this place */
     bool transposed;           /* the tensor is [in, out] */
     size_t part, parts; /* part of `parts` equal parts of the tensor; parts 0: the whole tensor */
     mgk_fused fused;
