@@ -427,6 +427,12 @@ static mgk_result dump_tokens(void)
     return dump(gpt2, &input, MGK_SAVE_ATTENTION);
 }
 
+static mgk_result dump_experts(void)
+{
+    const mgk_input input = {.tokens = "few.txt", .samples = 1};
+    return dump(MGK_TEST_GOLDEN "/decoders/qwen2_moe", &input, MGK_SAVE_ATTENTION);
+}
+
 static mgk_result dump_images(void)
 {
     static const char *const image = MGK_TEST_GOLDEN "/pictures/palette.png";
@@ -980,6 +986,7 @@ static const call calls[] = {
     ROW(dump_unigram, NULL, 1),
     ROW(dump_pieces, NULL, 1),
     ROW(dump_tokens, NULL, 1),
+    ROW(dump_experts, NULL, 1),
     ROW(dump_images, NULL, 1),
     ROW(dump_audio, NULL, 1),
     ROW(rank_store, OUT "/ranks.h5", 2), /* the numbers, if drawing fails */
@@ -1196,6 +1203,7 @@ static int make_inputs(void **state)
     tiny_text("other.txt", 300);
     write_reviews();
     write_ids("ids.txt");
+    assert_ok(mgk_write_file("few.txt", true, "4 5 6\n", 6));
     write_arrays(arrays);
     assert_done(dump_text());
     keep_output(store);
