@@ -78,6 +78,12 @@ for line in '^kind  *model$' '^  vocabulary  *37$' '^parameters  *[0-9,]*$' '^fl
 done
 total=$(sed -n '/^parameters$/,/^  total/s/^  total *//p' all)
 grep -q "^parameters  *$total\$" short || complain "other parameters than $total: $(cat short)"
+
+# Of experts all parameters count, 8,640 of 11,504 numbers in the file, and the operations of those used.
+"$info" "$3/decoders/qwen2_moe" --all >experts || complain "experts: exit status $?"
+for line in '^  experts  *5$' '^  experts_used  *2$' '^  total  *11,504$' '^  feed_forward  *711,552$'; do
+    grep -q "$line" experts || complain "no line '$line' in: $(cat experts)"
+done
 left=$(sed -n '/^stored$/,$p' all | wc -l) && left=$((left - 1 - 4))
 sed -n '/^stored$/,$p' short | grep -q "^  \.\.\. $left more (--all)$" || complain "not $left more: $(cat short)"
 
