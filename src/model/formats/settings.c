@@ -64,7 +64,7 @@ static mgk_status apply(const mgk_checkpoint *checkpoint, const mgk_setting *set
     const mgk_config_field *field = find_field(setting->ours);
     char *at = (char *)config + field->offset, key[KEY] = "";
     double value = setting->value;
-    int integer = (int)value;
+    int integer = isnan(value) ? 0 : (int)value; /* a needed key has its own */
     bool flag = value != 0;
     if (setting->theirs) {
         choose_key(checkpoint, setting->theirs, key);
