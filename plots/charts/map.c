@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/utf8.h"
@@ -66,6 +67,11 @@ static int decimals_of(double x, int digits)
     return digits - 1 - (int)floor(log10(x));
 }
 
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
 static mgk_map_numbers measure(const mgk_map *maps, size_t count, int decimals,
                                const mgk_style *style)
 {
@@ -87,18 +93,18 @@ void mgk_map_measure_numbers(const mgk_map *maps, size_t count, mgk_map_look *lo
     const double most = 99999;
     const value_range range = range_of(maps, count);
     const int decimals = range.greatest > 0 ? decimals_of(range.greatest, digits) : 0;
-    look->usual = look->finer = (mgk_map_numbers){0, 0};
+    memset(look->numbers, 0, sizeof(look->numbers));
     if (range.greatest > most || decimals > most_decimals)
         return;
-    look->usual = look->finer = measure(maps, count, decimals, &look->style);
-    if (!(range.most > range.least))
-        return;
-    const int limit = decimals_of(range.greatest, most_digits),
-              wanted = decimals_of(range.most - range.least, digits_of_range),
-              finer = wanted < limit ? wanted : limit;
-    if (finer > decimals)
-        look->finer =
-            measure(maps, count, finer < most_decimals ? finer : most_decimals, &look->style);
+    int finest = decimals;
+    if (range.most > range.least) {
+        finest = decimals_of(range.most - range.least, digits_of_range);
+        finest = least(finest, least(decimals_of(range.greatest, most_digits), most_decimals));
+    }
+    for (int i = 0; i < MGK_MAP_NUMBERS; i++)
+        look->numbers[i] = i > 0 && decimals + i > finest
+                               ? look->numbers[i - 1]
+                               : measure(maps, count, decimals + i, &look->style);
 }
 
 /* The text size of numbers in cells; 0: they do not fit. */
@@ -112,10 +118,12 @@ static double size_of(const mgk_map_numbers *numbers, const mgk_map_look *look)
     return size >= smallest * style->text.size ? size : 0;
 }
 
-/* The finest numbers that fit. */
-static const mgk_map_numbers *numbers_of(const mgk_map_look *look)
+const mgk_map_numbers *mgk_map_numbers_that_fit(const mgk_map_look *look)
 {
-    return size_of(&look->finer, look) < size_of(&look->usual, look) ? &look->usual : &look->finer;
+    int best = MGK_MAP_NUMBERS - 1;
+    while (best > 0 && size_of(&look->numbers[best], look) < size_of(&look->numbers[0], look))
+        best--;
+    return &look->numbers[best];
 }
 
 /* White on dark colours; the weights are those of sRGB's luminance. */
@@ -130,7 +138,7 @@ static void draw_numbers(mgk_canvas *canvas, const mgk_map *map, const mgk_map_l
 {
     mgk_font font = look->style.small;
     char text[LABEL];
-    const mgk_map_numbers *numbers = numbers_of(look);
+    const mgk_map_numbers *numbers = mgk_map_numbers_that_fit(look);
     font.size = size_of(numbers, look);
     for (size_t i = 0; i < map->rows * map->cols && font.size > 0; i++) {
         if (!isfinite(map->values[i]) || is_blank(map, i))

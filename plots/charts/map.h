@@ -23,6 +23,8 @@ typedef struct mgk_map {
     bool self;    /* a square map whose diagonal compares a head with itself, and stays blank */
 } mgk_map;
 
+enum { MGK_MAP_NUMBERS = 3 };
+
 /* How the numbers in cells are written. */
 typedef struct mgk_map_numbers {
     int decimals;
@@ -32,8 +34,9 @@ typedef struct mgk_map_numbers {
 /* How the maps of a picture are drawn. */
 typedef struct mgk_map_look {
     double cell_width, cell_height; /* whole pixels */
-    mgk_map_numbers usual, finer;   /* finer ones where they fit without becoming smaller */
-    int32_t count_from;             /* the number drawn for row and column 0 */
+    /* Usual ones, and finer ones, drawn where they fit without becoming smaller. */
+    mgk_map_numbers numbers[MGK_MAP_NUMBERS];
+    int32_t count_from; /* the number drawn for row and column 0 */
     mgk_colormap colormap;
     mgk_style style;
 } mgk_map_look;
@@ -42,8 +45,12 @@ typedef struct mgk_map_look {
 bool mgk_map_has_gaps(const mgk_map *map);
 
 /* Sets the numbers of all values of maps [count]: usual ones have three digits of the greatest,
- * finer ones two digits of their range, so that values that are nearly alike differ. */
+ * finer ones a decimal more each, up to two digits of their range, so that values that are nearly
+ * alike differ. */
 void mgk_map_measure_numbers(const mgk_map *maps, size_t count, mgk_map_look *look);
+
+/* The finest numbers that fit. */
+const mgk_map_numbers *mgk_map_numbers_that_fit(const mgk_map_look *look);
 
 /* Whether cells are so large that rows and columns have numbers. */
 bool mgk_map_has_numbers(const mgk_map *map, const mgk_map_look *look);

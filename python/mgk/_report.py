@@ -32,6 +32,8 @@ class Report:
 
     def save(self, path: Path, *, force: bool = False) -> None:
         """Write the page, which any browser opens without a network: .html."""
+        if not text_of(path, "path").lower().endswith(b".html"):
+            raise ValueError(f"path: expected a name that ends in .html, not {os.fspath(path)!r}")
         page = self.html.encode()
         job = _inputs.job(None, None, 0, force)
         check("mgk_write_output", c.byref(job), text_of(path, "path"), page, len(page))
@@ -72,7 +74,8 @@ def report(
     """
     given = [inputs] if isinstance(inputs, Table) else as_list(inputs, "inputs")
     with tempfile.TemporaryDirectory(prefix="mgk-") as folder:
-        paths = [path_of(one, os.path.join(folder, f"{i}.csv")) for i, one in enumerate(given)]
+        named = [os.path.join(folder, f"table-{i}.csv") for i in range(len(given))]
+        paths = [path_of(one, name) for one, name in zip(given, named)]
         output = os.path.join(folder, "report.html")
         o = options(
             "mgk_report_options", inputs=paths, output=output, samples=samples, tokens=tokens

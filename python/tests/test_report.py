@@ -23,7 +23,7 @@ class Reports(unittest.TestCase):
         self.assertIn('"report-store.h5"', page.html)
         self.assertIn("token", page.html)
         same = mgk.report(["report-table.csv", "report-store.h5"])
-        written = same.html.replace("report-table.csv", "0.csv")
+        written = same.html.replace("report-table.csv", "table-0.csv")
         self.assertEqual(without_numbers(page.html), without_numbers(written))
         fewer = mgk.report(["report-table.csv", "report-store.h5"], samples=1, tokens=4)
         self.assertLess(len(fewer.html), len(same.html))
@@ -51,6 +51,10 @@ class Reports(unittest.TestCase):
             mgk.report("report-alone.h5")
         with self.assertRaises(mgk.Error):
             mgk.report("missing.csv")
+        page = mgk.report(mgk.diversity("report-alone.h5", measures="entropy"))
+        with self.assertRaisesRegex(ValueError, r"ends in .html, not 'page.txt'"):
+            page.save("page.txt")
+        self.assertFalse(os.path.exists("page.txt"))
         with self.assertRaises(TypeError):
             mgk.report(attention_like(2, 2, 2, 4, 4))
         self.assertFalse(os.path.exists("missing.csv"))

@@ -160,7 +160,7 @@ mgk_status mgk_table_parse_csv(char *text, size_t size, mgk_table *table)
     reader in = {text, 1};
     layout cells = {0};
     if (strlen(text) != size)
-        return mgk_fail(STATUS_FORMAT, "no table: it has a zero byte, which text has not");
+        return mgk_fail(STATUS_FORMAT, "no table: it has a zero byte, and no text has one");
     if (size == 0)
         return mgk_fail(STATUS_FORMAT, "an empty file");
     mgk_status status = parse_lines(&in, table, &cells);

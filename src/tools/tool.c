@@ -20,7 +20,7 @@ enum {
 };
 
 static volatile sig_atomic_t asks;           /* the first signal only asks the job to stop */
-static volatile sig_atomic_t interrupted;    /* that signal has arrived */
+static volatile sig_atomic_t interrupted;    /* the number of that signal, once it has arrived */
 static volatile sig_atomic_t interrupted_at; /* in seconds() */
 
 static int seconds(void)
@@ -40,13 +40,13 @@ static void end_by(int number)
 }
 
 /* The first signal asks, the second one ends; but at the time limit of a job Slurm sends SIGTERM
- * twice within moments, as one request. */
+ * twice within moments, as one request. Whole seconds are compared: up to two may lie between. */
 static void on_signal(int number)
 {
     if (asks && !interrupted) {
         interrupted_at = seconds();
-        interrupted = 1;
-    } else if (!interrupted || number != SIGTERM || seconds() - interrupted_at > 1) {
+        interrupted = number;
+    } else if (number != SIGTERM || interrupted != SIGTERM || seconds() - interrupted_at > 1) {
         end_by(number);
     }
 }

@@ -143,6 +143,22 @@ static void letters_of_proteins_are_tokens(void **state)
         mgk_tokenizer_close(tokenizer);
         assert_int_equal(unlink(note), 0);
     }
+    /* A configuration may say that nothing ends a sequence. */
+    write_text(state, notes[0][0], "{\"tokenizer_class\":\"EsmTokenizer\",\"eos_token\":null}");
+    mgk_tokenizer *endless = tokenizer_of(path);
+    assert_int_equal(mgk_tokenizer_frame(endless).before_count, 1);
+    assert_int_equal(mgk_tokenizer_frame(endless).after_count, 0);
+    mgk_tokenizer_close(endless);
+    write_text(state, notes[0][0], "{}");
+    /* A list of another name has nothing to do with the model beside it. */
+    static const char *const models[] = {"{\"model_type\":\"esm\"}", "[]"};
+    for (size_t i = 0; i < 2; i++) {
+        write_text(state, "config.json", models[i]);
+        mgk_tokenizer *own = tokenizer_of(write_text(state, "words.txt", "<unk>\nL\n<eos>\n"));
+        assert_string_equal(mgk_tokenizer_kind(own), "words");
+        mgk_tokenizer_close(own);
+    }
+    write_text(state, "config.json", "{}");
     mgk_tokenizer *words = tokenizer_of(path = write_text(state, "vocab.txt", "<unk>\nL\n<eos>\n"));
     assert_string_equal(mgk_tokenizer_kind(words), "words");
     mgk_tokenizer_close(words);

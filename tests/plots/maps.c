@@ -237,11 +237,11 @@ static void small_values_have_numbers(void **state)
     mgk_map map = map_of(small, 1, 2);
     mgk_map_look look = {.style = mgk_style_of(MGK_TEXT_SIZE)};
     mgk_map_measure_numbers(&map, 1, &look);
-    assert_int_equal(look.usual.decimals, 4);
-    assert_true(look.usual.widest > 0);
+    assert_int_equal(look.numbers[0].decimals, 4);
+    assert_true(look.numbers[0].widest > 0);
     map.values = tiny;
     mgk_map_measure_numbers(&map, 1, &look);
-    assert_true(look.usual.widest == 0 && look.finer.widest == 0);
+    assert_true(look.numbers[0].widest == 0 && look.numbers[2].widest == 0);
 }
 
 /* Values that are nearly alike have more digits where they fit, five at most. */
@@ -259,11 +259,21 @@ static void alike_values_have_more_digits(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         mgk_map map = map_of(rows[i].values, 1, 3);
-        mgk_map_look look = {.style = mgk_style_of(MGK_TEXT_SIZE)};
+        mgk_map_look look = {.style = mgk_style_of(MGK_TEXT_SIZE), .cell_height = 100};
         mgk_map_measure_numbers(&map, 1, &look);
-        assert_int_equal(look.usual.decimals, rows[i].usual);
-        assert_int_equal(look.finer.decimals, rows[i].finer);
-        assert_true(look.finer.widest >= look.usual.widest);
+        assert_int_equal(look.numbers[0].decimals, rows[i].usual);
+        assert_int_equal(look.numbers[MGK_MAP_NUMBERS - 1].decimals, rows[i].finer);
+        /* In cells that are just too narrow for some, those with a decimal less are drawn. */
+        for (int k = 1; k < MGK_MAP_NUMBERS; k++) {
+            if (look.numbers[k].decimals == look.numbers[k - 1].decimals)
+                continue;
+            assert_true(look.numbers[k].widest > look.numbers[k - 1].widest);
+            look.cell_width = look.numbers[k].widest * look.style.small.size / 0.86 * 0.999;
+            assert_int_equal(mgk_map_numbers_that_fit(&look)->decimals,
+                             look.numbers[k - 1].decimals);
+        }
+        look.cell_width = 1000;
+        assert_int_equal(mgk_map_numbers_that_fit(&look)->decimals, rows[i].finer);
     }
 }
 

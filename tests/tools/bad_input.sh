@@ -127,6 +127,7 @@ refuse 2 "4097 threads" mgk-info model.safetensors --threads 4097
 
 # A signal asks to stop, and the run leaves its state; an ignored signal stays ignored.
 size="--dim 4 --head-dim 2 --hidden 4 --length 16 --batch 1"
+pause=0.2
 stops() {
     rm -f train.safetensors* train.csv
     "$programs/mgk-train" --task lm --layers 1 --heads 1 $size \
@@ -139,7 +140,7 @@ stops() {
     done
     for signal in "$@"; do
         kill -"$signal" $! || complain "mgk-train has ended before $signal"
-        sleep 0.2
+        sleep "$pause"
     done
     wait $!
     found=$?
@@ -153,7 +154,7 @@ stops HUP TERM
 grep -q "^mgk-train: stopped after" stderr || complain "mgk-train says \"$(cat stderr)\""
 trap - HUP
 # Slurm asks twice at the time limit of a job: here within one step.
-size="--dim 64 --head-dim 64 --hidden 64 --length 1024 --batch 16"
+size="--dim 64 --head-dim 64 --hidden 64 --length 1024 --batch 32" pause=0.02
 stops TERM TERM
 
 # Outputs.

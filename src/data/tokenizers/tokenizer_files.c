@@ -130,8 +130,10 @@ static mgk_status configure_esm(const mgk_notes *notes, mgk_tokenizer *tokenizer
     TRY(add_vocabulary(tokenizer));
     TRY(mgk_notes_find(mgk_notes_name(notes, "unk_token", "<unk>"), tokenizer,
                        &tokenizer->unknown));
-    return set_frame(tokenizer, mgk_notes_name(notes, "cls_token", "<cls>"),
-                     mgk_notes_name(notes, "eos_token", "<eos>"));
+    TRY(add_to_frame(tokenizer, mgk_notes_name(notes, "cls_token", "<cls>"), &tokenizer->before));
+    if (mgk_notes_lack(notes, "eos_token"))
+        return STATUS_OK;
+    return add_to_frame(tokenizer, mgk_notes_name(notes, "eos_token", "<eos>"), &tokenizer->after);
 }
 
 /* Whether a list of words, one of which is "<unk>", is the vocabulary of an ESM. */

@@ -132,6 +132,11 @@ mgk_span mgk_notes_name(const mgk_notes *notes, const char *key, const char *usu
     return name.data ? name : (mgk_span){usual, strlen(usual)};
 }
 
+bool mgk_notes_lack(const mgk_notes *notes, const char *key)
+{
+    return cJSON_IsNull(member(notes, key));
+}
+
 mgk_status mgk_notes_find(mgk_span name, const mgk_tokenizer *tokenizer, int32_t *id)
 {
     char quoted[MGK_QUOTE_SIZE];

@@ -31,6 +31,9 @@ mgk_status mgk_notes_model_type(const mgk_tokenizer_notes *texts, cJSON **model,
 /* The name of a special token: from the configuration, or its usual name. */
 mgk_span mgk_notes_name(const mgk_notes *notes, const char *key, const char *usual);
 
+/* Whether the configuration says that there is no such special token, by null. */
+bool mgk_notes_lack(const mgk_notes *notes, const char *key);
+
 /* The id of a token of the vocabulary or an added token. STATUS_FORMAT: no such token. */
 mgk_status mgk_notes_find(mgk_span name, const mgk_tokenizer *tokenizer, int32_t *id);
 

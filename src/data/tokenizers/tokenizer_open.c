@@ -13,6 +13,7 @@
 #include "data/tokenizers/tokenizer_json.h"
 #include "data/tokenizers/tokenizer_source.h"
 
+static const char list_name[] = "vocab.txt";
 static const char vocabulary_name[] = "vocab.json", merges_name[] = "merges.txt";
 static const char marian_name[] = "source.spm"; /* its ids are in vocab.json, as those of */
 static const char target_name[] = "target.spm", other_ids_name[] = "target_vocab.json";
@@ -20,7 +21,7 @@ static const char target_name[] = "target.spm", other_ids_name[] = "target_vocab
 /* The files to look for in a folder, in order of preference. Those of SentencePiece have a name for
  * each class of tokenizers. */
 static const char *const candidates[] = {
-    "tokenizer.json",          "vocab.txt", vocabulary_name, "tokenizer.model", "spiece.model",
+    "tokenizer.json",          list_name,   vocabulary_name, "tokenizer.model", "spiece.model",
     "sentencepiece.bpe.model", "spm.model", marian_name,     "tokenizer.bin",
 };
 
@@ -148,6 +149,10 @@ static mgk_status read_noted(const mgk_tokenizer_source *source, mgk_span text, 
     mgk_tokenizer_part files[NOTES];
     mgk_tokenizer_notes notes;
     mgk_status status = open_notes(source, files, &notes);
+    /* Only a list of this name belongs to the model beside it. */
+    if (read == mgk_tokenizer_read_word_list &&
+        strcmp(mgk_tokenizer_source_name(source), list_name) != 0)
+        notes.model = (mgk_span){NULL, 0};
     if (status == STATUS_OK)
         status = read(text, &notes, tokenizer);
     close_notes(files);
