@@ -321,7 +321,7 @@ __attribute__((visibility("default"))) mgk_status mgk_mpi_library_open(mgk_clust
     if (lacks_plugin())
         return fail(STATUS_DEVICE,
                     "srun has started %s processes that Open MPI cannot join: start them by srun "
-                    "--mpi=pmix, or with the plugin for which this MPI was built",
+                    "with its plugin pmix, or the one for which this MPI was built",
                     getenv("SLURM_STEP_NUM_TASKS"));
     if (mgk_alloc(1, sizeof(*s), &s) != STATUS_OK)
         return fail(STATUS_MEMORY, "no memory for MPI");

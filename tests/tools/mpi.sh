@@ -141,7 +141,7 @@ fails 'of which MPI has joined 1' env OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RAN
 # Started by srun --mpi=none, as it were: Open MPI would end the process itself.
 srun_none="env SLURM_JOBID=1 SLURM_JOB_ID=1 SLURM_STEPID=0 SLURM_STEP_ID=0 SLURM_NODELIST=here SLURM_STEP_NUM_TASKS=2"
 for rank in 0 1; do
-    fails 'srun has started 2 processes that .* by srun --mpi=pmix' $srun_none SLURM_PROCID=$rank \
+    fails 'srun has started 2 processes that .* by srun with its plugin pmix' $srun_none SLURM_PROCID=$rank \
         "$programs/mgk-rank" --quiet store.h5 -o bad.csv
 done
 MGK_CLUSTER=off OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1 "$programs/mgk-rank" --quiet store.h5 -o alone.csv \
