@@ -141,10 +141,10 @@ static void append_cross(builder *b, const mgk_config *config, mgk_layer_offsets
     layer->cross_norm = append_norm(b, config, "cross_norm", dim);
 }
 
-/* The first map of the feed-forward block, or of all experts, after the gate's if there is one. */
-static mgk_linear_map append_in(builder *b, const mgk_config *config, size_t blocks)
+/* The first map of the feed-forward block, after the gate's if there is one. */
+static mgk_linear_map append_in(builder *b, const mgk_config *config)
 {
-    size_t dim = (size_t)config->dim, hidden = blocks * (size_t)config->hidden;
+    size_t dim = (size_t)config->dim, hidden = (size_t)config->hidden;
     mgk_linear_map in = absent;
     if (config->gated)
         in.weight = append_weight(b, "feed_forward.gate.weight", hidden, dim);
@@ -169,19 +169,32 @@ static void append_shared(builder *b, const mgk_config *config, mgk_layer_offset
     layer->shared_out = append_weight(b, "feed_forward.shared.out.weight", dim, hidden);
 }
 
-/* The feed-forward block; each matrix of a mixture holds those of its experts. */
-static void append_feed_forward(builder *b, const mgk_config *config, mgk_layer_offsets *layer)
+/* A mixture: each matrix holds those of all experts. Their names are not those of a block, whose
+ * matrices may have the same shapes and would be taken for them when a training starts from such a
+ * model. */
+static void append_experts(builder *b, const mgk_config *config, mgk_layer_offsets *layer)
 {
-    const size_t dim = (size_t)config->dim;
-    const size_t blocks = config->experts > 0 ? (size_t)config->experts : 1;
-    if (config->experts > 0)
-        layer->router = append_weight(b, "feed_forward.router.weight", blocks, dim);
-    layer->in = append_in(b, config, blocks);
-    layer->out = append_linear(b, "feed_forward.out.weight",
-                               config->feed_forward_bias ? "feed_forward.out.bias" : NULL,
-                               blocks * dim, (size_t)config->hidden);
+    const size_t dim = (size_t)config->dim, hidden = (size_t)config->hidden;
+    const size_t experts = (size_t)config->experts;
+    layer->router = append_weight(b, "feed_forward.router.weight", experts, dim);
+    layer->in = layer->out = absent;
+    layer->in.weight = append_weight(b, "feed_forward.experts.gate.weight", experts * hidden, dim);
+    append_weight(b, "feed_forward.experts.in.weight", experts * hidden, dim);
+    layer->out.weight = append_weight(b, "feed_forward.experts.out.weight", experts * dim, hidden);
     if (config->experts_shared > 0)
         append_shared(b, config, layer);
+}
+
+static void append_feed_forward(builder *b, const mgk_config *config, mgk_layer_offsets *layer)
+{
+    if (config->experts > 0) {
+        append_experts(b, config, layer);
+        return;
+    }
+    layer->in = append_in(b, config);
+    layer->out = append_linear(b, "feed_forward.out.weight",
+                               config->feed_forward_bias ? "feed_forward.out.bias" : NULL,
+                               (size_t)config->dim, (size_t)config->hidden);
 }
 
 static void append_query_norms(builder *b, const mgk_config *config, mgk_layer_offsets *layer)

@@ -112,9 +112,9 @@ static const mgk_tensor_names starcoder_names = {root, "layers.", starcoder_rows
 /* Mixtures of experts: a tensor for each expert, */
 static const mgk_tensor_row expert_rows[] = {
     {.ours = "feed_forward.router.weight", .theirs = "mlp.gate.weight"},
-    {.ours = "feed_forward.gate.weight", .theirs = "mlp.experts.*.gate_proj.weight"},
-    {.ours = "feed_forward.in.weight", .theirs = "mlp.experts.*.up_proj.weight"},
-    {.ours = "feed_forward.out.weight", .theirs = "mlp.experts.*.down_proj.weight"},
+    {.ours = "feed_forward.experts.gate.weight", .theirs = "mlp.experts.*.gate_proj.weight"},
+    {.ours = "feed_forward.experts.in.weight", .theirs = "mlp.experts.*.up_proj.weight"},
+    {.ours = "feed_forward.experts.out.weight", .theirs = "mlp.experts.*.down_proj.weight"},
     {.ours = NULL},
 };
 static const mgk_tensor_names expert_names = {root, "layers.", expert_rows, NULL};
@@ -122,9 +122,9 @@ static const mgk_tensor_names expert_names = {root, "layers.", expert_rows, NULL
 /* under other names in mixtral, */
 static const mgk_tensor_row mixtral_rows[] = {
     {.ours = "feed_forward.router.weight", .theirs = "block_sparse_moe.gate.weight"},
-    {.ours = "feed_forward.gate.weight", .theirs = "block_sparse_moe.experts.*.w1.weight"},
-    {.ours = "feed_forward.in.weight", .theirs = "block_sparse_moe.experts.*.w3.weight"},
-    {.ours = "feed_forward.out.weight", .theirs = "block_sparse_moe.experts.*.w2.weight"},
+    {.ours = "feed_forward.experts.gate.weight", .theirs = "block_sparse_moe.experts.*.w1.weight"},
+    {.ours = "feed_forward.experts.in.weight", .theirs = "block_sparse_moe.experts.*.w3.weight"},
+    {.ours = "feed_forward.experts.out.weight", .theirs = "block_sparse_moe.experts.*.w2.weight"},
     {.ours = NULL},
 };
 static const mgk_tensor_names mixtral_names = {root, "layers.", mixtral_rows, NULL};
@@ -132,17 +132,17 @@ static const mgk_tensor_names mixtral_names = {root, "layers.", mixtral_rows, NU
 /* or one for all, as the modules of transformers 5 have them. */
 static const mgk_tensor_row fused_rows[] = {
     {.ours = "feed_forward.router.weight", .theirs = "mlp.gate.weight"},
-    {.ours = "feed_forward.gate.weight",
+    {.ours = "feed_forward.experts.gate.weight",
      .theirs = "mlp.experts.gate_up_proj",
      .part = 0,
      .parts = 2,
      .fused = MGK_FUSED_EXPERTS},
-    {.ours = "feed_forward.in.weight",
+    {.ours = "feed_forward.experts.in.weight",
      .theirs = "mlp.experts.gate_up_proj",
      .part = 1,
      .parts = 2,
      .fused = MGK_FUSED_EXPERTS},
-    {.ours = "feed_forward.out.weight",
+    {.ours = "feed_forward.experts.out.weight",
      .theirs = "mlp.experts.down_proj",
      .parts = 1,
      .fused = MGK_FUSED_EXPERTS},
