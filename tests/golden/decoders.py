@@ -268,6 +268,13 @@ def write_gpt_like():
     write("gptj", t.GPTJForCausalLM,
           t.GPTJConfig(vocab_size=WORDS, n_embd=24, n_layer=2, n_head=3, n_positions=16,
                        rotary_dim=4), 51)
+    neo = dict(vocab_size=WORDS, hidden_size=18, num_heads=3, max_position_embeddings=16)
+    write("gpt_neo", t.GPTNeoForCausalLM,
+          t.GPTNeoConfig(num_layers=3, window_size=4,
+                         attention_types=[[["global", "local"], 1], [["local"], 1]], **neo), 72)
+    write("gpt_neo-global", t.GPTNeoForCausalLM,
+          t.GPTNeoConfig(num_layers=2, intermediate_size=20, attention_types=[[["global"], 2]],
+                         tie_word_embeddings=False, activation_function="relu", **neo), 73)
     neox = dict(vocab_size=WORDS, hidden_size=32, num_hidden_layers=2, num_attention_heads=2,
                 intermediate_size=20, max_position_embeddings=16)
     write("gpt_neox", t.GPTNeoXForCausalLM, t.GPTNeoXConfig(**neox), 52)

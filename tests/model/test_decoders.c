@@ -134,6 +134,8 @@ int main(void)
         "stablelm",
         "stablelm-serial",
         "starcoder2",
+        "gpt_neo",
+        "gpt_neo-global",
         "gpt_neox",
         "gpt_neox-serial",
         "bloom",

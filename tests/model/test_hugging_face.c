@@ -354,6 +354,61 @@ static void test_rotary_refused(void **state)
     }
 }
 
+/* Which layers of a gpt_neo have the window; transformers wants as many as there are. */
+static void test_layers_of_gpt_neo(void **state)
+{
+    (void)state;
+#define TYPES "\"attention_types\": [[[\"global\", \"local\"], 1], [[\"local\"], 1]]"
+#define LAYERS(third) "\"attention_layers\": [\"global\", \"local\"" third "]"
+    static const char sizes[] = "\"model_type\": \"gpt_neo\", \"num_heads\": 4, \"hidden_size\": "
+                                "16, \"num_layers\": 3, \"vocab_size\": 37";
+    static const struct {
+        const char *settings, *says; /* NULL: read, and layers 1 and 2 are local */
+    } cases[] = {
+        {TYPES, NULL},
+        {LAYERS(", \"local\""), NULL},
+        {TYPES ", \"attention_layers\": null", NULL},
+        {TYPES ", " LAYERS(", \"local\""), NULL},
+        {TYPES ", " LAYERS(", \"global\""), "\"attention_types\" differs from"},
+        {TYPES ", " LAYERS(""), "\"attention_layers\" names 2 layers, expected 3"},
+        {"\"attention_types\": [[[\"local\"], 2]]", "\"attention_types\" names 2 layers"},
+        {"\"attention_types\": [[[\"global\"], 1000000000]]", "names more than 3 layers"},
+        {"\"attention_types\": [[[\"random\"], 3]]", "names \"random\""},
+        {"\"attention_types\": [[[], 1000000000]]", "\"attention_types\" is not made of"},
+        {"\"attention_types\": [[[\"local\"], 2.5]]", "\"attention_types\" is not made of"},
+        {"\"attention_types\": [3]", "\"attention_types\" is not made of"},
+        {"\"attention_types\": null", "\"attention_types\" names 0 layers"},
+        {TYPES ", \"window_size\": 0", "\"window_size\" is 0, expected at least 1"},
+        {TYPES ", \"window_size\": null", "\"window_size\" is 0, expected at least 1"},
+    };
+#undef TYPES
+#undef LAYERS
+    mgk_checkpoint checkpoint;
+    char folder[512], text[1024];
+    snprintf(folder, sizeof(folder), "%sgpt2", top); /* its tensors do not matter */
+    assert_ok(mgk_checkpoint_open(folder, &checkpoint));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const mgk_model_options usual = {0};
+        mgk_config config;
+        snprintf(text, sizeof(text), "{%s, %s}", sizes, cases[i].settings);
+        cJSON_Delete(checkpoint.config);
+        checkpoint.config = cJSON_Parse(text);
+        assert_non_null(checkpoint.config);
+        if (cases[i].says) {
+            assert_int_not_equal(mgk_format_gpt2.configure(&checkpoint, &usual, &config),
+                                 STATUS_OK);
+            if (!strstr(mgk_fail_message(), cases[i].says))
+                fail_msg("\"%s\" does not say \"%s\"", mgk_fail_message(), cases[i].says);
+            continue;
+        }
+        assert_ok(mgk_format_gpt2.configure(&checkpoint, &usual, &config));
+        assert_int_equal(config.window, 256);
+        for (int layer = 0; layer < 4; layer++)
+            assert_int_equal(mgk_config_is_local(&config, layer), layer == 1 || layer == 2);
+    }
+    mgk_checkpoint_close(&checkpoint);
+}
+
 #define SIZES                                                                           \
     "\"num_attention_heads\": 4, \"hidden_size\": 16, \"num_hidden_layers\": 2, "       \
     "\"intermediate_size\": 20, \"vocab_size\": 37, \"max_position_embeddings\": 16, "  \
@@ -590,7 +645,7 @@ int main(void)
         cmocka_unit_test(test_refused),        cmocka_unit_test(test_rotary_refused),
         cmocka_unit_test(test_values_refused), cmocka_unit_test(test_rotary_of_layer_types),
         cmocka_unit_test(test_keys_named),     cmocka_unit_test(test_padding_word),
-        cmocka_unit_test(test_esm_refused),
+        cmocka_unit_test(test_esm_refused),    cmocka_unit_test(test_layers_of_gpt_neo),
     };
     enum { OTHERS = sizeof(others) / sizeof(others[0]) };
     struct CMUnitTest tests[OTHERS + FAMILIES + DECODERS];

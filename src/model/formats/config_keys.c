@@ -35,7 +35,7 @@ static const struct {
     {"logit_scale", "logit_scale"},
     {"embedding_scale", "embedding_multiplier"},
     {"attention_scale", "attention_multiplier"},
-    {"window", "sliding_window"},
+    {"window", "sliding_window|window_size"},
     {"buckets", "relative_attention_num_buckets"},
     {"bucket_limit", "relative_attention_max_distance"},
     {"rotary_base", "rope_theta|rotary_emb_base"},

@@ -101,6 +101,8 @@ static mgk_status set_local_layers(const mgk_checkpoint *checkpoint, const mgk_d
 {
     bool used = true;
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(checkpoint->config, "layer_types");
+    if (family->local == MGK_LOCAL_OWN)
+        return STATUS_OK;
     if (family->local == MGK_LOCAL_LATTER)
         TRY(mgk_checkpoint_flag(checkpoint, "use_sliding_window", false, &used));
     if (used)

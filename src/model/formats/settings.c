@@ -99,14 +99,32 @@ static mgk_status apply(const mgk_checkpoint *checkpoint, const mgk_setting *set
     return STATUS_OK;
 }
 
+/* Whether a row of `base` is replaced by the settings that are made of it. */
+static bool is_replaced(const mgk_settings *settings, const mgk_settings *base, const char *ours)
+{
+    for (; settings != base; settings = settings->base)
+        for (const mgk_setting *s = settings->own; s->ours || s->theirs; s++)
+            if (s->ours && ours && strcmp(s->ours, ours) == 0)
+                return true;
+    return false;
+}
+
+/* Applies the part `base` of settings. Keys of rows that are replaced may be missing. */
+static mgk_status apply_part(const mgk_checkpoint *checkpoint, const mgk_settings *settings,
+                             const mgk_settings *base, mgk_config *config)
+{
+    if (base->base)
+        TRY(apply_part(checkpoint, settings, base->base, config));
+    for (const mgk_setting *s = base->own; s->ours || s->theirs; s++)
+        if (!is_replaced(settings, base, s->ours))
+            TRY(s->ours ? apply(checkpoint, s, config) : check_value(checkpoint, s));
+    return STATUS_OK;
+}
+
 mgk_status mgk_settings_apply(const mgk_checkpoint *checkpoint, const mgk_settings *settings,
                               mgk_config *config)
 {
-    if (settings->base)
-        TRY(mgk_settings_apply(checkpoint, settings->base, config));
-    for (const mgk_setting *s = settings->own; s->ours || s->theirs; s++)
-        TRY(s->ours ? apply(checkpoint, s, config) : check_value(checkpoint, s));
-    return STATUS_OK;
+    return apply_part(checkpoint, settings, settings, config);
 }
 
 bool mgk_settings_read(const mgk_settings *settings, const char *ours)
