@@ -164,14 +164,22 @@ def shape(**values):
 
 def write_llama_like():
     t = transformers
+    yarn = {"rope_type": "yarn", "rope_theta": 100.0, "factor": 4.0,
+            "original_max_position_embeddings": 16}
     rope = {"rope_type": "proportional", "rope_theta": 50.0, "partial_rotary_factor": 0.5,
             "factor": 2.0}
     write("llama-proportional", t.LlamaForCausalLM,
           t.LlamaConfig(**shape(head_dim=8, rope_parameters=rope)), 31)
+    write("smollm3", t.SmolLM3ForCausalLM,
+          t.SmolLM3Config(**shape(num_hidden_layers=3, no_rope_layers=[1, 0, 1], head_dim=6,
+                                  attention_bias=True, rope_parameters=dict(yarn))), 74)
+    write("smollm3-window", t.SmolLM3ForCausalLM,
+          t.SmolLM3Config(**shape(num_hidden_layers=4, num_key_value_heads=4, mlp_bias=True,
+                                  use_sliding_window=True, sliding_window=3,
+                                  tie_word_embeddings=False)), 75,
+          older={"no_rope_layers": None, "layer_types": None})
     write("mistral", t.MistralForCausalLM, t.MistralConfig(**shape(head_dim=6, sliding_window=4)),
           32)
-    yarn = {"rope_type": "yarn", "rope_theta": 100.0, "factor": 4.0,
-            "original_max_position_embeddings": 16}
     write("qwen2", t.Qwen2ForCausalLM,
           t.Qwen2Config(**shape(rope_parameters=yarn, use_sliding_window=True, sliding_window=3,
                                 max_window_layers=1, num_key_value_heads=4)), 33)

@@ -62,6 +62,7 @@ static void assert_same(const mgk_config *a, const mgk_config *b)
     assert_true(a->attention_cap == b->attention_cap);
     assert_int_equal(a->window, b->window);
     assert_memory_equal(a->local, b->local, sizeof(a->local));
+    assert_memory_equal(a->unrotated, b->unrotated, sizeof(a->unrotated));
     assert_int_equal(a->branch_norm, b->branch_norm);
     assert_int_equal(a->embedding_outer, b->embedding_outer);
     assert_int_equal(a->parallel, b->parallel);
@@ -205,6 +206,8 @@ static mgk_config rotary_config(void)
     config.pre_norm = true;
     config.parallel = MGK_PARALLEL_OWN;
     config.rotary_table = true;
+    mgk_config_set_unrotated(&config, 3);
+    mgk_config_set_unrotated(&config, 15);
     config.rotary_dim = 4;
     config.rotary_whole = false;
     config.rotary_scaling = MGK_ROTARY_LONG;
@@ -436,6 +439,11 @@ static void test_json_refused(void **state)
         {"{\"family\":\"lm\",\"local\":[-1]}", "local"},
         {"{\"family\":\"lm\",\"local\":[4096]}", "local"},
         {"{\"family\":\"lm\",\"local\":[16]}", "local"},
+        {"{\"family\":\"lm\",\"positions\":\"rotary\",\"unrotated\":1}", "unrotated"},
+        {"{\"family\":\"lm\",\"positions\":\"rotary\",\"unrotated\":[-1]}", "unrotated"},
+        {"{\"family\":\"lm\",\"positions\":\"rotary\",\"unrotated\":[16]}",
+         "unrotated names layer 16"},
+        {"{\"family\":\"lm\",\"unrotated\":[3]}", "unrotated"},
         {"{\"family\":\"lm\",\"window\":-1}", "window"},
         {"{\"family\":\"lm\",\"attention_cap\":-1}", "attention_cap"},
         {"{\"family\":\"lm\",\"aggregate\":\"sum\"}", "aggregate"},

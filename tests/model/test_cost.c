@@ -189,6 +189,10 @@ static void parallel_parts(void **state)
     assert_ok(mgk_cost_of(&config, 5, &cost));
     assert_parts(cost.flops, flops);
     assert_parts(cost.parameters, parameters);
+    mgk_config_set_unrotated(&config, 0);
+    assert_ok(mgk_cost_of(&config, 5, &cost));
+    assert_close(cost.flops[MGK_COST_PROJECTIONS], flops[MGK_COST_PROJECTIONS] - 5 * 6 * 8 / 2, 0,
+                 0);
 }
 
 /*

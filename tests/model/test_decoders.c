@@ -58,6 +58,7 @@ static void test_device_without_parts(void **state)
                                            {"bloom", "ALiBi"},
                                            {"olmo", "norms without gain or offset"},
                                            {"mixtral-fused", "a mixture of experts"},
+                                           {"smollm3", NULL},
                                            {"gpt_neox", NULL}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char folder[512];
@@ -131,6 +132,8 @@ int main(void)
         "olmoe-normalised",
         "granite",
         "cohere",
+        "smollm3",
+        "smollm3-window",
         "stablelm",
         "stablelm-serial",
         "starcoder2",

@@ -409,6 +409,64 @@ static void test_layers_of_gpt_neo(void **state)
     mgk_checkpoint_close(&checkpoint);
 }
 
+/* Which layers of a smollm3 have no positions, and which of these a window. */
+static void test_layers_of_smollm3(void **state)
+{
+    (void)state;
+    static const char window[] = "\"use_sliding_window\": true, \"sliding_window\": 4";
+    static const struct {
+        const char *settings, *more, *says; /* NULL: read */
+        int unrotated, local;               /* bit l: layer l */
+    } cases[] = {
+        {"", "", NULL, 1 << 3, 0},
+        {", \"no_rope_layers\": null", "", NULL, 1 << 3, 0},
+        {", \"no_rope_layer_interval\": 2, ", window, NULL, 1 << 1 | 1 << 3, 1 << 1 | 1 << 3},
+        {", \"no_rope_layers\": [0, 1, 0, 1, 1, 0], ", window, NULL, 5, 5},
+        {", \"no_rope_layers\": [1, 1, 1, 1, 1], \"sliding_window\": 0", "", NULL, 0, 0},
+        {", \"use_sliding_window\": true", "", NULL, 1 << 3, 0},
+        {", \"layer_types\": [\"full_attention\", \"sliding_attention\", \"full_attention\", "
+         "\"full_attention\", \"full_attention\"], ",
+         window, NULL, 1 << 3, 1 << 1},
+        {", \"no_rope_layers\": [0, 1, 0, 1]", "", "\"no_rope_layers\" is not an array of 5", 0, 0},
+        {", \"no_rope_layers\": {\"a\": 1}", "", "\"no_rope_layers\" is not an array", 0, 0},
+        {", \"no_rope_layers\": [1, 1, 1, 1, \"1\"]", "", "\"no_rope_layers\" is not", 0, 0},
+        {", \"no_rope_layer_interval\": 0", "", "\"no_rope_layer_interval\" is 0", 0, 0},
+        {", \"use_sliding_window\": true, \"sliding_window\": 0", "", "\"sliding_window\" is 0", 0,
+         0},
+        {", \"sliding_window\": 4, \"layer_types\": [\"full_attention\", \"full_attention\", "
+         "\"full_attention\", \"full_attention\", \"sliding_attention\"]",
+         "", "\"layer_types\" names sliding_attention, but there is no window", 0, 0},
+    };
+    mgk_checkpoint checkpoint;
+    char folder[512], text[1024];
+    snprintf(folder, sizeof(folder), "%sllama", top); /* its tensors do not matter */
+    assert_ok(mgk_checkpoint_open(folder, &checkpoint));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const mgk_model_options usual = {0};
+        mgk_config config;
+        snprintf(text, sizeof(text),
+                 "{\"model_type\": \"smollm3\", \"num_attention_heads\": 4, \"hidden_size\": 16, "
+                 "\"num_hidden_layers\": 5, \"intermediate_size\": 20, \"vocab_size\": 37%s%s}",
+                 cases[i].settings, cases[i].more);
+        cJSON_Delete(checkpoint.config);
+        checkpoint.config = cJSON_Parse(text);
+        assert_non_null(checkpoint.config);
+        const mgk_status status = mgk_format_llama.configure(&checkpoint, &usual, &config);
+        if (cases[i].says) {
+            assert_int_not_equal(status, STATUS_OK);
+            if (!strstr(mgk_fail_message(), cases[i].says))
+                fail_msg("\"%s\" does not say \"%s\"", mgk_fail_message(), cases[i].says);
+            continue;
+        }
+        assert_ok(status);
+        for (int layer = 0; layer < 8; layer++)
+            if (mgk_config_is_unrotated(&config, layer) != (cases[i].unrotated >> layer & 1) ||
+                mgk_config_is_local(&config, layer) != (cases[i].local >> layer & 1))
+                fail_msg("%s: layer %d", text, layer);
+    }
+    mgk_checkpoint_close(&checkpoint);
+}
+
 #define SIZES                                                                           \
     "\"num_attention_heads\": 4, \"hidden_size\": 16, \"num_hidden_layers\": 2, "       \
     "\"intermediate_size\": 20, \"vocab_size\": 37, \"max_position_embeddings\": 16, "  \
@@ -640,12 +698,13 @@ int main(void)
     enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
     enum { DECODERS = sizeof(decoders) / sizeof(decoders[0]) };
     static const struct CMUnitTest others[] = {
-        cmocka_unit_test(test_file_in_folder), cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_usual_parts),    cmocka_unit_test(test_remark),
-        cmocka_unit_test(test_refused),        cmocka_unit_test(test_rotary_refused),
-        cmocka_unit_test(test_values_refused), cmocka_unit_test(test_rotary_of_layer_types),
-        cmocka_unit_test(test_keys_named),     cmocka_unit_test(test_padding_word),
-        cmocka_unit_test(test_esm_refused),    cmocka_unit_test(test_layers_of_gpt_neo),
+        cmocka_unit_test(test_file_in_folder),    cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_usual_parts),       cmocka_unit_test(test_remark),
+        cmocka_unit_test(test_refused),           cmocka_unit_test(test_rotary_refused),
+        cmocka_unit_test(test_values_refused),    cmocka_unit_test(test_rotary_of_layer_types),
+        cmocka_unit_test(test_keys_named),        cmocka_unit_test(test_padding_word),
+        cmocka_unit_test(test_esm_refused),       cmocka_unit_test(test_layers_of_gpt_neo),
+        cmocka_unit_test(test_layers_of_smollm3),
     };
     enum { OTHERS = sizeof(others) / sizeof(others[0]) };
     struct CMUnitTest tests[OTHERS + FAMILIES + DECODERS];

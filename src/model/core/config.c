@@ -210,8 +210,9 @@ static mgk_status check_blocks(const mgk_config *config)
                         "logit_cap and logit_scale are %g and %g, expected 0 and 1 with cutoffs",
                         config->logit_cap, config->logit_scale);
     for (int layer = config->layers; layer < MGK_MAX_LAYERS; layer++)
-        if (mgk_config_is_local(config, layer))
-            return mgk_fail(STATUS_USAGE, "local names layer %d, expected less than %d", layer,
+        if (mgk_config_is_local(config, layer) || mgk_config_is_unrotated(config, layer))
+            return mgk_fail(STATUS_USAGE, "%s names layer %d, expected less than %d",
+                            mgk_config_is_local(config, layer) ? "local" : "unrotated", layer,
                             config->layers);
     return STATUS_OK;
 }
@@ -274,6 +275,8 @@ static mgk_status check_memory(const mgk_config *config)
 static mgk_status check_frequencies(const mgk_config *config)
 {
     const int count = config->rotary_dim / 2;
+    if (config->positions != MGK_POSITIONS_ROTARY && mgk_config_has_unrotated(config))
+        return mgk_fail(STATUS_USAGE, "unrotated names layers, expected none without \"rotary\"");
     if (config->rotary_table && config->positions != MGK_POSITIONS_ROTARY)
         return mgk_fail(STATUS_USAGE, "rotary_table is true, expected false without \"rotary\"");
     if (config->positions != MGK_POSITIONS_ROTARY)
@@ -446,14 +449,42 @@ size_t mgk_config_part_width(const mgk_config *config, int part)
     return (size_t)width;
 }
 
+static bool has_bit(const unsigned char *layers, int layer)
+{
+    return layers[layer / 8] >> layer % 8 & 1;
+}
+
+static void set_bit(unsigned char *layers, int layer)
+{
+    layers[layer / 8] = (unsigned char)(layers[layer / 8] | 1 << layer % 8);
+}
+
 bool mgk_config_is_local(const mgk_config *config, int layer)
 {
-    return config->local[layer / 8] >> layer % 8 & 1;
+    return has_bit(config->local, layer);
 }
 
 void mgk_config_set_local(mgk_config *config, int layer)
 {
-    config->local[layer / 8] = (unsigned char)(config->local[layer / 8] | 1 << layer % 8);
+    set_bit(config->local, layer);
+}
+
+bool mgk_config_is_unrotated(const mgk_config *config, int layer)
+{
+    return has_bit(config->unrotated, layer);
+}
+
+void mgk_config_set_unrotated(mgk_config *config, int layer)
+{
+    set_bit(config->unrotated, layer);
+}
+
+bool mgk_config_has_unrotated(const mgk_config *config)
+{
+    for (int layer = 0; layer < MGK_MAX_LAYERS; layer++)
+        if (mgk_config_is_unrotated(config, layer))
+            return true;
+    return false;
 }
 
 bool mgk_config_reads_tokens(const mgk_config *config)

@@ -162,6 +162,8 @@ typedef struct mgk_config {
     int window;             /* of local layers: |i − j| < window; 0: all keys */
     /* Bit l % 8 of byte l / 8: layer l is local, see mgk_config_is_local. JSON: their numbers. */
     unsigned char local[MGK_MAX_LAYERS / 8];
+    /* rotary: the same of layers without positions. JSON: "unrotated", their numbers, if any. */
+    unsigned char unrotated[MGK_MAX_LAYERS / 8];
     bool dual;        /* two documents, encoded alike, classified as [x, y, x*y, x-y] */
     bool pre_norm;    /* a norm before each block instead of after the residual sum */
     bool raw_queries; /* pre_norm: queries are maps of the block's input before that norm; written
@@ -322,6 +324,12 @@ bool mgk_config_is_normalized(const mgk_config *config, int layer);
 /* Whether layer `layer` is local: it has the window, and local_base. */
 bool mgk_config_is_local(const mgk_config *config, int layer);
 void mgk_config_set_local(mgk_config *config, int layer);
+
+/* Whether the queries and keys of layer `layer` are not rotated in a model with rotary positions.
+ */
+bool mgk_config_is_unrotated(const mgk_config *config, int layer);
+void mgk_config_set_unrotated(mgk_config *config, int layer);
+bool mgk_config_has_unrotated(const mgk_config *config); /* any layer */
 
 /* Whether the model reads tokens, not pictures or sounds. */
 bool mgk_config_reads_tokens(const mgk_config *config);

@@ -23,8 +23,8 @@ typedef struct mgk_config_field {
     bool sparse; /* a size or a choice that is written only if it is not 0, or the first one */
 } mgk_config_field;
 
-/* All fields except the settings of kinds and the arrays: variance, cutoffs, local layers, and
- * those of rotary frequencies and of pictures; the family is first. */
+/* All fields except the settings of kinds and the arrays: variance, cutoffs, those of layers, of
+ * rotary frequencies and of pictures; the family is first. */
 extern const mgk_config_field mgk_config_fields[];
 
 /*

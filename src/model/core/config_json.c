@@ -66,12 +66,14 @@ static bool add_reals(cJSON *object, const char *name, const double *values, int
     return filled;
 }
 
-static bool add_local(cJSON *object, const mgk_config *config)
+/* The numbers of the layers that `has` finds. */
+static bool add_layers(cJSON *object, const char *name, const mgk_config *config,
+                       bool (*has)(const mgk_config *, int))
 {
-    cJSON *array = cJSON_AddArrayToObject(object, "local");
+    cJSON *array = cJSON_AddArrayToObject(object, name);
     bool filled = true;
     for (int layer = 0; layer < config->layers; layer++)
-        if (mgk_config_is_local(config, layer))
+        if (has(config, layer))
             filled &= mgk_json_append(array, cJSON_CreateNumber(layer));
     return filled;
 }
@@ -125,7 +127,9 @@ static bool fill_object(const mgk_config *config, cJSON *object)
         filled &= add_reals(object, "rotary_long", config->rotary_long, config->rotary_dim / 2);
     }
     if (config->window > 0 || config->local_base > 0)
-        filled &= add_local(object, config);
+        filled &= add_layers(object, "local", config, mgk_config_is_local);
+    if (mgk_config_has_unrotated(config))
+        filled &= add_layers(object, "unrotated", config, mgk_config_is_unrotated);
     if (config->cutoff_count > 0)
         filled &= mgk_json_add(object, "cutoffs",
                                cJSON_CreateIntArray(config->cutoffs, config->cutoff_count));
@@ -249,17 +253,22 @@ static mgk_status read_cutoffs(const cJSON *array, mgk_config *config)
     return STATUS_OK;
 }
 
-static mgk_status read_local(const cJSON *array, mgk_config *config)
+/* Calls `set` for each layer whose number is in the array `name` of an object, if there is one. */
+static mgk_status read_layers(const cJSON *object, const char *name, mgk_config *config,
+                              void (*set)(mgk_config *, int))
 {
-    const cJSON *item;
+    const cJSON *array = cJSON_GetObjectItemCaseSensitive(object, name), *item;
+    if (!array)
+        return STATUS_OK;
     if (!cJSON_IsArray(array))
-        return mgk_fail(STATUS_FORMAT, "local is not an array");
+        return mgk_fail(STATUS_FORMAT, "%s is not an array", name);
     cJSON_ArrayForEach(item, array)
     {
         if (!cJSON_IsNumber(item) || item->valuedouble != item->valueint || item->valueint < 0 ||
             item->valueint >= MGK_MAX_LAYERS)
-            return mgk_fail(STATUS_FORMAT, "local has an entry that is not the number of a layer");
-        mgk_config_set_local(config, item->valueint);
+            return mgk_fail(STATUS_FORMAT, "%s has an entry that is not the number of a layer",
+                            name);
+        set(config, item->valueint);
     }
     return STATUS_OK;
 }
@@ -313,9 +322,8 @@ static mgk_status read_object(const cJSON *object, mgk_config *config)
     TRY(read_reals(object, "image_mean", MGK_CHANNELS, config->picture.mean));
     TRY(read_reals(object, "image_std", MGK_CHANNELS, config->picture.deviation));
     TRY(read_factors(object, config));
-    item = cJSON_GetObjectItemCaseSensitive(object, "local");
-    if (item)
-        TRY(read_local(item, config));
+    TRY(read_layers(object, "local", config, mgk_config_set_local));
+    TRY(read_layers(object, "unrotated", config, mgk_config_set_unrotated));
     item = cJSON_GetObjectItemCaseSensitive(object, "cutoffs");
     if (item)
         TRY(read_cutoffs(item, config));

@@ -57,19 +57,21 @@ static double capsules(const mgk_config *config)
 /* Query, key, value, extra and output projections of one token, on average over layers. */
 static double projections(const mgk_config *config)
 {
-    double extra = 0, maps = 0;
+    double extra = 0, maps = 0, rotated = 0;
     for (int layer = 0; layer < config->layers; layer++) {
         const mgk_attention_kind *own = mgk_config_kind(config, layer);
         const mgk_attention_size size = mgk_attention_size_of(config, layer, config->length);
         extra += own->extra ? own->extra(&size) : 0;
         maps += own->keys == MGK_KEYS_PROJECTED ? 1 + size.mixtures : 2;
+        rotated += mgk_config_is_unrotated(config, layer) ? 0 : 1;
     }
     double width = (double)config->heads * config->head_dim;
     double shared = (double)config->key_heads * config->head_dim;
     /* two products and a sum rotate each number of a query or key */
-    double turns = config->positions == MGK_POSITIONS_ROTARY
-                       ? 2 * 3 * width * config->rotary_dim / config->head_dim
-                       : 0;
+    double turns =
+        config->positions == MGK_POSITIONS_ROTARY
+            ? 2 * 3 * width * config->rotary_dim / config->head_dim * rotated / config->layers
+            : 0;
     return linear(config->dim, width, config->attention_bias) +
            maps / config->layers * linear(config->dim, shared, config->attention_bias) +
            linear(config->dim, extra / config->layers, config->attention_bias) +

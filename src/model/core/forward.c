@@ -116,13 +116,15 @@ static mgk_status turn_sequences(const mgk_pass *pass, int index, int first, int
 }
 
 /*
- * layer->turned: rotates queries and keys by their positions, and copies shared keys and values to
- * every head.
+ * layer->turned: rotates queries and keys by their positions, unless the layer has none, and copies
+ * shared keys and values to every head.
  */
 static mgk_status turn(const mgk_pass *pass, int index)
 {
     const bool local = pass->local_angles && mgk_config_is_local(&pass->model->config, index);
     const void *angles = local ? pass->local_angles : pass->angles;
+    if (mgk_config_is_unrotated(&pass->model->config, index))
+        return turn_sequences(pass, index, 0, pass->sequences, NULL);
     if (!pass->far || local)
         return turn_sequences(pass, index, 0, pass->sequences, angles);
     for (int first = 0, end; first < pass->sequences; first = end) {

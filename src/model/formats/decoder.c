@@ -68,7 +68,8 @@ static mgk_status set_usual_layers(const mgk_checkpoint *checkpoint, const mgk_d
     for (int layer = 0; layer < config->layers; layer++)
         if (family->local == MGK_LOCAL_ALL ||
             (family->local == MGK_LOCAL_MOST && (layer + 1) % pattern != 0) ||
-            (family->local == MGK_LOCAL_LATTER && layer >= first))
+            (family->local == MGK_LOCAL_LATTER && layer >= first) ||
+            (family->local == MGK_LOCAL_UNROTATED && mgk_config_is_unrotated(config, layer)))
             mgk_config_set_local(config, layer);
     return STATUS_OK;
 }
@@ -103,7 +104,7 @@ static mgk_status set_local_layers(const mgk_checkpoint *checkpoint, const mgk_d
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(checkpoint->config, "layer_types");
     if (family->local == MGK_LOCAL_OWN)
         return STATUS_OK;
-    if (family->local == MGK_LOCAL_LATTER)
+    if (family->local == MGK_LOCAL_LATTER || family->local == MGK_LOCAL_UNROTATED)
         TRY(mgk_checkpoint_flag(checkpoint, "use_sliding_window", false, &used));
     if (used)
         TRY(check_window(checkpoint, family));

@@ -11,10 +11,11 @@
 
 /* Which layers have the window, unless "layer_types" says it. */
 typedef enum mgk_local_layers {
-    MGK_LOCAL_ALL,    /* all */
-    MGK_LOCAL_MOST,   /* all but every pattern-th, "sliding_window_pattern" */
-    MGK_LOCAL_LATTER, /* from "max_window_layers" on, if "use_sliding_window" */
-    MGK_LOCAL_OWN     /* those that `adjust` sets */
+    MGK_LOCAL_ALL,       /* all */
+    MGK_LOCAL_MOST,      /* all but every pattern-th, "sliding_window_pattern" */
+    MGK_LOCAL_LATTER,    /* from "max_window_layers" on, if "use_sliding_window" */
+    MGK_LOCAL_UNROTATED, /* those without positions, if "use_sliding_window" */
+    MGK_LOCAL_OWN        /* those that `adjust` sets */
 } mgk_local_layers;
 
 typedef struct mgk_decoder {

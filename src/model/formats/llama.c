@@ -175,6 +175,15 @@ static const mgk_setting llama_own[] = {
 };
 static const mgk_settings llama = {NULL, llama_own};
 
+static const mgk_setting smollm3_own[] = {
+    {"key_heads", "num_key_value_heads", 4},
+    {"length", "max_position_embeddings", 32768},
+    {"window", "sliding_window", 0},
+    {"rotary_base", NULL, 2e6},
+    {NULL, NULL, 0},
+};
+static const mgk_settings smollm3 = {&llama, smollm3_own};
+
 static const mgk_setting no_biases_own[] = {
     {"attention_bias", NULL, false},
     {"feed_forward_bias", NULL, false},
@@ -455,6 +464,28 @@ static mgk_status adjust_qwen3_moe(const mgk_checkpoint *checkpoint, mgk_config 
     return adjust_experts(checkpoint, config);
 }
 
+/* "no_rope_layers" says 1 of layers with positions; without it every fourth layer has none. */
+static mgk_status adjust_smollm3(const mgk_checkpoint *checkpoint, mgk_config *config)
+{
+    static const char key[] = "no_rope_layers", step[] = "no_rope_layer_interval";
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(checkpoint->config, key);
+    const bool listed = list && !cJSON_IsNull(list);
+    int interval;
+    TRY(mgk_checkpoint_integer(checkpoint, step, 4, &interval));
+    if (!listed && interval < 1)
+        return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is %d, expected at least 1",
+                        checkpoint->config_path, step, interval);
+    for (int layer = 0; layer < config->layers && layer < MGK_MAX_LAYERS; layer++) {
+        const cJSON *item = cJSON_IsArray(list) ? cJSON_GetArrayItem(list, layer) : NULL;
+        if (listed && !cJSON_IsNumber(item))
+            return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is not an array of %d numbers",
+                            checkpoint->config_path, key, config->layers);
+        if (listed ? item->valuedouble == 0 : (layer + 1) % interval == 0)
+            mgk_config_set_unrotated(config, layer);
+    }
+    return STATUS_OK;
+}
+
 static mgk_status adjust_stablelm(const mgk_checkpoint *checkpoint, mgk_config *config)
 {
     bool parallel;
@@ -486,6 +517,12 @@ static mgk_status mend_granite(const mgk_checkpoint *checkpoint, const mgk_confi
 
 static const mgk_decoder families[] = {
     {.type = "llama", .settings = &llama, .names = &names},
+    {.type = "smollm3",
+     .settings = &smollm3,
+     .names = &names,
+     .tied = true,
+     .local = MGK_LOCAL_UNROTATED,
+     .adjust = adjust_smollm3},
     {.type = "mistral", .settings = &mistral, .names = &names},
     {.type = "qwen2", .settings = &qwen2, .names = &names, .local = MGK_LOCAL_LATTER},
     {.type = "qwen3", .settings = &qwen3, .names = &names, .local = MGK_LOCAL_LATTER},
@@ -567,9 +604,9 @@ static const mgk_decoder families[] = {
 };
 
 static const char *const types[] = {
-    "llama", "mistral", "mixtral", "qwen2",       "qwen2_moe",  "qwen3", "qwen3_moe",
-    "olmoe", "gemma",   "gemma2",  "gemma3_text", "phi",        "phi3",  "olmo",
-    "olmo2", "granite", "cohere",  "stablelm",    "starcoder2", NULL};
+    "llama", "mistral", "mixtral", "qwen2",       "qwen2_moe", "qwen3",      "qwen3_moe",
+    "olmoe", "gemma",   "gemma2",  "gemma3_text", "phi",       "phi3",       "olmo",
+    "olmo2", "granite", "cohere",  "smollm3",     "stablelm",  "starcoder2", NULL};
 
 static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
                             mgk_config *config)
