@@ -227,6 +227,19 @@ def write_llama_like():
     write("olmo2", t.Olmo2ForCausalLM, t.Olmo2Config(**shape(rope_parameters={
         "rope_type": "llama3", "rope_theta": 50.0, "factor": 8.0, "low_freq_factor": 1.0,
         "high_freq_factor": 4.0, "original_max_position_embeddings": 16})), 45)
+    olmo3 = {"full_attention": yarn, "sliding_attention": {"rope_type": "default",
+                                                           "rope_theta": 20.0}}
+    write("olmo3", t.Olmo3ForCausalLM,
+          t.Olmo3Config(**shape(num_hidden_layers=3, sliding_window=4, rope_parameters=olmo3,
+                                layer_types=["full_attention", "sliding_attention",
+                                             "full_attention"])), 76)
+    write("olmo3-older", t.Olmo3ForCausalLM,
+          t.Olmo3Config(**shape(num_hidden_layers=4, sliding_window=3, num_key_value_heads=4,
+                                rope_parameters={"full_attention": yarn | {
+                                    "rope_theta": 500000.0, "attention_factor": 1.2}})), 77,
+          older={"layer_types": None, "rope_theta": 500000.0,
+                 "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "attention_factor": 1.2,
+                                  "original_max_position_embeddings": 16}})
     write("granite", t.GraniteForCausalLM,
           t.GraniteConfig(**shape(embedding_multiplier=3.0, logits_scaling=2.5, mlp_bias=True,
                                   residual_multiplier=0.4, attention_multiplier=0.3)), 46)

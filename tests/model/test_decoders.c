@@ -128,6 +128,8 @@ int main(void)
         "phi3-partial",
         "olmo",
         "olmo2",
+        "olmo3",
+        "olmo3-older",
         "olmoe",
         "olmoe-normalised",
         "granite",

@@ -491,6 +491,8 @@ static void test_values_refused(void **state)
         {&mgk_format_llama, "llama", "\"partial_rotary_factor\": 0.5"},
         {&mgk_format_llama, "gemma2", "\"sliding_window_pattern\": 3"},
         {&mgk_format_llama, "gemma3_text", "\"attn_logit_softcapping\": 2"},
+        {&mgk_format_llama, "olmo3", "\"rope_theta\": 10000"},
+        {&mgk_format_llama, "olmo3", "\"sliding_window\": 0"},
         {&mgk_format_llama, "gemma2",
          "\"layer_types\": [\"sliding_attention\", \"full_attention\"], \"sliding_window\": null"},
         {&mgk_format_llama, "gemma3_text",
@@ -609,6 +611,13 @@ static void test_rotary_of_layer_types(void **state)
          "\"factor\": 8}",
          1e6, 3e3, 8},
         {"gemma2", ", \"rope_parameters\": {" FLAT "}", 5e5, 0, 8},
+        {"olmo3", "", 5e5, 5e5, 1},
+        {"olmo3", ", \"rope_parameters\": {\"rope_theta\": 300}", 5e5, 5e5, 1},
+        {"olmo3", ", \"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 8}", 5e5, 5e5, 8},
+        {"olmo3", ", \"rope_parameters\": {\"full_attention\": {\"rope_theta\": 300}}", 300, 5e5,
+         1},
+        {"olmo3", ", \"rope_parameters\": {\"sliding_attention\": {\"rope_theta\": 300}}", 5e5, 300,
+         1},
     };
 #undef FLAT
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

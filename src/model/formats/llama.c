@@ -316,6 +316,17 @@ static const mgk_setting olmo2_own[] = {
 };
 static const mgk_settings olmo2 = {&llama, olmo2_own};
 
+static const mgk_setting olmo3_own[] = {
+    {"length", "max_position_embeddings", 2048},
+    {"window", "sliding_window", 4096},
+    {"rotary_base", NULL, 500000},
+    {"local_base", NULL, 500000},
+    {NULL, "rope_theta", 500000}, /* versions of transformers differ in the layers that have it */
+    {NULL, "sliding_window_pattern", 4},
+    {NULL, NULL, 0},
+};
+static const mgk_settings olmo3 = {&olmo2, olmo3_own};
+
 static const mgk_setting olmoe_own[] = {
     {"feed_forward_bias", NULL, false},
     {"norm_epsilon", "rms_norm_eps", 1e-5},
@@ -584,6 +595,12 @@ static const mgk_decoder families[] = {
     {.type = "phi3", .settings = &phi3, .names = &phi3_names, .others = &names, .rotary_part = 1},
     {.type = "olmo", .settings = &olmo, .names = &names},
     {.type = "olmo2", .settings = &olmo2, .names = &branch_names, .others = &names},
+    {.type = "olmo3",
+     .settings = &olmo3,
+     .names = &branch_names,
+     .others = &names,
+     .local = MGK_LOCAL_MOST,
+     .pattern = 4},
     {.type = "granite",
      .settings = &granite,
      .names = &names,
@@ -604,9 +621,9 @@ static const mgk_decoder families[] = {
 };
 
 static const char *const types[] = {
-    "llama", "mistral", "mixtral", "qwen2",       "qwen2_moe", "qwen3",      "qwen3_moe",
-    "olmoe", "gemma",   "gemma2",  "gemma3_text", "phi",       "phi3",       "olmo",
-    "olmo2", "granite", "cohere",  "smollm3",     "stablelm",  "starcoder2", NULL};
+    "llama",   "mistral", "mixtral",     "qwen2",    "qwen2_moe",  "qwen3", "qwen3_moe", "olmoe",
+    "gemma",   "gemma2",  "gemma3_text", "phi",      "phi3",       "olmo",  "olmo2",     "olmo3",
+    "granite", "cohere",  "smollm3",     "stablelm", "starcoder2", NULL};
 
 static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
                             mgk_config *config)
