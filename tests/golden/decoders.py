@@ -244,6 +244,17 @@ def write_llama_like():
           t.GraniteConfig(**shape(embedding_multiplier=3.0, logits_scaling=2.5, mlp_bias=True,
                                   residual_multiplier=0.4, attention_multiplier=0.3)), 46)
     write("cohere", t.CohereForCausalLM, t.CohereConfig(**shape(logit_scale=0.2)), 47)
+    write("cohere2", t.Cohere2ForCausalLM,
+          t.Cohere2Config(**shape(num_hidden_layers=3, sliding_window=4, logit_scale=0.5,
+                                  attention_bias=True,
+                                  layer_types=["full_attention", "sliding_attention",
+                                               "full_attention"],
+                                  rope_parameters={"rope_type": "linear", "rope_theta": 50.0,
+                                                   "factor": 2.0})), 78)
+    write("cohere2-older", t.Cohere2ForCausalLM,
+          t.Cohere2Config(**shape(num_hidden_layers=2, sliding_window=3, sliding_window_pattern=2,
+                                  head_dim=6, tie_word_embeddings=False)), 79,
+          older={"layer_types": None, "sliding_window_pattern": 2})
     write("stablelm", t.StableLmForCausalLM,
           t.StableLmConfig(**shape(hidden_size=32, use_qkv_bias=True, use_parallel_residual=True)),
           48)

@@ -134,6 +134,8 @@ int main(void)
         "olmoe-normalised",
         "granite",
         "cohere",
+        "cohere2",
+        "cohere2-older",
         "smollm3",
         "smollm3-window",
         "stablelm",

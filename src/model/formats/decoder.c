@@ -122,6 +122,13 @@ static mgk_status set_local_layers(const mgk_checkpoint *checkpoint, const mgk_d
                : set_usual_layers(checkpoint, family, config);
 }
 
+static void rotate_local_layers(mgk_config *config)
+{
+    for (int layer = 0; layer < config->layers && layer < MGK_MAX_LAYERS; layer++)
+        if (!mgk_config_is_local(config, layer))
+            mgk_config_set_unrotated(config, layer);
+}
+
 mgk_status mgk_decoder_configure(const mgk_checkpoint *checkpoint, const mgk_decoder *families,
                                  mgk_config *config)
 {
@@ -141,6 +148,8 @@ mgk_status mgk_decoder_configure(const mgk_checkpoint *checkpoint, const mgk_dec
     if (config->positions == MGK_POSITIONS_ROTARY)
         TRY(mgk_rotary_configure(checkpoint, family->rotary_part, config));
     TRY(set_local_layers(checkpoint, family, config));
+    if (family->rotates_local)
+        rotate_local_layers(config);
     TRY(mgk_hugging_face_padding(checkpoint, config));
     return mgk_hugging_face_output(checkpoint, family->output, family->tied, config);
 }

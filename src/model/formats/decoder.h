@@ -32,6 +32,7 @@ typedef struct mgk_decoder {
     double rotary_part; /* of a head, unless the file says it; 0: all, always */
     mgk_local_layers local;
     int pattern;
+    bool rotates_local; /* layers that are not local have no positions */
     /* What tables cannot say: settings, after the others were read, and recipes. NULL: nothing. */
     mgk_status (*adjust)(const mgk_checkpoint *, mgk_config *);
     mgk_status (*mend)(const mgk_checkpoint *, const mgk_config *, const mgk_parameter *,

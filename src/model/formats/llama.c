@@ -362,6 +362,13 @@ static const mgk_setting cohere_own[] = {
 };
 static const mgk_settings cohere = {&llama, cohere_own};
 
+static const mgk_setting cohere2_own[] = {
+    {"rotary_base", NULL, 10000},
+    {"window", "sliding_window", 4096},
+    {NULL, NULL, 0},
+};
+static const mgk_settings cohere2 = {&cohere, cohere2_own};
+
 static const mgk_setting stablelm_own[] = {
     {"attention_bias", "use_qkv_bias", false},
     {"attention_output_bias", NULL, MGK_OUTPUT_BIAS_NONE},
@@ -497,6 +504,15 @@ static mgk_status adjust_smollm3(const mgk_checkpoint *checkpoint, mgk_config *c
     return STATUS_OK;
 }
 
+/* A window alone says which layers have positions, and transformers fails without one. */
+static mgk_status adjust_cohere2(const mgk_checkpoint *checkpoint, mgk_config *config)
+{
+    return config->window != 0
+               ? STATUS_OK
+               : mgk_fail(STATUS_FORMAT, "%s: \"sliding_window\" is null or 0, expected at least 1",
+                          checkpoint->config_path);
+}
+
 static mgk_status adjust_stablelm(const mgk_checkpoint *checkpoint, mgk_config *config)
 {
     bool parallel;
@@ -607,6 +623,15 @@ static const mgk_decoder families[] = {
      .adjust = adjust_granite,
      .mend = mend_granite},
     {.type = "cohere", .settings = &cohere, .names = &names, .tied = true, .interleaved = true},
+    {.type = "cohere2",
+     .settings = &cohere2,
+     .names = &names,
+     .tied = true,
+     .interleaved = true,
+     .local = MGK_LOCAL_MOST,
+     .pattern = 4,
+     .rotates_local = true,
+     .adjust = adjust_cohere2},
     {.type = "stablelm",
      .settings = &stablelm,
      .names = &names,
@@ -621,9 +646,9 @@ static const mgk_decoder families[] = {
 };
 
 static const char *const types[] = {
-    "llama",   "mistral", "mixtral",     "qwen2",    "qwen2_moe",  "qwen3", "qwen3_moe", "olmoe",
-    "gemma",   "gemma2",  "gemma3_text", "phi",      "phi3",       "olmo",  "olmo2",     "olmo3",
-    "granite", "cohere",  "smollm3",     "stablelm", "starcoder2", NULL};
+    "llama",   "mistral", "mixtral",     "qwen2",   "qwen2_moe", "qwen3",      "qwen3_moe", "olmoe",
+    "gemma",   "gemma2",  "gemma3_text", "phi",     "phi3",      "olmo",       "olmo2",     "olmo3",
+    "granite", "cohere",  "cohere2",     "smollm3", "stablelm",  "starcoder2", NULL};
 
 static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
                             mgk_config *config)
