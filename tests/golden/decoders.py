@@ -300,6 +300,18 @@ def write_gpt_like():
     write("gptj", t.GPTJForCausalLM,
           t.GPTJConfig(vocab_size=WORDS, n_embd=24, n_layer=2, n_head=3, n_positions=16,
                        rotary_dim=4), 51)
+    write("codegen", t.CodeGenForCausalLM,
+          t.CodeGenConfig(vocab_size=WORDS, n_embd=24, n_layer=2, n_head=4, n_positions=16,
+                          rotary_dim=4, activation_function="gelu"), 80)
+    # Three heads of 8 numbers: a quarter of the queries ends within a head.
+    write("codegen-three", t.CodeGenForCausalLM,
+          t.CodeGenConfig(vocab_size=WORDS, n_embd=24, n_layer=2, n_head=3, n_positions=16,
+                          rotary_dim=6, n_inner=20, tie_word_embeddings=True), 81)
+    bigcode = dict(vocab_size=WORDS, n_embd=24, n_layer=2, n_head=4, n_positions=16)
+    write("gpt_bigcode", t.GPTBigCodeForCausalLM, t.GPTBigCodeConfig(**bigcode), 82)
+    write("gpt_bigcode-heads", t.GPTBigCodeForCausalLM,
+          t.GPTBigCodeConfig(multi_query=False, n_inner=20, tie_word_embeddings=False, **bigcode),
+          83)
     neo = dict(vocab_size=WORDS, hidden_size=18, num_heads=3, max_position_embeddings=16)
     write("gpt_neo", t.GPTNeoForCausalLM,
           t.GPTNeoConfig(num_layers=3, window_size=4,

@@ -305,6 +305,9 @@ static void test_keys_named(void **state)
          "config.json: \"moe_intermediate_size\" is 0, expected 1 to 1048576"},
         {MODEL("qwen2_moe") "\"shared_expert_intermediate_size\": -4}",
          "config.json: \"shared_expert_intermediate_size\" is -4, expected 0 to 1048576"},
+        {"{\"model_type\": \"codegen\", \"n_head\": 7, \"n_embd\": 14, \"n_layer\": 2, "
+         "\"n_positions\": 8, \"vocab_size\": 37, \"rotary_dim\": 2}",
+         "config.json: \"n_embd\" is 14, expected a multiple of 4"},
         {MODEL("llama") "\"head_dim\": 5}", /* no key says how many numbers are rotated */
          "config.json: rotary_dim is 5, expected an even number"},
     };
@@ -514,6 +517,12 @@ static void test_values_refused(void **state)
         {&mgk_format_llama, "qwen2_moe", "\"mlp_only_layers\": 1"},
         {&mgk_format_llama, "qwen2_moe", "\"use_sliding_window\": true"},
         {&mgk_format_gpt2, "gptj", "\"rope_theta\": 50"},
+        {&mgk_format_gpt2, "codegen", "\"rope_theta\": 50"},
+        {&mgk_format_gpt2, "codegen", "\"rotary_dim\": 0"},
+        {&mgk_format_gpt2, "codegen", "\"rotary_dim\": null"},
+        {&mgk_format_gpt2, "gpt_bigcode", "\"scale_attn_weights\": false"},
+        {&mgk_format_gpt2, "gpt_bigcode", "\"add_cross_attention\": true"},
+        {&mgk_format_gpt2, "gpt_bigcode", "\"multi_query\": 1"},
         {&mgk_format_bert, "mpnet", "\"is_decoder\": true"},
         {&mgk_format_bert, "mpnet", "\"pad_token_id\": 4"},
         {&mgk_format_bert, "distilbert", "\"layer_norm_eps\": 0.1"},

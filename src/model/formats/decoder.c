@@ -162,6 +162,12 @@ static void split_fused(const mgk_config *config, const mgk_tensor_row *row, mgk
     const size_t dim = (size_t)config->head_dim, groups = (size_t)config->key_heads;
     const size_t queries = (size_t)config->heads * dim, keys = groups * dim;
     recipe->rows = queries + 2 * keys;
+    if (row->fused == MGK_FUSED_BY_QUARTER) {
+        recipe->block = queries / 4;
+        recipe->stride = 3 * recipe->block;
+        recipe->first = row->part * recipe->block;
+        return;
+    }
     if (row->fused == MGK_FUSED_ADJACENT) {
         recipe->first = row->part == 0 ? 0 : queries + (row->part - 1) * keys;
         return;

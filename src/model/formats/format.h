@@ -99,7 +99,7 @@ extern const mgk_model_format mgk_format_linformer;   /* linformer */
 extern const mgk_model_format mgk_format_performer;   /* performer-pytorch */
 extern const mgk_model_format mgk_format_bert;        /* Hugging Face: bert, roberta, distilbert, */
 extern const mgk_model_format mgk_format_longformer;  /* longformer, */
-extern const mgk_model_format mgk_format_gpt2;        /* gpt2, gpt_neo, gptj, */
+extern const mgk_model_format mgk_format_gpt2;        /* gpt2 and its relatives, */
 extern const mgk_model_format mgk_format_llama;       /* llama and many like it, */
 extern const mgk_model_format mgk_format_neox;        /* gpt_neox, */
 extern const mgk_model_format mgk_format_bloom;       /* bloom, falcon, */

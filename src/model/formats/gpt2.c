@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hugging Face's gpt2, gpt_neo and gptj. gpt2 is a pre-norm language model with learned positions,
- * its output usually tied to the embedding; weights are [in, out], and those of queries, keys and
- * values are adjacent. gpt_neo does not scale its scores, and some of its layers have a window.
- * gptj has rotary positions and parallel blocks.
+ * Hugging Face's gpt2, gpt_bigcode, gpt_neo, gptj and codegen. gpt2 is a pre-norm language model
+ * with learned positions, its output usually tied to the embedding; weights are [in, out], and
+ * those of queries, keys and values are adjacent. In gpt_bigcode all heads share a key, and weights
+ * are [out, in]. gpt_neo does not scale its scores, and some of its layers have a window. gptj and
+ * codegen have rotary positions and parallel blocks.
  */
 #include <string.h>
 
@@ -81,10 +82,60 @@ static const mgk_tensor_row gptj_rows[] = {
     {.ours = NULL},
 };
 
+/* The model was trained in four parts, whose queries, values and keys follow each other. */
+static const mgk_tensor_row codegen_rows[] = {
+    {.ours = "attention.query.weight",
+     .theirs = "attn.qkv_proj.weight",
+     .part = 0,
+     .fused = MGK_FUSED_BY_QUARTER},
+    {.ours = "attention.value.weight",
+     .theirs = "attn.qkv_proj.weight",
+     .part = 1,
+     .fused = MGK_FUSED_BY_QUARTER},
+    {.ours = "attention.key.weight",
+     .theirs = "attn.qkv_proj.weight",
+     .part = 2,
+     .fused = MGK_FUSED_BY_QUARTER},
+    {.ours = NULL},
+};
+
+/* With one key head the rows of a group are those of all. */
+static const mgk_tensor_row bigcode_rows[] = {
+    {.ours = "attention.query.weight",
+     .theirs = "attn.c_attn.weight",
+     .part = 0,
+     .fused = MGK_FUSED_BY_GROUP},
+    {.ours = "attention.key.weight",
+     .theirs = "attn.c_attn.weight",
+     .part = 1,
+     .fused = MGK_FUSED_BY_GROUP},
+    {.ours = "attention.value.weight",
+     .theirs = "attn.c_attn.weight",
+     .part = 2,
+     .fused = MGK_FUSED_BY_GROUP},
+    {.ours = "attention.query.bias",
+     .theirs = "attn.c_attn.bias",
+     .part = 0,
+     .fused = MGK_FUSED_BY_GROUP},
+    {.ours = "attention.key.bias",
+     .theirs = "attn.c_attn.bias",
+     .part = 1,
+     .fused = MGK_FUSED_BY_GROUP},
+    {.ours = "attention.value.bias",
+     .theirs = "attn.c_attn.bias",
+     .part = 2,
+     .fused = MGK_FUSED_BY_GROUP},
+    {.ours = "attention.output.weight", .theirs = "attn.c_proj.weight"},
+    {.ours = "attention.output.bias", .theirs = "attn.c_proj.bias"},
+    {.ours = NULL},
+};
+
 static const char root[] = "wte.weight";
 static const mgk_tensor_names gpt2_names = {root, "h.", gpt2_rows, rows};
 static const mgk_tensor_names neo_names = {root, "h.", neo_rows, rows};
 static const mgk_tensor_names gptj_names = {root, "h.", gptj_rows, rows};
+static const mgk_tensor_names codegen_names = {root, "h.", codegen_rows, NULL};
+static const mgk_tensor_names bigcode_names = {root, "h.", bigcode_rows, NULL};
 
 static const mgk_setting shared_own[] = {
     {"heads", "n_head", MGK_NEEDED},
@@ -107,6 +158,15 @@ static const mgk_setting gpt2_own[] = {
     {NULL, "add_cross_attention", false}, {NULL, NULL, 0},
 };
 static const mgk_settings gpt2 = {&shared, gpt2_own};
+
+static const mgk_setting bigcode_own[] = {
+    {"attention_bias", NULL, true},
+    {"positions", NULL, MGK_POSITIONS_LEARNED},
+    {NULL, "scale_attn_weights", true},
+    {NULL, "add_cross_attention", false},
+    {NULL, NULL, 0},
+};
+static const mgk_settings bigcode = {&shared, bigcode_own};
 
 static const mgk_setting neo_own[] = {
     {"heads", "num_heads|num_attention_heads", MGK_NEEDED},
@@ -141,6 +201,25 @@ static mgk_status adjust(const mgk_checkpoint *checkpoint, mgk_config *config)
     if (config->hidden == 0)
         config->hidden = config->dim <= 1 << 18 ? 4 * config->dim : 0;
     return STATUS_OK;
+}
+
+static mgk_status adjust_codegen(const mgk_checkpoint *checkpoint, mgk_config *config)
+{
+    if (config->rotary_dim < 1)
+        return mgk_fail(STATUS_FORMAT, "%s: \"rotary_dim\" is %d, expected at least 1",
+                        checkpoint->config_path, config->rotary_dim);
+    if (config->dim % 4 != 0)
+        return mgk_fail(STATUS_FORMAT, "%s: \"n_embd\" is %d, expected a multiple of 4",
+                        checkpoint->config_path, config->dim);
+    return adjust(checkpoint, config);
+}
+
+static mgk_status adjust_bigcode(const mgk_checkpoint *checkpoint, mgk_config *config)
+{
+    bool single;
+    TRY(mgk_checkpoint_flag(checkpoint, "multi_query", true, &single));
+    config->key_heads = single ? 1 : config->heads;
+    return adjust(checkpoint, config);
 }
 
 /* Layer `layer` of gpt_neo by its word, one of the value of `key`. `known`: the layer is known. */
@@ -225,6 +304,12 @@ static mgk_status adjust_neo(const mgk_checkpoint *checkpoint, mgk_config *confi
 
 static const mgk_decoder families[] = {
     {.type = "gpt2", .settings = &gpt2, .names = &gpt2_names, .tied = true, .adjust = adjust},
+    {.type = "gpt_bigcode",
+     .settings = &bigcode,
+     .names = &bigcode_names,
+     .others = &neo_names,
+     .tied = true,
+     .adjust = adjust_bigcode},
     {.type = "gpt_neo",
      .settings = &neo,
      .names = &neo_names,
@@ -236,10 +321,16 @@ static const mgk_decoder families[] = {
      .names = &gptj_names,
      .interleaved = true,
      .adjust = adjust},
+    {.type = "codegen",
+     .settings = &gptj,
+     .names = &codegen_names,
+     .others = &gptj_names,
+     .interleaved = true,
+     .adjust = adjust_codegen},
     {.type = NULL},
 };
 
-static const char *const types[] = {"gpt2", "gpt_neo", "gptj", NULL};
+static const char *const types[] = {"gpt2", "gpt_bigcode", "gpt_neo", "gptj", "codegen", NULL};
 
 static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
                             mgk_config *config)
@@ -254,9 +345,10 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
     return mgk_decoder_recipe(checkpoint, families, config, parameter, out);
 }
 
-const mgk_model_format mgk_format_gpt2 = {.name = "Hugging Face's gpt2, gpt_neo, gptj",
-                                          .model_types = types,
-                                          .root = root,
-                                          .anchor = "h.0.attn.c_attn.weight",
-                                          .configure = configure,
-                                          .recipe = recipe};
+const mgk_model_format mgk_format_gpt2 = {
+    .name = "Hugging Face's gpt2, gpt_bigcode, gpt_neo, gptj, codegen",
+    .model_types = types,
+    .root = root,
+    .anchor = "h.0.attn.c_attn.weight",
+    .configure = configure,
+    .recipe = recipe};

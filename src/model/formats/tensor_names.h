@@ -9,9 +9,10 @@
  * experts. */
 typedef enum mgk_fused {
     MGK_FUSED_NOT,
-    MGK_FUSED_ADJACENT, /* all queries, then all keys, then all values */
-    MGK_FUSED_BY_GROUP, /* for each key head: the queries that share it, its key, its value */
-    MGK_FUSED_EXPERTS   /* [E, ·, ·]: for each expert: its `parts`, which are of one size */
+    MGK_FUSED_ADJACENT,   /* all queries, then all keys, then all values */
+    MGK_FUSED_BY_GROUP,   /* for each key head: the queries that share it, its key, its value */
+    MGK_FUSED_BY_QUARTER, /* for each quarter of the width: its rows of each of three parts */
+    MGK_FUSED_EXPERTS     /* [E, ·, ·]: for each expert: its `parts`, which are of one size */
 } mgk_fused;
 
 /* A parameter, within its layer if it has one, and its tensor. */

@@ -18,6 +18,7 @@ static const buffer_row buffers[] = {
     {"inv_freq", 1},
     {"attn.bias", 4},
     {"attn.masked_bias", 0},
+    {"attn.causal_mask", 4},
     {"attention.bias", 4},
     {"attention.masked_bias", 0},
 };
