@@ -255,6 +255,17 @@ def write_llama_like():
           t.Cohere2Config(**shape(num_hidden_layers=2, sliding_window=3, sliding_window_pattern=2,
                                   head_dim=6, tie_word_embeddings=False)), 79,
           older={"layer_types": None, "sliding_window_pattern": 2})
+    glm = dict(head_dim=8, rms_norm_eps=1e-5)
+    write("glm", t.GlmForCausalLM,
+          t.GlmConfig(**shape(attention_bias=False, rope_parameters={
+              "rope_type": "default", "rope_theta": 50.0, "partial_rotary_factor": 0.75}, **glm)),
+          84)
+    write("glm-older", t.GlmForCausalLM,
+          t.GlmConfig(**shape(tie_word_embeddings=True, head_dim=12)), 85,
+          older={"rope_theta": 10000.0})
+    write("glm4", t.Glm4ForCausalLM,
+          t.Glm4Config(**shape(partial_rotary_factor=1.0, num_key_value_heads=4, **glm)), 86)
+    write("glm4-half", t.Glm4ForCausalLM, t.Glm4Config(**shape(**glm)), 87)
     write("stablelm", t.StableLmForCausalLM,
           t.StableLmConfig(**shape(hidden_size=32, use_qkv_bias=True, use_parallel_residual=True)),
           48)

@@ -500,6 +500,8 @@ static void test_values_refused(void **state)
         {&mgk_format_llama, "cohere2", "\"sliding_window\": 0"},
         {&mgk_format_llama, "cohere2", "\"sliding_window_pattern\": 0"},
         {&mgk_format_llama, "cohere2", "\"use_qk_norm\": true"},
+        {&mgk_format_llama, "glm", "\"rotary_pct\": 0.25"},
+        {&mgk_format_llama, "glm4", "\"partial_rotary_factor\": 1.5"},
         {&mgk_format_llama, "gemma2",
          "\"layer_types\": [\"sliding_attention\", \"full_attention\"], \"sliding_window\": null"},
         {&mgk_format_llama, "gemma3_text",

@@ -160,6 +160,8 @@ static const addition additions[] = {
     {"gpt2", "transformer.h.0.attn.bias", 4, STATUS_OK, NULL},
     {"gpt2", "transformer.h.0.attn.bias", 1, STATUS_UNSUPPORTED, refused},
     {"gpt2", "transformer.h.0.ln_cross_attn.weight", 1, STATUS_UNSUPPORTED, refused},
+    {"../decoders/glm", "model.layers.0.post_mlp_layernorm.weight", 1, STATUS_UNSUPPORTED, refused},
+    {"../decoders/glm", "model.layers.0.self_attn.o_proj.bias", 1, STATUS_UNSUPPORTED, refused},
     {"../decoders/codegen", "transformer.h.0.attn.causal_mask", 4, STATUS_OK, NULL},
     {"../decoders/codegen", "transformer.h.0.attn.causal_mask", 2, STATUS_UNSUPPORTED, refused},
     {"../decoders/codegen", "transformer.h.0.attn.qkv_proj.bias", 1, STATUS_UNSUPPORTED, refused},

@@ -80,6 +80,19 @@ static const mgk_tensor_row phi3_rows[] = {
 };
 static const mgk_tensor_names phi3_names = {root, "layers.", phi3_rows, NULL};
 
+/* Gate and first map in one tensor, and in glm4 norms of branches, too. */
+static const mgk_tensor_row glm_rows[] = {
+    {.ours = "feed_forward.gate.weight",
+     .theirs = "mlp.gate_up_proj.weight",
+     .part = 0,
+     .parts = 2},
+    {.ours = "feed_forward.in.weight", .theirs = "mlp.gate_up_proj.weight", .part = 1, .parts = 2},
+    {.ours = "branch_norm1.weight", .theirs = "post_self_attn_layernorm.weight"},
+    {.ours = "branch_norm2.weight", .theirs = "post_mlp_layernorm.weight"},
+    {.ours = NULL},
+};
+static const mgk_tensor_names glm_names = {root, "layers.", glm_rows, NULL};
+
 static const mgk_tensor_row phi_rows[] = {
     {.ours = "attention.query_norm.weight", .theirs = "self_attn.q_layernorm.weight"},
     {.ours = "attention.query_norm.bias", .theirs = "self_attn.q_layernorm.bias"},
@@ -369,6 +382,25 @@ static const mgk_setting cohere2_own[] = {
 };
 static const mgk_settings cohere2 = {&cohere, cohere2_own};
 
+static const mgk_setting glm_own[] = {
+    {"key_heads", "num_key_value_heads", 2},
+    {"head_dim", "head_dim", 128},
+    {"attention_bias", "attention_bias", true},
+    {"attention_output_bias", NULL, MGK_OUTPUT_BIAS_NONE},
+    {"feed_forward_bias", NULL, false},
+    {"norm_epsilon", "rms_norm_eps", 0.00000015625},
+    {"length", "max_position_embeddings", 131072},
+    {NULL, "rotary_pct", 0.5}, /* not its name for the part that is rotated */
+    {NULL, NULL, 0},
+};
+static const mgk_settings glm = {&llama, glm_own};
+
+static const mgk_setting glm4_own[] = {
+    {"branch_norm", NULL, true},
+    {NULL, NULL, 0},
+};
+static const mgk_settings glm4 = {&glm, glm4_own};
+
 static const mgk_setting stablelm_own[] = {
     {"attention_bias", "use_qkv_bias", false},
     {"attention_output_bias", NULL, MGK_OUTPUT_BIAS_NONE},
@@ -632,6 +664,18 @@ static const mgk_decoder families[] = {
      .pattern = 4,
      .rotates_local = true,
      .adjust = adjust_cohere2},
+    {.type = "glm",
+     .settings = &glm,
+     .names = &glm_names,
+     .others = &names,
+     .interleaved = true,
+     .rotary_part = 0.5},
+    {.type = "glm4",
+     .settings = &glm4,
+     .names = &glm_names,
+     .others = &names,
+     .interleaved = true,
+     .rotary_part = 0.5},
     {.type = "stablelm",
      .settings = &stablelm,
      .names = &names,
@@ -645,10 +689,11 @@ static const mgk_decoder families[] = {
     {.type = NULL},
 };
 
-static const char *const types[] = {
-    "llama",   "mistral", "mixtral",     "qwen2",   "qwen2_moe", "qwen3",      "qwen3_moe", "olmoe",
-    "gemma",   "gemma2",  "gemma3_text", "phi",     "phi3",      "olmo",       "olmo2",     "olmo3",
-    "granite", "cohere",  "cohere2",     "smollm3", "stablelm",  "starcoder2", NULL};
+static const char *const types[] = {"llama",       "mistral",    "mixtral", "qwen2",   "qwen2_moe",
+                                    "qwen3",       "qwen3_moe",  "olmoe",   "gemma",   "gemma2",
+                                    "gemma3_text", "phi",        "phi3",    "olmo",    "olmo2",
+                                    "olmo3",       "granite",    "cohere",  "cohere2", "smollm3",
+                                    "stablelm",    "starcoder2", "glm",     "glm4",    NULL};
 
 static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
                             mgk_config *config)
