@@ -518,6 +518,8 @@ static void test_values_refused(void **state)
         {&mgk_format_llama, "qwen3_moe", "\"mlp_only_layers\": [1]"},
         {&mgk_format_llama, "qwen2_moe", "\"mlp_only_layers\": 1"},
         {&mgk_format_llama, "qwen2_moe", "\"use_sliding_window\": true"},
+        {&mgk_format_llama, "qwen2_moe", "\"shared_expert_intermediate_size\": 0"},
+        {&mgk_format_llama, "qwen3_moe", "\"sliding_window\": 0, \"use_sliding_window\": true"},
         {&mgk_format_gpt2, "gptj", "\"rope_theta\": 50"},
         {&mgk_format_gpt2, "codegen", "\"rope_theta\": 50"},
         {&mgk_format_gpt2, "codegen", "\"rotary_dim\": 0"},
@@ -567,6 +569,47 @@ static void test_values_refused(void **state)
                  cases[i].settings + 1);
         if (!strstr(mgk_fail_message(), key))
             fail_msg("\"%s\" does not say \"%s\"", mgk_fail_message(), key);
+    }
+    mgk_checkpoint_close(&checkpoint);
+}
+
+/* What transformers does not read, or reads as nothing. */
+static void test_values_without_effect(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type, *settings;
+    } cases[] = {
+        {"qwen3_moe", "\"intermediate_size\": 20, \"sliding_window\": 0"},
+        {"qwen3_moe", "\"sliding_window\": -4, \"use_sliding_window\": false"},
+        {"qwen3_moe", "\"mlp_only_layers\": [], \"layer_types\": [\"sliding_attention\"]"},
+        {"qwen3_moe", "\"mlp_only_layers\": null, \"intermediate_size\": null"},
+        {"qwen2_moe", "\"sliding_window\": 0, \"use_sliding_window\": false"},
+        {"qwen2_moe", "\"intermediate_size\": \"20\""},
+        {"mixtral", "\"intermediate_size\": 20, \"mlp_only_layers\": []"},
+        {"mixtral", "\"intermediate_size\": 20, \"mlp_only_layers\": [1]"},
+        {"olmoe", "\"intermediate_size\": 20, \"mlp_only_layers\": null"},
+        {"olmoe", "\"intermediate_size\": 20, \"decoder_sparse_step\": 2"},
+    };
+    mgk_checkpoint checkpoint;
+    char folder[512], text[1024];
+    snprintf(folder, sizeof(folder), "%sllama", top); /* its tensors do not matter */
+    assert_ok(mgk_checkpoint_open(folder, &checkpoint));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const mgk_model_options usual = {0};
+        mgk_config config;
+        snprintf(text, sizeof(text),
+                 "{\"model_type\": \"%s\", \"num_attention_heads\": 4, \"hidden_size\": 16, "
+                 "\"num_hidden_layers\": 2, \"vocab_size\": 37, \"moe_intermediate_size\": 12, %s}",
+                 cases[i].type, cases[i].settings);
+        cJSON_Delete(checkpoint.config);
+        checkpoint.config = cJSON_Parse(text);
+        assert_non_null(checkpoint.config);
+        assert_ok(mgk_format_llama.configure(&checkpoint, &usual, &config));
+        assert_ok(mgk_config_resolve(&config));
+        assert_int_equal(config.window, 0);
+        assert_int_equal(config.hidden, strstr(cases[i].type, "qwen") ? 12 : 20);
+        assert_false(mgk_config_is_local(&config, 0));
     }
     mgk_checkpoint_close(&checkpoint);
 }
@@ -728,7 +771,7 @@ int main(void)
         cmocka_unit_test(test_values_refused),    cmocka_unit_test(test_rotary_of_layer_types),
         cmocka_unit_test(test_keys_named),        cmocka_unit_test(test_padding_word),
         cmocka_unit_test(test_esm_refused),       cmocka_unit_test(test_layers_of_gpt_neo),
-        cmocka_unit_test(test_layers_of_smollm3),
+        cmocka_unit_test(test_layers_of_smollm3), cmocka_unit_test(test_values_without_effect),
     };
     enum { OTHERS = sizeof(others) / sizeof(others[0]) };
     struct CMUnitTest tests[OTHERS + FAMILIES + DECODERS];

@@ -66,7 +66,7 @@ static mgk_status set_usual_layers(const mgk_checkpoint *checkpoint, const mgk_d
         return mgk_fail(STATUS_FORMAT, "%s: \"sliding_window_pattern\" is %d, expected at least 1",
                         checkpoint->config_path, pattern);
     for (int layer = 0; layer < config->layers; layer++)
-        if (family->local == MGK_LOCAL_ALL ||
+        if (family->local == MGK_LOCAL_ALL || family->local == MGK_LOCAL_USED ||
             (family->local == MGK_LOCAL_MOST && (layer + 1) % pattern != 0) ||
             (family->local == MGK_LOCAL_LATTER && layer >= first) ||
             (family->local == MGK_LOCAL_UNROTATED && mgk_config_is_unrotated(config, layer)))
@@ -100,26 +100,28 @@ static mgk_status check_window(const mgk_checkpoint *checkpoint, const mgk_decod
 static mgk_status set_local_layers(const mgk_checkpoint *checkpoint, const mgk_decoder *family,
                                    mgk_config *config)
 {
+    const mgk_local_layers local = family->local;
     bool used = true;
-    const cJSON *list = cJSON_GetObjectItemCaseSensitive(checkpoint->config, "layer_types");
-    if (family->local == MGK_LOCAL_OWN)
+    const cJSON *list = local == MGK_LOCAL_ALL || local == MGK_LOCAL_USED
+                            ? NULL
+                            : cJSON_GetObjectItemCaseSensitive(checkpoint->config, "layer_types");
+    if (local == MGK_LOCAL_OWN)
         return STATUS_OK;
-    if (family->local == MGK_LOCAL_LATTER || family->local == MGK_LOCAL_UNROTATED)
+    if (local == MGK_LOCAL_USED || local == MGK_LOCAL_LATTER || local == MGK_LOCAL_UNROTATED)
         TRY(mgk_checkpoint_flag(checkpoint, "use_sliding_window", false, &used));
     if (used)
         TRY(check_window(checkpoint, family));
     else
         config->window = 0;
-    if (list && family->local != MGK_LOCAL_ALL && config->window == 0 && names_local(list))
+    if (list && config->window == 0 && names_local(list))
         return mgk_fail(STATUS_UNSUPPORTED,
                         "%s: \"layer_types\" names sliding_attention, but there is no window",
                         checkpoint->config_path);
     if ((config->window == 0 && config->local_base == 0) || config->layers < 1 ||
         config->layers > MGK_MAX_LAYERS)
         return STATUS_OK; /* mgk_config_resolve refuses such a number */
-    return list && !cJSON_IsNull(list) && family->local != MGK_LOCAL_ALL
-               ? read_layer_types(checkpoint, list, config)
-               : set_usual_layers(checkpoint, family, config);
+    return list && !cJSON_IsNull(list) ? read_layer_types(checkpoint, list, config)
+                                       : set_usual_layers(checkpoint, family, config);
 }
 
 static void rotate_local_layers(mgk_config *config)

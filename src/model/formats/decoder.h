@@ -11,7 +11,8 @@
 
 /* Which layers have the window, unless "layer_types" says it. */
 typedef enum mgk_local_layers {
-    MGK_LOCAL_ALL,       /* all */
+    MGK_LOCAL_ALL,       /* all; "layer_types" is not read */
+    MGK_LOCAL_USED,      /* the same if "use_sliding_window" */
     MGK_LOCAL_MOST,      /* all but every pattern-th, "sliding_window_pattern" */
     MGK_LOCAL_LATTER,    /* from "max_window_layers" on, if "use_sliding_window" */
     MGK_LOCAL_UNROTATED, /* those without positions, if "use_sliding_window" */

@@ -474,21 +474,26 @@ static mgk_status adjust_granite(const mgk_checkpoint *checkpoint, mgk_config *c
     return STATUS_OK;
 }
 
-/* Refuses layers that are no mixtures. */
 static mgk_status adjust_experts(const mgk_checkpoint *checkpoint, mgk_config *config)
 {
-    const cJSON *dense = cJSON_GetObjectItemCaseSensitive(checkpoint->config, "mlp_only_layers");
     const bool usual = cJSON_GetObjectItemCaseSensitive(checkpoint->config, "num_experts") != NULL;
     if (config->experts < 1)
         return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is %d, expected 1 to 4096",
                         checkpoint->config_path, usual ? "num_experts" : "num_local_experts",
                         config->experts);
+    return STATUS_OK;
+}
+
+/* Refuses layers that are no mixtures. */
+static mgk_status adjust_qwen3_moe(const mgk_checkpoint *checkpoint, mgk_config *config)
+{
+    const cJSON *dense = cJSON_GetObjectItemCaseSensitive(checkpoint->config, "mlp_only_layers");
     if (dense && !cJSON_IsNull(dense) && !(cJSON_IsArray(dense) && cJSON_GetArraySize(dense) == 0))
         return mgk_fail(STATUS_UNSUPPORTED,
                         "%s: \"mlp_only_layers\" names layers without experts, which are not known "
                         "beside others",
                         checkpoint->config_path);
-    return STATUS_OK;
+    return adjust_experts(checkpoint, config);
 }
 
 /* transformers gives the window to every second layer at first, unless layers are listed. */
@@ -502,16 +507,11 @@ static mgk_status adjust_qwen2_moe(const mgk_checkpoint *checkpoint, mgk_config 
                         "%s: \"use_sliding_window\" is true, expected false without "
                         "\"layer_types\"",
                         checkpoint->config_path);
-    return adjust_experts(checkpoint, config);
-}
-
-/* Its window is that of all layers, if it is used. */
-static mgk_status adjust_qwen3_moe(const mgk_checkpoint *checkpoint, mgk_config *config)
-{
-    bool used;
-    TRY(mgk_checkpoint_flag(checkpoint, "use_sliding_window", false, &used));
-    config->window = used ? config->window : 0;
-    return adjust_experts(checkpoint, config);
+    if (config->experts_shared == 0) /* transformers saves tensors without numbers then */
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: \"shared_expert_intermediate_size\" is 0, expected at least 1",
+                        checkpoint->config_path);
+    return adjust_qwen3_moe(checkpoint, config);
 }
 
 /* "no_rope_layers" says 1 of layers with positions; without it every fourth layer has none. */
@@ -603,6 +603,7 @@ static const mgk_decoder families[] = {
      .names = &expert_names,
      .others = &names,
      .fused = &fused_names,
+     .local = MGK_LOCAL_USED,
      .adjust = adjust_qwen3_moe},
     {.type = "olmoe",
      .settings = &olmoe,
