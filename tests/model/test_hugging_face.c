@@ -573,6 +573,52 @@ static void test_values_refused(void **state)
     mgk_checkpoint_close(&checkpoint);
 }
 
+/* What transformers 5.24 takes where config.json says nothing. */
+static void test_usual_values(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type;
+        double epsilon, base;
+        int key_heads, head_dim, rotary_dim, length, window;
+        bool tied, bias;
+    } cases[] = {
+        {"smollm3", 1e-6, 2e6, 4, 2, 2, 32768, 0, true, false},
+        {"olmo3", 1e-5, 5e5, 0, 2, 2, 2048, 4096, false, false},
+        {"cohere2", 1e-5, 1e4, 0, 2, 2, 8192, 4096, true, false},
+        {"glm", 1.5625e-7, 1e4, 2, 128, 64, 131072, 0, false, true},
+        {"glm4", 1.5625e-7, 1e4, 2, 128, 64, 131072, 0, false, true},
+    };
+    mgk_checkpoint checkpoint;
+    char folder[512], text[1024];
+    snprintf(folder, sizeof(folder), "%sllama", top); /* its tensors do not matter */
+    assert_ok(mgk_checkpoint_open(folder, &checkpoint));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const mgk_model_options usual = {0};
+        mgk_config config;
+        snprintf(text, sizeof(text),
+                 "{\"model_type\": \"%s\", \"num_attention_heads\": 8, \"hidden_size\": 16, "
+                 "\"num_hidden_layers\": 4, \"vocab_size\": 37, \"intermediate_size\": 12}",
+                 cases[i].type);
+        cJSON_Delete(checkpoint.config);
+        checkpoint.config = cJSON_Parse(text);
+        assert_non_null(checkpoint.config);
+        assert_ok(mgk_format_llama.configure(&checkpoint, &usual, &config));
+        assert_true(config.norm_epsilon == cases[i].epsilon);
+        assert_true(config.rotary_base == cases[i].base);
+        assert_int_equal(config.key_heads, cases[i].key_heads);
+        assert_int_equal(config.head_dim, cases[i].head_dim);
+        assert_int_equal(config.rotary_dim, cases[i].rotary_dim);
+        assert_int_equal(config.length, cases[i].length);
+        assert_int_equal(config.window, cases[i].window);
+        assert_int_equal(config.tied, cases[i].tied);
+        assert_int_equal(config.attention_bias, cases[i].bias);
+        for (int layer = 0; layer < 4; layer++)
+            assert_int_equal(mgk_config_is_local(&config, layer), cases[i].window > 0 && layer < 3);
+    }
+    mgk_checkpoint_close(&checkpoint);
+}
+
 /* What transformers does not read, or reads as nothing. */
 static void test_values_without_effect(void **state)
 {
@@ -765,13 +811,21 @@ int main(void)
     enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
     enum { DECODERS = sizeof(decoders) / sizeof(decoders[0]) };
     static const struct CMUnitTest others[] = {
-        cmocka_unit_test(test_file_in_folder),    cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_usual_parts),       cmocka_unit_test(test_remark),
-        cmocka_unit_test(test_refused),           cmocka_unit_test(test_rotary_refused),
-        cmocka_unit_test(test_values_refused),    cmocka_unit_test(test_rotary_of_layer_types),
-        cmocka_unit_test(test_keys_named),        cmocka_unit_test(test_padding_word),
-        cmocka_unit_test(test_esm_refused),       cmocka_unit_test(test_layers_of_gpt_neo),
-        cmocka_unit_test(test_layers_of_smollm3), cmocka_unit_test(test_values_without_effect),
+        cmocka_unit_test(test_file_in_folder),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_usual_parts),
+        cmocka_unit_test(test_remark),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_rotary_refused),
+        cmocka_unit_test(test_values_refused),
+        cmocka_unit_test(test_rotary_of_layer_types),
+        cmocka_unit_test(test_keys_named),
+        cmocka_unit_test(test_padding_word),
+        cmocka_unit_test(test_esm_refused),
+        cmocka_unit_test(test_layers_of_gpt_neo),
+        cmocka_unit_test(test_layers_of_smollm3),
+        cmocka_unit_test(test_usual_values),
+        cmocka_unit_test(test_values_without_effect),
     };
     enum { OTHERS = sizeof(others) / sizeof(others[0]) };
     struct CMUnitTest tests[OTHERS + FAMILIES + DECODERS];
