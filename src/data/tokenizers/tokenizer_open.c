@@ -143,15 +143,14 @@ out:
 typedef mgk_status (*list_reader)(mgk_span text, const mgk_tokenizer_notes *notes,
                                   mgk_tokenizer *tokenizer);
 
-static mgk_status read_noted(const mgk_tokenizer_source *source, mgk_span text, list_reader read,
-                             mgk_tokenizer *tokenizer)
+/* `of_model`: the file belongs to the model whose config.json is beside it. */
+static mgk_status read_noted(const mgk_tokenizer_source *source, mgk_span text, bool of_model,
+                             list_reader read, mgk_tokenizer *tokenizer)
 {
     mgk_tokenizer_part files[NOTES];
     mgk_tokenizer_notes notes;
     mgk_status status = open_notes(source, files, &notes);
-    /* Only a list of this name belongs to the model beside it. */
-    if (read == mgk_tokenizer_read_word_list &&
-        strcmp(mgk_tokenizer_source_name(source), list_name) != 0)
+    if (!of_model)
         notes.model = (mgk_span){NULL, 0};
     if (status == STATUS_OK)
         status = read(text, &notes, tokenizer);
@@ -168,12 +167,14 @@ static mgk_status read_list(const mgk_tokenizer_source *source, mgk_span text,
     bool words = false;
     while (mgk_next_line(&lines, &line)) {
         if (mgk_span_equals(line, "[UNK]"))
-            return read_noted(source, text, mgk_tokenizer_read_wordpiece, tokenizer);
+            return read_noted(source, text, true, mgk_tokenizer_read_wordpiece, tokenizer);
         if (mgk_next_word(&line, &word))
             words = words || mgk_span_equals(word, "<unk>") || mgk_span_equals(word, "<UNK>");
     }
-    if (words)
-        return read_noted(source, text, mgk_tokenizer_read_word_list, tokenizer);
+    if (words) { /* a list of another name may be of any words */
+        const bool of_model = strcmp(mgk_tokenizer_source_name(source), list_name) == 0;
+        return read_noted(source, text, of_model, mgk_tokenizer_read_word_list, tokenizer);
+    }
     const char *left = mgk_download_left(text.data, text.size);
     return mgk_fail(STATUS_FORMAT, "%s",
                     left ? left
@@ -185,7 +186,7 @@ static mgk_status read_content(const mgk_tokenizer_source *source, mgk_span text
                                mgk_tokenizer *tokenizer)
 {
     if (mgk_piece_model_begins(text))
-        return read_noted(source, text, mgk_tokenizer_read_pieces, tokenizer);
+        return read_noted(source, text, true, mgk_tokenizer_read_pieces, tokenizer);
     if (mgk_llama2c_begins(text))
         return mgk_tokenizer_read_llama2c(text, tokenizer);
     return mgk_tokenizer_is_object(text) ? read_json(source, text, tokenizer)
