@@ -5,6 +5,7 @@
 BEGIN {
     FS = ","
     measures = split("rank effective_rank mean_js effective_heads", measure, " ")
+    titles["listops"] = "Lists"
     titles["lm"] = "Language models"
     titles["text"] = "Reviews"
     titles["passages"] = "Pairs of passages"

@@ -19,7 +19,7 @@ DIR/study.md has tables of them, of means over seeds.
                     can share it.
   --books DIR       Language models, and passages: train, valid and test with .txt files at any depth.
   --reviews DIR     Text: train, val and test, each with pos/ and neg/.
-  --groups LIST     Such as text,passages,lm (default: those that have data).
+  --groups LIST     Such as listops,text,passages,lm (default: those that have data; lists are generated).
   --seeds LIST      Such as 0,1,2 (default: 0,1,2).
   --threads N       CPU threads (default: all).
   --quick           Tiny models, a few steps: does everything work?
@@ -71,6 +71,11 @@ study() {
     unit=$group-seed$seed
     [ ! -e "$unit.results.csv" ] || return 0
     case $group in
+    listops)
+        designs=$classifiers common="$lists --task listops"
+        tested="--task listops --samples $unseen --seed 1000"
+        measured_on="--task listops --listops-above $long_lists --seed 1000"
+        ;;
     lm)
         designs=$language_models common="$language --task lm --data train.txt --held-out valid.txt"
         tested="--text test.txt" measured_on="--text test.txt"
@@ -81,7 +86,7 @@ study() {
         ;;
     passages)
         designs=$classifiers common="$classifier --batch $pairs_batch --task retrieval --data train.txt --held-out valid.txt"
-        tested="--task retrieval --data test.txt --samples $pairs --seed 1000" measured_on="--task retrieval --data test.txt"
+        tested="--task retrieval --data test.txt --samples $unseen --seed 1000" measured_on="--task retrieval --data test.txt"
         ;;
     esac
     models="" controlled=""
@@ -125,21 +130,24 @@ while [ $# -gt 0 ]; do
     shift
 done
 [ -n "$output" ] || wrong_usage "no --output"
-[ -n "$groups" ] || groups="${reviews:+text,}${books:+passages,lm}"
-[ -n "$groups" ] || wrong_usage "no data: give --books, --reviews or both"
-echo "$groups" | grep -qxE '(text|passages|lm)(,(text|passages|lm))*,?' || wrong_usage "--groups $groups: expected text,passages,lm"
+[ -n "$groups" ] || groups="listops${reviews:+,text}${books:+,passages,lm}"
+echo "$groups" | grep -qxE '(listops|text|passages|lm)(,(listops|text|passages|lm))*' ||
+    wrong_usage "--groups $groups: expected listops,text,passages,lm"
 echo "$seeds" | grep -qxE '[0-9]+(,[0-9]+)*' || wrong_usage "--seeds $seeds: expected numbers"
 programs=$(realpath "$programs")
 [ -x "$programs/mgk-train" ] || wrong_usage "$programs has no mgk-train: build it, or give --programs"
 if [ "$quick" = yes ]; then
-    measured=8 pairs=8 reviews_batch=2 pairs_batch=2
+    measured=8 unseen=8 reviews_batch=2 pairs_batch=2 long_lists=24
     sizes="--layers 2 --dim 16 --head-dim 4 --hidden 16 --length 32 --steps 4 --warmup 1 --eval-samples 8 --eval-every 2"
+    lists="$sizes --batch 2 --checkpoint-every 2"
     classifier="$sizes --tokenizer words --vocabulary 300 --checkpoint-every 2"
     language="$sizes --batch 2 --tokenizer bpe --vocabulary 300 --checkpoint-every 2"
 else
-    measured=64 pairs=4000 reviews_batch=16 pairs_batch=8
-    classifier="--layers 2 --dim 64 --head-dim 16 --hidden 128 --length 1024 --tokenizer words --vocabulary 8192 --steps 1200
-        --lr 0.001 --warmup 100 --schedule cosine --dropout 0.1 --eval-samples 1000 --eval-every 100 --checkpoint-every 100"
+    measured=64 unseen=4000 reviews_batch=16 pairs_batch=8 long_lists=448
+    small="--layers 2 --dim 64 --head-dim 16 --hidden 128 --steps 1200 --lr 0.001 --warmup 100 --schedule cosine
+        --eval-samples 1000 --eval-every 100 --checkpoint-every 100"
+    classifier="$small --length 1024 --tokenizer words --vocabulary 8192 --dropout 0.1"
+    lists="$small --length 512 --batch 32"
     language="--layers 6 --dim 128 --head-dim 16 --hidden 512 --length 256 --tokenizer bpe --vocabulary 4096 --steps 4000
         --batch 16 --lr 0.002 --warmup 300 --schedule cosine --eval-samples 1000 --eval-every 250 --checkpoint-every 250"
 fi
