@@ -15,6 +15,14 @@ static const char top[] = MGK_TEST_GOLDEN "/hugging_face/";
 
 static const char own[] = "own.safetensors";
 
+/* Gives an open checkpoint another config.json. */
+static void set_config(mgk_checkpoint *checkpoint, const char *text)
+{
+    cJSON_Delete(checkpoint->config);
+    checkpoint->config = cJSON_Parse(text);
+    assert_non_null(checkpoint->config);
+}
+
 /* Writes the toolkit's own file of a model, which says everything that its folder did. */
 static void write_own_file(const char *folder, const mgk_model_options *options)
 {
@@ -324,9 +332,11 @@ static void test_keys_named(void **state)
 static void test_rotary_refused(void **state)
 {
     (void)state;
-#define LLAMA(rope)                                                                 \
-    "{\"model_type\": \"llama\", \"num_attention_heads\": 4, \"hidden_size\": 16, " \
+#define DECODER(type, rope)                                                            \
+    "{\"model_type\": \"" type "\", \"num_attention_heads\": 4, \"hidden_size\": 16, " \
     "\"num_hidden_layers\": 2, \"intermediate_size\": 20, \"vocab_size\": 37, " rope "}"
+#define LLAMA(rope) DECODER("llama", rope)
+#define YARN "\"rope_type\": \"yarn\", \"factor\": 4"
     static const char *const cases[][2] = {
         {LLAMA("\"rope_parameters\": \"yarn\""), "is not an object"},
         {LLAMA("\"rope_scaling\": {\"type\": 3}"), "is not a string"},
@@ -342,19 +352,73 @@ static void test_rotary_refused(void **state)
                "\"sliding_attention\": {\"rope_type\": \"linear\", \"factor\": 2}}"),
          "local layers"},
         {LLAMA("\"rope_theta\": \"10\""), "\"rope_theta\" is not a number"},
+        {DECODER("olmo3",
+                 "\"rope_parameters\": {\"full_attention\": {" YARN ", \"truncate\": false}}"),
+         "\"truncate\" is false"},
+        {DECODER("olmo3",
+                 "\"rope_parameters\": {\"full_attention\": {" YARN "}, \"truncate\": false}"),
+         "\"truncate\" is false"},
+        {DECODER("gemma3_text", "\"rope_scaling\": {" YARN ", \"truncate\": false}"),
+         "\"truncate\" is false"},
+        {DECODER("glm", "\"partial_rotary_factor\": null"), "\"partial_rotary_factor\" is null"},
     };
+#undef YARN
 #undef LLAMA
+#undef DECODER
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         mgk_checkpoint checkpoint = {.path = "x", .config_path = "config.json"};
         const mgk_model_options usual = {0};
         mgk_config config;
-        checkpoint.config = cJSON_Parse(cases[i][0]);
-        assert_non_null(checkpoint.config);
+        set_config(&checkpoint, cases[i][0]);
         assert_int_not_equal(mgk_format_llama.configure(&checkpoint, &usual, &config), STATUS_OK);
         if (!strstr(mgk_fail_message(), cases[i][1]))
             fail_msg("\"%s\" does not say \"%s\"", mgk_fail_message(), cases[i][1]);
         cJSON_Delete(checkpoint.config);
     }
+}
+
+/* Which length rotary positions were scaled from, and their base. */
+static void test_rotary_objects(void **state)
+{
+    (void)state;
+#define YARN "\"rope_type\": \"yarn\", \"factor\": 4, \"rope_theta\": 100"
+#define ORIGINAL(n) "\"original_max_position_embeddings\": " #n
+    static const struct {
+        const char *type, *settings;
+        int original;
+        double base;
+    } cases[] = {
+        {"smollm3", "\"rope_parameters\": {" YARN ", " ORIGINAL(64) "}", 64, 100},
+        {"smollm3", "\"rope_parameters\": {" YARN ", " ORIGINAL(64) "}, " ORIGINAL(16), 16, 100},
+        {"smollm3", "\"rope_parameters\": {\"rope_theta\": 50}, \"rope_scaling\": {}", 256, 50},
+        {"olmo3",
+         "\"rope_parameters\": {\"full_attention\": {" YARN ", " ORIGINAL(64) "}}, " ORIGINAL(16),
+         64, 100},
+        {"olmo3", "\"rope_parameters\": {\"full_attention\": {" YARN "}}, " ORIGINAL(16), 256, 100},
+        {"olmo3", "\"rope_parameters\": {\"full_attention\": {" YARN "}}, \"rope_scaling\": {}",
+         256, 100},
+        {"gemma3_text", "\"rope_scaling\": {" YARN "}, " ORIGINAL(16), 256, 100},
+    };
+#undef ORIGINAL
+#undef YARN
+    mgk_checkpoint checkpoint;
+    char folder[512], text[1024];
+    snprintf(folder, sizeof(folder), "%sllama", top); /* its tensors do not matter */
+    assert_ok(mgk_checkpoint_open(folder, &checkpoint));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const mgk_model_options usual = {0};
+        mgk_config config;
+        snprintf(text, sizeof(text),
+                 "{\"model_type\": \"%s\", \"num_attention_heads\": 4, \"hidden_size\": 16, "
+                 "\"num_hidden_layers\": 2, \"intermediate_size\": 20, \"vocab_size\": 37, "
+                 "\"max_position_embeddings\": 256, %s}",
+                 cases[i].type, cases[i].settings);
+        set_config(&checkpoint, text);
+        assert_ok(mgk_format_llama.configure(&checkpoint, &usual, &config));
+        assert_int_equal(config.rotary_original, cases[i].original);
+        assert_true(config.rotary_base == cases[i].base);
+    }
+    mgk_checkpoint_close(&checkpoint);
 }
 
 /* Which layers of a gpt_neo have the window; transformers wants as many as there are. */
@@ -381,6 +445,8 @@ static void test_layers_of_gpt_neo(void **state)
         {"\"attention_types\": [[[\"local\"], 2.5]]", "\"attention_types\" is not made of"},
         {"\"attention_types\": [3]", "\"attention_types\" is not made of"},
         {"\"attention_types\": null", "\"attention_types\" names 0 layers"},
+        {TYPES ", \"attention_layers\": {\"0\": \"global\"}", "\"attention_layers\" is not a list"},
+        {TYPES ", \"attention_layers\": \"global\"", "\"attention_layers\" is not a list"},
         {TYPES ", \"window_size\": 0", "\"window_size\" is 0, expected at least 1"},
         {TYPES ", \"window_size\": null", "\"window_size\" is 0, expected at least 1"},
     };
@@ -394,9 +460,7 @@ static void test_layers_of_gpt_neo(void **state)
         const mgk_model_options usual = {0};
         mgk_config config;
         snprintf(text, sizeof(text), "{%s, %s}", sizes, cases[i].settings);
-        cJSON_Delete(checkpoint.config);
-        checkpoint.config = cJSON_Parse(text);
-        assert_non_null(checkpoint.config);
+        set_config(&checkpoint, text);
         if (cases[i].says) {
             assert_int_not_equal(mgk_format_gpt2.configure(&checkpoint, &usual, &config),
                                  STATUS_OK);
@@ -451,9 +515,7 @@ static void test_layers_of_smollm3(void **state)
                  "{\"model_type\": \"smollm3\", \"num_attention_heads\": 4, \"hidden_size\": 16, "
                  "\"num_hidden_layers\": 5, \"intermediate_size\": 20, \"vocab_size\": 37%s%s}",
                  cases[i].settings, cases[i].more);
-        cJSON_Delete(checkpoint.config);
-        checkpoint.config = cJSON_Parse(text);
-        assert_non_null(checkpoint.config);
+        set_config(&checkpoint, text);
         const mgk_status status = mgk_format_llama.configure(&checkpoint, &usual, &config);
         if (cases[i].says) {
             assert_int_not_equal(status, STATUS_OK);
@@ -505,7 +567,8 @@ static void test_values_refused(void **state)
         {&mgk_format_llama, "gemma2",
          "\"layer_types\": [\"sliding_attention\", \"full_attention\"], \"sliding_window\": null"},
         {&mgk_format_llama, "gemma3_text",
-         "\"rope_parameters\": {}, \"rope_scaling\": {\"rope_type\": \"default\"}"},
+         "\"rope_parameters\": {\"full_attention\": {}}, \"rope_scaling\": {\"rope_type\": "
+         "\"default\"}"},
         {&mgk_format_llama, "mistral", "\"sliding_window\": 0"},
         {&mgk_format_llama, "gemma3_text", "\"sliding_window\": 0"},
         {&mgk_format_llama, "phi3", "\"sliding_window\": -1"},
@@ -559,9 +622,7 @@ static void test_values_refused(void **state)
         for (int given = 0; given < 2; given++) { /* the refusal is of this setting alone */
             snprintf(text, sizeof(text), "{" SIZES "\"model_type\": \"%s\"%s%s}", cases[i].type,
                      given ? ", " : "", given ? cases[i].settings : "");
-            cJSON_Delete(checkpoint.config);
-            checkpoint.config = cJSON_Parse(text);
-            assert_non_null(checkpoint.config);
+            set_config(&checkpoint, text);
             if ((cases[i].format->configure(&checkpoint, &usual, &config) == STATUS_OK) == given)
                 fail_msg("%s is %s", text, given ? "accepted" : mgk_fail_message());
         }
@@ -600,9 +661,7 @@ static void test_usual_values(void **state)
                  "{\"model_type\": \"%s\", \"num_attention_heads\": 8, \"hidden_size\": 16, "
                  "\"num_hidden_layers\": 4, \"vocab_size\": 37, \"intermediate_size\": 12}",
                  cases[i].type);
-        cJSON_Delete(checkpoint.config);
-        checkpoint.config = cJSON_Parse(text);
-        assert_non_null(checkpoint.config);
+        set_config(&checkpoint, text);
         assert_ok(mgk_format_llama.configure(&checkpoint, &usual, &config));
         assert_true(config.norm_epsilon == cases[i].epsilon);
         assert_true(config.rotary_base == cases[i].base);
@@ -648,9 +707,7 @@ static void test_values_without_effect(void **state)
                  "{\"model_type\": \"%s\", \"num_attention_heads\": 4, \"hidden_size\": 16, "
                  "\"num_hidden_layers\": 2, \"vocab_size\": 37, \"moe_intermediate_size\": 12, %s}",
                  cases[i].type, cases[i].settings);
-        cJSON_Delete(checkpoint.config);
-        checkpoint.config = cJSON_Parse(text);
-        assert_non_null(checkpoint.config);
+        set_config(&checkpoint, text);
         assert_ok(mgk_format_llama.configure(&checkpoint, &usual, &config));
         assert_ok(mgk_config_resolve(&config));
         assert_int_equal(config.window, 0);
@@ -685,9 +742,7 @@ static void test_padding_word(void **state)
         snprintf(folder, sizeof(folder), "%sllama", top); /* its tensors do not matter */
         assert_ok(mgk_checkpoint_open(folder, &checkpoint));
         snprintf(text, sizeof(text), "{" SIZES "\"model_type\": \"llama\"%s}", cases[i].settings);
-        cJSON_Delete(checkpoint.config);
-        checkpoint.config = cJSON_Parse(text);
-        assert_non_null(checkpoint.config);
+        set_config(&checkpoint, text);
         assert_ok(mgk_format_llama.configure(&checkpoint, &usual, &config));
         assert_int_equal(config.padding, cases[i].padding);
         assert_int_equal(config.padding_word, cases[i].word);
@@ -733,9 +788,7 @@ static void test_rotary_of_layer_types(void **state)
         assert_ok(mgk_checkpoint_open(folder, &checkpoint));
         snprintf(text, sizeof(text), "{" SIZES "\"model_type\": \"%s\"%s}", cases[i].type,
                  cases[i].settings);
-        cJSON_Delete(checkpoint.config);
-        checkpoint.config = cJSON_Parse(text);
-        assert_non_null(checkpoint.config);
+        set_config(&checkpoint, text);
         assert_ok(mgk_format_llama.configure(&checkpoint, &usual, &config));
         if (config.rotary_base != cases[i].base || config.local_base != cases[i].local ||
             config.rotary_factor != cases[i].factor)
@@ -817,6 +870,7 @@ int main(void)
         cmocka_unit_test(test_remark),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_rotary_refused),
+        cmocka_unit_test(test_rotary_objects),
         cmocka_unit_test(test_values_refused),
         cmocka_unit_test(test_rotary_of_layer_types),
         cmocka_unit_test(test_keys_named),

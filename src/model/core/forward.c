@@ -121,12 +121,13 @@ static mgk_status turn_sequences(const mgk_pass *pass, int index, int first, int
  */
 static mgk_status turn(const mgk_pass *pass, int index)
 {
-    const bool local = pass->local_angles && mgk_config_is_local(&pass->model->config, index);
-    const void *angles = local ? pass->local_angles : pass->angles;
-    if (mgk_config_is_unrotated(&pass->model->config, index))
+    const mgk_config *config = &pass->model->config;
+    if (mgk_config_is_unrotated(config, index))
         return turn_sequences(pass, index, 0, pass->sequences, NULL);
-    if (!pass->far || local)
-        return turn_sequences(pass, index, 0, pass->sequences, angles);
+    if (pass->local_angles && mgk_config_is_local(config, index))
+        return turn_sequences(pass, index, 0, pass->sequences, pass->local_angles);
+    if (!pass->far)
+        return turn_sequences(pass, index, 0, pass->sequences, pass->angles);
     for (int first = 0, end; first < pass->sequences; first = end) {
         for (end = first + 1; end < pass->sequences && pass->far[end] == pass->far[first];)
             end++;

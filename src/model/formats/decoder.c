@@ -97,22 +97,29 @@ static mgk_status check_window(const mgk_checkpoint *checkpoint, const mgk_decod
                     checkpoint->config_path, key, item->valuedouble);
 }
 
-static mgk_status set_local_layers(const mgk_checkpoint *checkpoint, const mgk_decoder *family,
-                                   mgk_config *config)
+/* The window of local layers; 0: it is not used. */
+static mgk_status settle_window(const mgk_checkpoint *checkpoint, const mgk_decoder *family,
+                                mgk_config *config)
 {
     const mgk_local_layers local = family->local;
     bool used = true;
-    const cJSON *list = local == MGK_LOCAL_ALL || local == MGK_LOCAL_USED
-                            ? NULL
-                            : cJSON_GetObjectItemCaseSensitive(checkpoint->config, "layer_types");
-    if (local == MGK_LOCAL_OWN)
-        return STATUS_OK;
     if (local == MGK_LOCAL_USED || local == MGK_LOCAL_LATTER || local == MGK_LOCAL_UNROTATED)
         TRY(mgk_checkpoint_flag(checkpoint, "use_sliding_window", false, &used));
     if (used)
-        TRY(check_window(checkpoint, family));
-    else
-        config->window = 0;
+        return check_window(checkpoint, family);
+    config->window = 0;
+    return STATUS_OK;
+}
+
+static mgk_status set_local_layers(const mgk_checkpoint *checkpoint, const mgk_decoder *family,
+                                   mgk_config *config)
+{
+    const bool listed = family->local != MGK_LOCAL_ALL && family->local != MGK_LOCAL_USED;
+    const cJSON *list =
+        listed ? cJSON_GetObjectItemCaseSensitive(checkpoint->config, "layer_types") : NULL;
+    if (family->local == MGK_LOCAL_OWN)
+        return STATUS_OK;
+    TRY(settle_window(checkpoint, family, config));
     if (list && config->window == 0 && names_local(list))
         return mgk_fail(STATUS_UNSUPPORTED,
                         "%s: \"layer_types\" names sliding_attention, but there is no window",

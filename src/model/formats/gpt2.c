@@ -152,21 +152,20 @@ static const mgk_setting shared_own[] = {
 };
 static const mgk_settings shared = {NULL, shared_own};
 
-static const mgk_setting gpt2_own[] = {
-    {"attention_bias", NULL, true},       {"positions", NULL, MGK_POSITIONS_LEARNED},
-    {NULL, "scale_attn_weights", true},   {NULL, "scale_attn_by_inverse_layer_idx", false},
-    {NULL, "add_cross_attention", false}, {NULL, NULL, 0},
-};
-static const mgk_settings gpt2 = {&shared, gpt2_own};
-
-static const mgk_setting bigcode_own[] = {
+static const mgk_setting learned_own[] = {
     {"attention_bias", NULL, true},
     {"positions", NULL, MGK_POSITIONS_LEARNED},
     {NULL, "scale_attn_weights", true},
     {NULL, "add_cross_attention", false},
     {NULL, NULL, 0},
 };
-static const mgk_settings bigcode = {&shared, bigcode_own};
+static const mgk_settings learned = {&shared, learned_own};
+
+static const mgk_setting gpt2_own[] = {
+    {NULL, "scale_attn_by_inverse_layer_idx", false},
+    {NULL, NULL, 0},
+};
+static const mgk_settings gpt2 = {&learned, gpt2_own};
 
 static const mgk_setting neo_own[] = {
     {"heads", "num_heads|num_attention_heads", MGK_NEEDED},
@@ -248,6 +247,9 @@ static mgk_status read_layers(const mgk_checkpoint *checkpoint, mgk_config *conf
     static const char key[] = "attention_layers";
     const cJSON *item, *list = cJSON_GetObjectItemCaseSensitive(checkpoint->config, key);
     *count = 0;
+    if (list && !cJSON_IsArray(list) && !cJSON_IsNull(list))
+        return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is not a list of words", checkpoint->config_path,
+                        key);
     cJSON_ArrayForEach(item, list)
         TRY(take_layer(checkpoint, key, item, (*count)++, false, config));
     return STATUS_OK;
@@ -274,8 +276,6 @@ static mgk_status read_types(const mgk_checkpoint *checkpoint, bool known, mgk_c
     return STATUS_OK;
 }
 
-/* Files have both lists. transformers follows the first, and has 24 layers without any, which is
- * not read: a list says as many layers as there are. */
 static mgk_status check_count(const mgk_checkpoint *checkpoint, const char *key, int count,
                               const mgk_config *config)
 {
@@ -285,6 +285,8 @@ static mgk_status check_count(const mgk_checkpoint *checkpoint, const char *key,
                           checkpoint->config_path, key, count, config->layers);
 }
 
+/* Files have both lists, and transformers follows the first. Without any it has 24 layers, which is
+ * not read: a list names as many layers as there are. */
 static mgk_status adjust_neo(const mgk_checkpoint *checkpoint, mgk_config *config)
 {
     int layers, types;
@@ -305,7 +307,7 @@ static mgk_status adjust_neo(const mgk_checkpoint *checkpoint, mgk_config *confi
 static const mgk_decoder families[] = {
     {.type = "gpt2", .settings = &gpt2, .names = &gpt2_names, .tied = true, .adjust = adjust},
     {.type = "gpt_bigcode",
-     .settings = &bigcode,
+     .settings = &learned,
      .names = &bigcode_names,
      .others = &neo_names,
      .tied = true,

@@ -10,7 +10,18 @@ enum { LONGEST = 1 << 20 };
 /* The objects with rotary settings: of all layers or of the global ones, and of local ones. */
 typedef struct objects {
     const cJSON *all, *local; /* NULL: none */
+    const cJSON *around;      /* the object that has both */
+    bool nested;              /* an object for each type of layers */
 } objects;
+
+/* transformers takes an object without members for none; *out is NULL then, too. */
+static mgk_status find_object(const mgk_checkpoint *checkpoint, const char *key, const cJSON **out)
+{
+    TRY(mgk_checkpoint_object(checkpoint, key, out));
+    if (*out && !(*out)->child)
+        *out = NULL;
+    return STATUS_OK;
+}
 
 /*
  * Without local layers settings of all may stand for themselves. With local layers there is an
@@ -19,17 +30,18 @@ typedef struct objects {
 static mgk_status find_objects(const mgk_checkpoint *checkpoint, bool local, objects *out)
 {
     const cJSON *newer, *older, *global;
-    TRY(mgk_checkpoint_object(checkpoint, "rope_parameters", &newer));
-    TRY(mgk_checkpoint_object(checkpoint, "rope_scaling", &older));
+    TRY(find_object(checkpoint, "rope_parameters", &newer));
+    TRY(find_object(checkpoint, "rope_scaling", &older));
     if (local && newer && older)
         return mgk_fail(STATUS_UNSUPPORTED,
                         "%s: \"rope_parameters\" and \"rope_scaling\": expected one of them",
                         checkpoint->config_path);
-    *out = (objects){.all = newer};
+    *out = (objects){.all = newer, .around = newer, .nested = local};
     global = cJSON_GetObjectItemCaseSensitive(newer, "full_attention");
     if (local || cJSON_IsObject(global)) {
         out->all = global;
         out->local = cJSON_GetObjectItemCaseSensitive(newer, "sliding_attention");
+        out->nested = local || !older;
     }
     if (older) /* transformers prefers it if both exist */
         out->all = older;
@@ -89,13 +101,14 @@ static mgk_status read_factor(const mgk_checkpoint *checkpoint, const cJSON *obj
     return STATUS_OK;
 }
 
-static mgk_status read_original(const mgk_checkpoint *checkpoint, const cJSON *object,
+static mgk_status read_original(const mgk_checkpoint *checkpoint, const objects *found,
                                 mgk_config *config)
 {
     static const char key[] = "original_max_position_embeddings";
     double original = config->length;
-    TRY(mgk_checkpoint_real_of(checkpoint, object, key, &original));
-    TRY(mgk_checkpoint_real(checkpoint, key, original, &original)); /* this one goes first */
+    TRY(mgk_checkpoint_real_of(checkpoint, found->all, key, &original));
+    if (!found->nested) /* that of config.json goes first */
+        TRY(mgk_checkpoint_real(checkpoint, key, original, &original));
     if (original != config->length && !(original >= 1 && original <= LONGEST))
         return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is %g, expected 1 to %d",
                         checkpoint->config_path, key, original, LONGEST);
@@ -109,18 +122,32 @@ static double yarn_amplitude(double factor, double scale)
     return factor > 1 ? 0.1 * scale * log(factor) + 1 : 1;
 }
 
+/* transformers looks for it in the object around those of types of layers, and not in these. */
+static mgk_status read_truncate(const mgk_checkpoint *checkpoint, const objects *found,
+                                mgk_config *config)
+{
+    static const char key[] = "truncate";
+    config->rotary_whole = !cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(found->all, key));
+    if (found->nested && (!config->rotary_whole ||
+                          cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(found->around, key))))
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: \"%s\" is false, expected true in settings of types of layers",
+                        checkpoint->config_path, key);
+    return STATUS_OK;
+}
+
 /* YaRN: 0.1 ln factor + 1, or a quotient of two such numbers. */
-static mgk_status read_yarn(const mgk_checkpoint *checkpoint, const cJSON *object,
+static mgk_status read_yarn(const mgk_checkpoint *checkpoint, const objects *found,
                             mgk_config *config)
 {
+    const cJSON *object = found->all;
     double scale = 0, all = 0;
-    const cJSON *whole = cJSON_GetObjectItemCaseSensitive(object, "truncate");
     config->rotary_high = 32;
+    TRY(read_truncate(checkpoint, found, config));
     TRY(mgk_checkpoint_real_of(checkpoint, object, "beta_slow", &config->rotary_low));
     TRY(mgk_checkpoint_real_of(checkpoint, object, "beta_fast", &config->rotary_high));
     TRY(mgk_checkpoint_real_of(checkpoint, object, "mscale", &scale));
     TRY(mgk_checkpoint_real_of(checkpoint, object, "mscale_all_dim", &all));
-    config->rotary_whole = !cJSON_IsFalse(whole);
     config->rotary_amplitude = yarn_amplitude(config->rotary_factor, 1);
     if (scale != 0 && all != 0)
         config->rotary_amplitude = yarn_amplitude(config->rotary_factor, scale) /
@@ -170,12 +197,13 @@ static mgk_status need_real(const mgk_checkpoint *checkpoint, const cJSON *objec
                           checkpoint->config_path, key);
 }
 
-static mgk_status read_scaling(const mgk_checkpoint *checkpoint, const cJSON *object,
+static mgk_status read_scaling(const mgk_checkpoint *checkpoint, const objects *found,
                                mgk_config *config)
 {
+    const cJSON *object = found->all;
     const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, "rope_type"));
     TRY(read_type(checkpoint, object, &config->rotary_scaling));
-    TRY(read_original(checkpoint, object, config));
+    TRY(read_original(checkpoint, found, config));
     if (name && strcmp(name, "dynamic") == 0)
         TRY(need_real(checkpoint, object, "factor"));
     if (config->rotary_scaling == MGK_ROTARY_PLAIN)
@@ -188,7 +216,7 @@ static mgk_status read_scaling(const mgk_checkpoint *checkpoint, const cJSON *ob
     TRY(mgk_checkpoint_real_of(checkpoint, object, "low_freq_factor", &config->rotary_low));
     TRY(mgk_checkpoint_real_of(checkpoint, object, "high_freq_factor", &config->rotary_high));
     if (config->rotary_scaling == MGK_ROTARY_YARN)
-        return read_yarn(checkpoint, object, config);
+        return read_yarn(checkpoint, found, config);
     return config->rotary_scaling == MGK_ROTARY_LONG ? read_long(checkpoint, object, config)
                                                      : STATUS_OK;
 }
@@ -209,12 +237,16 @@ static mgk_status read_local(const mgk_checkpoint *checkpoint, const cJSON *obje
 static mgk_status read_part(const mgk_checkpoint *checkpoint, const cJSON *object, double usual,
                             double *out)
 {
+    static const char key[] = "partial_rotary_factor";
     mgk_rotary_scaling scaling;
     *out = 1;
     TRY(read_type(checkpoint, object, &scaling));
+    if (usual > 0 && cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(checkpoint->config, key)))
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: \"%s\" is null, expected a number",
+                        checkpoint->config_path, key);
     if (usual > 0) /* rotary_pct: gpt_neox before 2026 */
         TRY(mgk_checkpoint_real(checkpoint, "rotary_pct", usual, out));
-    TRY(read_real(checkpoint, object, "partial_rotary_factor", out));
+    TRY(read_real(checkpoint, object, key, out));
     if (!(*out > 0 && *out <= 1))
         return mgk_fail(STATUS_UNSUPPORTED,
                         "%s: partial_rotary_factor %g: expected more than 0, at most 1",
@@ -235,7 +267,7 @@ mgk_status mgk_rotary_configure(const mgk_checkpoint *checkpoint, double usual, 
     TRY(read_part(checkpoint, found.all, usual, &part));
     if (config->rotary_dim == 0 && config->head_dim > 0)
         config->rotary_dim = (int)(config->head_dim * part);
-    TRY(read_scaling(checkpoint, found.all, config));
+    TRY(read_scaling(checkpoint, &found, config));
     if (config->rotary_scaling == MGK_ROTARY_PROPORTIONAL)
         config->rotary_dim = (int)(config->head_dim * part / 2) * 2;
     return read_local(checkpoint, found.local, config);
