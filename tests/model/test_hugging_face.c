@@ -15,6 +15,14 @@ static const char top[] = MGK_TEST_GOLDEN "/hugging_face/";
 
 static const char own[] = "own.safetensors";
 
+/* Opens a folder for tests that give it another config.json: its tensors do not matter. */
+static void open_checkpoint(const char *name, mgk_checkpoint *checkpoint)
+{
+    char folder[512];
+    snprintf(folder, sizeof(folder), "%s%s", top, name);
+    assert_ok(mgk_checkpoint_open(folder, checkpoint));
+}
+
 /* Gives an open checkpoint another config.json. */
 static void set_config(mgk_checkpoint *checkpoint, const char *text)
 {
@@ -402,9 +410,8 @@ static void test_rotary_objects(void **state)
 #undef ORIGINAL
 #undef YARN
     mgk_checkpoint checkpoint;
-    char folder[512], text[1024];
-    snprintf(folder, sizeof(folder), "%sllama", top); /* its tensors do not matter */
-    assert_ok(mgk_checkpoint_open(folder, &checkpoint));
+    char text[1024];
+    open_checkpoint("llama", &checkpoint);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const mgk_model_options usual = {0};
         mgk_config config;
@@ -453,9 +460,8 @@ static void test_layers_of_gpt_neo(void **state)
 #undef TYPES
 #undef LAYERS
     mgk_checkpoint checkpoint;
-    char folder[512], text[1024];
-    snprintf(folder, sizeof(folder), "%sgpt2", top); /* its tensors do not matter */
-    assert_ok(mgk_checkpoint_open(folder, &checkpoint));
+    char text[1024];
+    open_checkpoint("gpt2", &checkpoint);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const mgk_model_options usual = {0};
         mgk_config config;
@@ -505,9 +511,8 @@ static void test_layers_of_smollm3(void **state)
          "", "\"layer_types\" names sliding_attention, but there is no window", 0, 0},
     };
     mgk_checkpoint checkpoint;
-    char folder[512], text[1024];
-    snprintf(folder, sizeof(folder), "%sllama", top); /* its tensors do not matter */
-    assert_ok(mgk_checkpoint_open(folder, &checkpoint));
+    char text[1024];
+    open_checkpoint("llama", &checkpoint);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const mgk_model_options usual = {0};
         mgk_config config;
@@ -612,9 +617,7 @@ static void test_values_refused(void **state)
         {&mgk_format_bart_decoder, "pegasus", "\"decoder_start_token_id\": -1"},
     };
     mgk_checkpoint checkpoint;
-    char folder[512];
-    snprintf(folder, sizeof(folder), "%sllama", top); /* its tensors do not matter */
-    assert_ok(mgk_checkpoint_open(folder, &checkpoint));
+    open_checkpoint("llama", &checkpoint);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const mgk_model_options usual = {0};
         mgk_config config;
@@ -651,9 +654,8 @@ static void test_usual_values(void **state)
         {"glm4", 1.5625e-7, 1e4, 2, 128, 64, 131072, 0, false, true},
     };
     mgk_checkpoint checkpoint;
-    char folder[512], text[1024];
-    snprintf(folder, sizeof(folder), "%sllama", top); /* its tensors do not matter */
-    assert_ok(mgk_checkpoint_open(folder, &checkpoint));
+    char text[1024];
+    open_checkpoint("llama", &checkpoint);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const mgk_model_options usual = {0};
         mgk_config config;
@@ -697,9 +699,8 @@ static void test_values_without_effect(void **state)
         {"olmoe", "\"intermediate_size\": 20, \"decoder_sparse_step\": 2"},
     };
     mgk_checkpoint checkpoint;
-    char folder[512], text[1024];
-    snprintf(folder, sizeof(folder), "%sllama", top); /* its tensors do not matter */
-    assert_ok(mgk_checkpoint_open(folder, &checkpoint));
+    char text[1024];
+    open_checkpoint("llama", &checkpoint);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const mgk_model_options usual = {0};
         mgk_config config;
@@ -738,9 +739,7 @@ static void test_padding_word(void **state)
         mgk_config config;
         const mgk_model_options usual = {0};
         mgk_checkpoint checkpoint;
-        char folder[512];
-        snprintf(folder, sizeof(folder), "%sllama", top); /* its tensors do not matter */
-        assert_ok(mgk_checkpoint_open(folder, &checkpoint));
+        open_checkpoint("llama", &checkpoint);
         snprintf(text, sizeof(text), "{" SIZES "\"model_type\": \"llama\"%s}", cases[i].settings);
         set_config(&checkpoint, text);
         assert_ok(mgk_format_llama.configure(&checkpoint, &usual, &config));
@@ -783,9 +782,8 @@ static void test_rotary_of_layer_types(void **state)
         mgk_checkpoint checkpoint;
         const mgk_model_options usual = {0};
         mgk_config config;
-        char folder[512], text[1024];
-        snprintf(folder, sizeof(folder), "%sllama", top); /* its tensors do not matter */
-        assert_ok(mgk_checkpoint_open(folder, &checkpoint));
+        char text[1024];
+        open_checkpoint("llama", &checkpoint);
         snprintf(text, sizeof(text), "{" SIZES "\"model_type\": \"%s\"%s}", cases[i].type,
                  cases[i].settings);
         set_config(&checkpoint, text);
