@@ -42,8 +42,8 @@ typedef struct mgk_row_kernels {
     /* The sum of the row; error E. */
     double (*sum)(size_t n, const double *x);
 
-    /* The largest entry, exactly; 0 for n = 0. */
-    double (*largest)(size_t n, const double *x);
+    /* Whether an entry is not 0. Entries may be negative. */
+    bool (*any)(size_t n, const double *x);
 
     /* The smallest entry, at most 0, and the largest one, at least 0, exactly. Entries may be
      * negative. */
@@ -107,15 +107,16 @@ typedef struct mgk_row_kernels {
     void (*spreads)(size_t n, const double *columns, double *out);
 
     /*
-     * The following compare all pairs of the rows [heads, n], heads >= 1, `pitch` >= n apart. They
-     * write every entry of out [heads, heads], which is symmetric and does not overlap the rows.
+     * The following compare all pairs of the rows [heads, n], heads >= 1, `pitch` >= n apart, and
+     * add a number for each pair g <= h to out_hg, of out [heads, heads], which does not overlap
+     * the rows. Its other entries stay as they are.
      */
 
-    /* out_hg = sum_j x_hj x_gj; error as for `dot`. */
+    /* out_hg += sum_j x_hj x_gj; error as for `dot`. */
     void (*products)(size_t heads, size_t n, const double *rows, size_t pitch, double *out);
 
     /*
-     * out_hg = 1/2 sum_j (x_hj - x_gj)², exactly 0 on the diagonal and for identical rows. The
+     * out_hg += 1/2 sum_j (x_hj - x_gj)², exactly 0 on the diagonal and for identical rows. The
      * entries are subtracted before they are squared: the relative error is at most
      * (n / 2 + 20) 2^-53, however close the rows are, but for squares below 2^-1022.
      */
@@ -123,7 +124,7 @@ typedef struct mgk_row_kernels {
 
     /*
      * The Jensen-Shannon divergence in nats,
-     *     out_hg = 1/2 sum_j [a ln a + b ln b - (a + b) ln((a + b) / 2)], a = x_hj, b = x_gj,
+     *     out_hg += 1/2 sum_j [a ln a + b ln b - (a + b) ln((a + b) / 2)], a = x_hj, b = x_gj,
      * from the entropies [heads] of the rows, which `entropy` of the same level has computed;
      * exactly 0 on the diagonal and for identical rows, and never negative. The error is absolute:
      * the mean of those of the entropies of rows h and g, and that of the entropy of their mean. So

@@ -5,7 +5,7 @@
 static void confidence(const mgk_rows *rows, double *values)
 {
     for (size_t r = 0; r < rows->count; r++)
-        values[r] = rows->kernels->largest(mgk_row_entries(rows, r), mgk_row(rows, r));
+        values[r] = rows->largest[r];
 }
 
 const mgk_measure mgk_measure_confidence = {.name = "confidence",

@@ -66,6 +66,7 @@ typedef struct mgk_rows {
     const double *a;         /* [count, n] */
     bool causal;             /* query i sees the keys 0 … i; otherwise all of them */
     const double *sums;      /* [count], of the rows */
+    const double *largest;   /* [count], entries; at least 0 */
     const double *entropies; /* [count], -sum_j a_ij ln a_ij */
     /* [longest, MGK_ROWS_MOST]: column r is row r, ascending; keys that its query does not see, but
      * that of the block's last row does, are zeros in front. */

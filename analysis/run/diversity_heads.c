@@ -60,16 +60,20 @@ static mgk_status describe_entries(head_matrix *m)
     return STATUS_OK;
 }
 
-/* Looks for an entry below 0, and for a later key of its sequence that a query attends to. */
-static void look_at_row(head_matrix *m, size_t i)
+/* Looks for an entry below 0, and for a later key of its sequence that a query attends to. Returns
+ * the largest entry, or 0. */
+static double look_at_row(head_matrix *m, size_t i)
 {
     const mgk_row_kernels *kernels = m->work->kernels;
     const double *row = m->a + i * m->n;
     const size_t until = m->work->source->cross || m->attends_later ? m->n : i + 1;
-    const mgk_row_range seen = kernels->range(until, row);
-    const mgk_row_range later = kernels->range(m->n - until, row + until);
-    m->lowest = fmin(m->lowest, fmin(seen.smallest, later.smallest));
-    m->attends_later = m->attends_later || later.smallest < 0 || later.largest > 0;
+    mgk_row_range range = kernels->range(until, row);
+    if (kernels->any(m->n - until, row + until)) {
+        range = kernels->range(m->n, row);
+        m->attends_later = true;
+    }
+    m->lowest = fmin(m->lowest, range.smallest);
+    return range.largest;
 }
 
 /* After all rows have been looked at. */
@@ -124,7 +128,7 @@ static const double *find_distances(const head_matrix *m)
     return worker->distances;
 }
 
-static mgk_rows take_rows(const head_matrix *m, size_t first)
+static mgk_rows take_rows(head_matrix *m, size_t first)
 {
     const size_t left = m->queries - first;
     mgk_rows rows = {.kernels = m->work->kernels,
@@ -135,10 +139,13 @@ static mgk_rows take_rows(const head_matrix *m, size_t first)
                      .a = m->a + first * m->n,
                      .causal = m->work->source->causal,
                      .sums = m->row_sums + first,
+                     .largest = m->worker->largest,
                      .entropies = m->entropies ? m->entropies + first : NULL,
                      .sorted = m->worker->sorted,
                      .distances = find_distances(m)};
     rows.longest = mgk_row_keys(&rows, rows.count - 1);
+    for (size_t r = 0; r < rows.count; r++)
+        m->worker->largest[r] = look_at_row(m, first + r);
     for (size_t r = 0; r < rows.count && m->entropies; r++)
         m->entropies[first + r] =
             rows.kernels->entropy(mgk_row_entries(&rows, r), mgk_row(&rows, r));
@@ -176,8 +183,6 @@ static mgk_status measure_rows(head_matrix *m)
     row_mean means[MGK_MEASURES_MOST] = {{0, 0}};
     for (size_t first = 0; first < m->queries; first += MGK_ROWS_MOST) {
         const mgk_rows rows = take_rows(m, first);
-        for (size_t r = 0; r < rows.count; r++)
-            look_at_row(m, first + r);
         if (m->work->kept)
             keep_rows(m, &rows);
         for (size_t k = 0; k < layout->measure_count; k++)

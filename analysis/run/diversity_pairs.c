@@ -9,13 +9,20 @@
 
 /* ---- sums over rows -------------------------------------------------------------------------- */
 
-/* Some rows of all heads of a span, while a thread adds them up. */
+/* Some rows of all heads of a span, while a thread adds them up. All pairs are g <= h. */
 typedef struct row_sums {
     const mgk_diversity_work *work;
     const mgk_diversity_span *span;
     mgk_diversity_worker *worker;
     size_t heads, pitch; /* P; distance of the rows of two heads */
     double *sums;        /* [sum_count, P, P] */
+    double *row;         /* [P, P], of one row */
+    /* Of the row of each head, [P]: 0 if it is all zeros, else 1; the sum of its entries; its
+     * entropy, meaningless if no measure needs it. */
+    double *given, *row_sums, *entropies;
+    /* Of the queries whose rows are all given: their number, and the sums of their entries [P]. */
+    size_t complete;
+    double *complete_sums;
 } row_sums;
 
 static double *sums_of(const row_sums *r, int which)
@@ -23,68 +30,19 @@ static double *sums_of(const row_sums *r, int which)
     return r->sums + (size_t)which * r->heads * r->heads;
 }
 
-/* What is known of row i of each head of a span, [P] each. */
-typedef struct row_facts {
-    double *given;     /* 0 if the row is all zeros, else 1 */
-    double *sums;      /* of its entries */
-    double *entropies; /* meaningless if no measure needs them */
-} row_facts;
-
-/* Collects them in the first 3 P numbers of `memory`. */
-static row_facts collect_facts(const row_sums *r, size_t i, double *memory)
+/* What is known of row i of each head; returns whether all are given. */
+static bool collect_facts(const row_sums *r, size_t i)
 {
     const mgk_diversity_work *work = r->work;
-    const row_facts facts = {memory, memory + r->heads, memory + 2 * r->heads};
+    bool all = true;
     for (size_t h = 0; h < r->heads; h++) {
-        const size_t row = (r->span->groups->slot + h) * work->source->n_max + i;
-        facts.given[h] = !work->zero_rows[row];
-        facts.sums[h] = work->row_sums[row];
-        facts.entropies[h] = work->entropies ? work->entropies[row] : 0;
+        const size_t at = (r->span->groups->slot + h) * work->source->n_max + i;
+        all = all && !work->zero_rows[at];
+        r->given[h] = !work->zero_rows[at];
+        r->row_sums[h] = work->row_sums[at];
+        r->entropies[h] = work->entropies ? work->entropies[at] : 0;
     }
-    return facts;
-}
-
-static void add(size_t count, const double *values, double *sums)
-{
-    for (size_t i = 0; i < count; i++)
-        sums[i] += values[i];
-}
-
-/* ½ sum_j (√a_j − √b_j)² = 1 − sum_j √(a_j b_j) for rows that sum to 1, without its cancellation.
- */
-static void add_roots(const row_sums *r, const row_facts *facts, const double *differences)
-{
-    const size_t heads = r->heads;
-    double *affinities = sums_of(r, MGK_SUM_AFFINITIES);
-    double *hellinger = sums_of(r, MGK_SUM_HELLINGER);
-    for (size_t h = 0; h < heads; h++)
-#pragma omp simd
-        for (size_t g = 0; g < heads; g++) {
-            const size_t pair = h * heads + g;
-            const double given = facts->given[h] * facts->given[g];
-            hellinger[pair] += given * sqrt(differences[pair]);
-            affinities[pair] += given * ((facts->sums[h] + facts->sums[g]) / 2 - differences[pair]);
-        }
-}
-
-/* Adds the values of the pairs whose rows are both not all zeros. */
-static void add_given(const row_sums *r, const row_facts *facts, const double *values, double *sums)
-{
-    const size_t heads = r->heads;
-    for (size_t h = 0; h < heads; h++)
-#pragma omp simd
-        for (size_t g = 0; g < heads; g++)
-            sums[h * heads + g] += facts->given[h] * facts->given[g] * values[h * heads + g];
-}
-
-static void count_queries(const row_sums *r, const row_facts *facts)
-{
-    const size_t heads = r->heads;
-    double *queries = sums_of(r, MGK_SUM_QUERIES);
-    for (size_t h = 0; h < heads; h++)
-#pragma omp simd
-        for (size_t g = 0; g < heads; g++)
-            queries[h * heads + g] += facts->given[h] * facts->given[g];
+    return all;
 }
 
 /* Row i of all heads, side by side. */
@@ -103,33 +61,88 @@ static void take_roots(const row_sums *r, size_t keys)
                                 r->worker->roots + h * r->pitch);
 }
 
+/* Adds `factor` times values [P, P], of the pairs whose rows are given. */
+static void add_given(const row_sums *r, double factor, const double *values, double *sums)
+{
+    const size_t heads = r->heads;
+    for (size_t h = 0; h < heads; h++)
+#pragma omp simd
+        for (size_t g = 0; g <= h; g++)
+            sums[h * heads + g] += factor * r->given[h] * r->given[g] * values[h * heads + g];
+}
+
+/* Counts a query, and the mean of the sums of both rows, from which add_roots subtracts. */
+static void count_query(row_sums *r, bool all)
+{
+    const size_t heads = r->heads;
+    double *queries = sums_of(r, MGK_SUM_QUERIES), *affinities = sums_of(r, MGK_SUM_AFFINITIES);
+    r->complete += all;
+    for (size_t h = 0; h < heads && all; h++)
+        r->complete_sums[h] += r->row_sums[h];
+    for (size_t h = 0; h < heads && !all; h++)
+        for (size_t g = 0; g <= h; g++) {
+            const double given = r->given[h] * r->given[g];
+            queries[h * heads + g] += given;
+            affinities[h * heads + g] += given * (r->row_sums[h] + r->row_sums[g]) / 2;
+        }
+}
+
+static void count_complete(const row_sums *r)
+{
+    const size_t heads = r->heads;
+    double *queries = sums_of(r, MGK_SUM_QUERIES), *affinities = sums_of(r, MGK_SUM_AFFINITIES);
+    for (size_t h = 0; h < heads; h++)
+        for (size_t g = 0; g <= h; g++) {
+            queries[h * heads + g] += (double)r->complete;
+            affinities[h * heads + g] += (r->complete_sums[h] + r->complete_sums[g]) / 2;
+        }
+}
+
+/* JS of a row of all heads. */
+static void add_divergences(const row_sums *r, size_t keys, bool all, double *roots)
+{
+    const mgk_row_kernels *kernels = r->work->kernels;
+    const double *rows = r->worker->rows;
+    double *sums = sums_of(r, MGK_SUM_DIVERGENCES);
+    if (all) {
+        kernels->divergences(r->heads, keys, rows, r->pitch, r->entropies, roots, sums);
+        return;
+    }
+    memset(r->row, 0, r->heads * r->heads * sizeof(*r->row));
+    kernels->divergences(r->heads, keys, rows, r->pitch, r->entropies, roots, r->row);
+    add_given(r, 1, r->row, sums);
+}
+
+/* ½ sum_j (√a_j − √b_j)² = 1 − sum_j √(a_j b_j) for rows that sum to 1, without its cancellation.
+ */
+static void add_roots(const row_sums *r, size_t keys)
+{
+    const size_t heads = r->heads;
+    memset(r->row, 0, heads * heads * sizeof(*r->row));
+    r->work->kernels->differences(heads, keys, r->worker->roots, r->pitch, r->row);
+    add_given(r, -1, r->row, sums_of(r, MGK_SUM_AFFINITIES));
+    r->work->kernels->roots(heads * heads, r->row, r->row);
+    add_given(r, 1, r->row, sums_of(r, MGK_SUM_HELLINGER));
+}
+
 /* Adds row i of all heads. */
-static void add_row(const row_sums *r, size_t i)
+static void add_row(row_sums *r, size_t i)
 {
     const mgk_diversity_work *work = r->work;
-    const mgk_row_kernels *kernels = work->kernels;
-    const size_t heads = r->heads;
     const size_t keys = mgk_row_whole(mgk_diversity_keys(work, r->span->keys, i), r->span->keys);
-    const double *rows = r->worker->rows;
-    double *roots = r->worker->roots, *values = r->worker->pairs;
     const bool rooted = mgk_diversity_wants(work, MGK_NEEDS_ROOTS);
-    const row_facts facts = collect_facts(r, i, values + heads * heads);
+    const bool all = collect_facts(r, i);
     load_row(r, i);
-    count_queries(r, &facts);
-    if (mgk_diversity_wants(work, MGK_NEEDS_PRODUCTS)) {
-        kernels->products(heads, keys, rows, r->pitch, values);
-        add(heads * heads, values, sums_of(r, MGK_SUM_PRODUCTS));
-    }
-    if (mgk_diversity_wants(work, MGK_NEEDS_DIVERGENCES)) {
-        kernels->divergences(heads, keys, rows, r->pitch, facts.entropies, rooted ? roots : NULL,
-                             values);
-        add_given(r, &facts, values, sums_of(r, MGK_SUM_DIVERGENCES));
-    } else if (rooted)
+    count_query(r, all);
+    if (mgk_diversity_wants(work, MGK_NEEDS_PRODUCTS))
+        work->kernels->products(r->heads, keys, r->worker->rows, r->pitch,
+                                sums_of(r, MGK_SUM_PRODUCTS));
+    if (mgk_diversity_wants(work, MGK_NEEDS_DIVERGENCES))
+        add_divergences(r, keys, all, rooted ? r->worker->roots : NULL);
+    else if (rooted)
         take_roots(r, keys);
-    if (rooted) {
-        kernels->differences(heads, keys, roots, r->pitch, values);
-        add_roots(r, &facts, values);
-    }
+    if (rooted)
+        add_roots(r, keys);
 }
 
 /* Span number `number` of the round. */
@@ -156,10 +169,8 @@ static double *sums_of_span(const mgk_diversity_work *work, const mgk_diversity_
 static void add_vectors(const row_sums *r, size_t first, size_t end, const double *unit, int which)
 {
     const size_t dim = r->work->source->dim;
-    double *values = r->worker->pairs;
     r->work->kernels->products(r->heads, (end - first) * dim, unit + first * dim, r->span->n * dim,
-                               values);
-    add(r->heads * r->heads, values, sums_of(r, which));
+                               sums_of(r, which));
 }
 
 void mgk_diversity_sum(mgk_diversity_work *work, size_t number, size_t block)
@@ -167,15 +178,24 @@ void mgk_diversity_sum(mgk_diversity_work *work, size_t number, size_t block)
     const mgk_diversity_span span = span_of(work, number);
     const size_t heads = span.heads, blocks = work->pair_blocks;
     const size_t first = span.n * block / blocks, end = span.n * (block + 1) / blocks;
-    const row_sums r = {.work = work,
-                        .span = &span,
-                        .worker = &work->workers[omp_get_thread_num()],
-                        .heads = heads,
-                        .pitch = mgk_reduction_pitch(work->source->n_max),
-                        .sums = sums_of_span(work, &span, block)};
+    mgk_diversity_worker *worker = &work->workers[omp_get_thread_num()];
+    double *facts = worker->pairs + heads * heads;
+    row_sums r = {.work = work,
+                  .span = &span,
+                  .worker = worker,
+                  .heads = heads,
+                  .pitch = mgk_reduction_pitch(work->source->n_max),
+                  .sums = sums_of_span(work, &span, block),
+                  .row = worker->pairs,
+                  .given = facts,
+                  .row_sums = facts + heads,
+                  .entropies = facts + 2 * heads,
+                  .complete_sums = facts + 3 * heads};
     memset(r.sums, 0, work->sum_count * heads * heads * sizeof(*r.sums));
+    memset(r.complete_sums, 0, heads * sizeof(*r.complete_sums));
     for (size_t i = first; i < end && i < span.queries; i++)
         add_row(&r, i);
+    count_complete(&r);
     if (work->outputs) {
         const size_t before = mgk_diversity_vectors(work, span.groups);
         add_vectors(&r, first, end, work->values + before, MGK_SUM_VALUES);
@@ -203,15 +223,19 @@ static void compute_energies(mgk_diversity_work *work, const mgk_diversity_span 
 
 /* ---- totals ---------------------------------------------------------------------------------- */
 
-/* Adds up the sums of head h with all heads of a span, into those of the first block. */
+/* The sums of all blocks, of head h and those before it, in both places of the first block. */
 static void add_blocks(const mgk_diversity_work *work, const mgk_diversity_span *span, size_t h)
 {
     const size_t heads = span->heads;
-    for (size_t block = 1; block < work->pair_blocks; block++)
-        for (size_t which = 0; which < work->sum_count; which++) {
-            const size_t row = (which * heads + h) * heads;
-            add(heads, sums_of_span(work, span, block) + row, sums_of_span(work, span, 0) + row);
+    for (size_t which = 0; which < work->sum_count; which++) {
+        double *sums = sums_of_span(work, span, 0) + which * heads * heads;
+        for (size_t g = 0; g <= h; g++) {
+            double *sum = &sums[h * heads + g];
+            for (size_t block = 1; block < work->pair_blocks; block++)
+                *sum += sums_of_span(work, span, block)[(which * heads + h) * heads + g];
+            sums[g * heads + h] = *sum;
         }
+    }
 }
 
 /* The last head has most pairs with heads before it, so it is the first. */

@@ -45,6 +45,7 @@ typedef struct mgk_diversity_worker {
     double *reflections;  /* [mgk_rectangle_work(n_max)] */
     double *sigma;        /* [n_max] */
     double *sorted;       /* [n_max, MGK_ROWS_MOST] */
+    double largest[MGK_ROWS_MOST];
     double *distances;    /* [2 n − 1], see mgk_rows, for the order n of the last matrix */
     size_t distances_for; /* this n */
     double *column_sums;  /* [n_max] */

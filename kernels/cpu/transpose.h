@@ -28,15 +28,16 @@ mgk_transpose_pick(mgk_vector a, mgk_vector b, mgk_vector_places from)
 #endif
 }
 
-/* Of blocks of 2 · step rows. */
-__attribute__((always_inline)) static inline void mgk_transpose_quarters(mgk_vector *x, int step)
+/* Of blocks of 2 · step rows, of the first `rows`. */
+__attribute__((always_inline)) static inline void mgk_transpose_quarters(mgk_vector *x, int rows,
+                                                                         int step)
 {
     const mgk_vector_places place = *(const mgk_vector_places *)mgk_transpose_places;
     const mgk_vector_places right = place & step;
     const mgk_vector_places upper = place + right * (MGK_VECTOR_LANES / step - 1);
     const mgk_vector_places lower = upper + step;
 #pragma GCC unroll 16
-    for (int r = 0; r < MGK_VECTOR_LANES; r++)
+    for (int r = 0; r < rows; r++)
         if (!(r & step)) {
             const mgk_vector a = x[r], b = x[r + step];
             x[r] = mgk_transpose_pick(a, b, upper);
@@ -49,7 +50,7 @@ __attribute__((always_inline)) static inline void mgk_transpose_square(mgk_vecto
 {
 #pragma GCC unroll 4
     for (int step = MGK_VECTOR_LANES / 2; step > 0; step /= 2)
-        mgk_transpose_quarters(x, step);
+        mgk_transpose_quarters(x, MGK_VECTOR_LANES, step);
 }
 
 /* to [cols, to_stride] = the transpose of from [rows, from_stride]. */

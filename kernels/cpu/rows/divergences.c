@@ -5,7 +5,7 @@
  * entropy, and so is their order: the divergence is exactly 0.
  *
  * A logarithm is some twenty multiplications and additions; a square root occupies the divider of
- * the processor alone, and for longer. So the roots of a row are taken among the logarithms of
+ * the processor alone, and for longer. So the roots of rows are taken among the logarithms of
  * pairs, in whose time they disappear.
  */
 #include <math.h>
@@ -13,12 +13,27 @@
 #include "kernels/cpu/log.h"
 #include "kernels/cpu/rows/row.h"
 
-/* Rows that are compared with one row at a time. */
-enum { TILE = 4, LANES = MGK_VECTOR_LANES };
+/* Pairs of a tile, which are all of eight rows in four tiles, and rows whose roots it takes. */
+enum { PAIRS = 7, ROOTED = 2, LANES = MGK_VECTOR_LANES };
+
+/* Vectors of one row whose logarithms are computed at once. */
+enum { ABREAST = 8 };
+
+/* From the entropy of half of x on, in the order of the vectors. */
+__attribute__((always_inline)) static inline mgk_vector add_entropies(int count, mgk_vector sum,
+                                                                      const mgk_vector *x)
+{
+    mgk_vector log[MGK_LOG_MOST];
+    mgk_log_halves(count, x, log);
+#pragma GCC unroll 8
+    for (int k = 0; k < count; k++)
+        sum -= x[k] * log[k];
+    return sum;
+}
 
 static inline mgk_vector add_entropy(mgk_vector sum, mgk_vector x)
 {
-    return sum - x * mgk_log(x);
+    return add_entropies(1, sum, &x);
 }
 
 static inline void take_roots(size_t n, const double *x, double *out)
@@ -30,94 +45,133 @@ static inline void take_roots(size_t n, const double *x, double *out)
 
 double MGK_CPU(row_entropy)(size_t n, const double *p)
 {
-    mgk_vector sum = {0};
+    mgk_vector sum = {0}, x[ABREAST];
     size_t j = 0;
+    for (; j + ABREAST * LANES <= n; j += ABREAST * LANES) {
+#pragma GCC unroll 8
+        for (int k = 0; k < ABREAST; k++)
+            x[k] = 2 * mgk_row_load(p + j + k * LANES);
+        sum = add_entropies(ABREAST, sum, x);
+    }
     for (; j + LANES <= n; j += LANES)
-        sum = add_entropy(sum, mgk_row_load(p + j));
+        sum = add_entropy(sum, 2 * mgk_row_load(p + j));
     if (j < n)
-        sum = add_entropy(sum, mgk_row_load_part(p + j, n - j));
-    return mgk_row_lanes(sum);
+        sum = add_entropy(sum, 2 * mgk_row_load_part(p + j, n - j));
+    return 0.5 * mgk_row_lanes(sum);
 }
 
-/* One row with `count` others, and a row whose roots are taken meanwhile; NULL: none. */
+/* Rows g < h. */
+typedef struct pair {
+    size_t h, g;
+} pair;
+
+static pair next_pair(pair p)
+{
+    return p.g + 1 < p.h ? (pair){p.h, p.g + 1} : (pair){p.h + 1, 0};
+}
+
+/* Some pairs, and rows whose roots are taken meanwhile. */
 typedef struct tile {
-    const double *row, *others[TILE], *squares;
-    double *roots;
-    double entropies[TILE]; /* of the mean of `row` and each other */
+    const double *left[PAIRS], *right[PAIRS]; /* the rows of each pair */
+    mgk_vector sums[PAIRS];                   /* twice the entropies of their means */
+    const double *squares[ROOTED];
+    double *roots[ROOTED];
 } tile;
 
-/* `count` and `rooted` are constants, so that the sums stay in registers. */
-__attribute__((always_inline)) static inline void add_tile(size_t count, bool rooted, size_t n,
-                                                           tile *t)
+/* `pairs` and `rooted` are constants, so that the sums stay in registers. */
+__attribute__((always_inline)) static inline void add_vectors(int pairs, int rooted, size_t n,
+                                                              tile *t)
 {
-    mgk_vector sum[TILE] = {{0}};
-    size_t j = 0;
-    for (; j + LANES <= n; j += LANES) {
-        const mgk_vector x = mgk_row_load(t->row + j);
-        if (rooted)
-            take_roots(LANES, t->squares + j, t->roots + j);
-#pragma GCC unroll 4
-        for (size_t g = 0; g < count; g++)
-            sum[g] = add_entropy(sum[g], 0.5 * (x + mgk_row_load(t->others[g] + j)));
+    mgk_vector sum[PAIRS] = {{0}}, x[PAIRS], log[MGK_LOG_MOST];
+    for (size_t j = 0; j + LANES <= n; j += LANES) {
+#pragma GCC unroll 8
+        for (int k = 0; k < rooted; k++)
+            take_roots(LANES, t->squares[k] + j, t->roots[k] + j);
+#pragma GCC unroll 8
+        for (int k = 0; k < pairs; k++)
+            x[k] = mgk_row_load(t->left[k] + j) + mgk_row_load(t->right[k] + j);
+        mgk_log_halves(pairs, x, log);
+#pragma GCC unroll 8
+        for (int k = 0; k < pairs; k++)
+            sum[k] -= x[k] * log[k];
     }
-    if (j < n) {
-        const mgk_vector x = mgk_row_load_part(t->row + j, n - j);
-        if (rooted)
-            take_roots(n - j, t->squares + j, t->roots + j);
-#pragma GCC unroll 4
-        for (size_t g = 0; g < count; g++)
-            sum[g] = add_entropy(sum[g], 0.5 * (x + mgk_row_load_part(t->others[g] + j, n - j)));
-    }
-#pragma GCC unroll 4
-    for (size_t g = 0; g < count; g++)
-        t->entropies[g] = mgk_row_lanes(sum[g]);
+#pragma GCC unroll 8
+    for (int k = 0; k < pairs; k++)
+        t->sums[k] = sum[k];
 }
 
-static void measure_tile(size_t count, size_t n, tile *t)
+/* Adds the last entries, fewer than a vector, from j on. */
+static void add_rest(int pairs, int rooted, size_t j, size_t n, tile *t)
 {
-    const bool rooted = t->squares;
-    if (count == 4)
-        rooted ? add_tile(4, true, n, t) : add_tile(4, false, n, t);
-    else if (count == 3)
-        rooted ? add_tile(3, true, n, t) : add_tile(3, false, n, t);
-    else if (count == 2)
-        rooted ? add_tile(2, true, n, t) : add_tile(2, false, n, t);
+    for (int k = 0; k < rooted; k++)
+        take_roots(n - j, t->squares[k] + j, t->roots[k] + j);
+    for (int k = 0; k < pairs; k++)
+        t->sums[k] = add_entropy(t->sums[k], mgk_row_load_part(t->left[k] + j, n - j) +
+                                                 mgk_row_load_part(t->right[k] + j, n - j));
+}
+
+static void measure_tile(int pairs, int rooted, size_t n, tile *t)
+{
+    const size_t whole = n / LANES * LANES;
+    if (pairs == PAIRS)
+        rooted ? add_vectors(PAIRS, ROOTED, n, t) : add_vectors(PAIRS, 0, n, t);
     else
-        rooted ? add_tile(1, true, n, t) : add_tile(1, false, n, t);
+        rooted ? add_vectors(1, 1, n, t) : add_vectors(1, 0, n, t);
+    if (whole < n)
+        add_rest(pairs, rooted, whole, n, t);
 }
 
-/* The divergences of row h from the rows first … first + count − 1, to out [heads, heads]. */
-static void finish_tile(const tile *t, size_t heads, size_t h, size_t first, size_t count,
-                        const double *entropies, double *out)
+/* What is left to do for the rows [heads, n]. */
+typedef struct work {
+    size_t heads, pitch, pairs; /* the number of pairs from `next` on */
+    const double *rows;
+    double *roots;
+    pair next;
+    size_t rooted; /* rows whose roots are taken */
+} work;
+
+/* The next pairs; a single one where there are too few. Returns their number. */
+static int take_pairs(work *w, pair *pairs, tile *t)
 {
-    for (size_t g = first; g < first + count; g++) {
-        const double mixed = t->entropies[g - first];
-        const double divergence = mixed - 0.5 * (entropies[h] + entropies[g]);
-        out[h * heads + g] = out[g * heads + h] = divergence > 0 ? divergence : 0;
+    const int count = w->pairs < PAIRS ? 1 : PAIRS;
+    for (int k = 0; k < count; k++) {
+        pairs[k] = w->next;
+        t->left[k] = w->rows + w->next.h * w->pitch;
+        t->right[k] = w->rows + w->next.g * w->pitch;
+        w->next = next_pair(w->next);
     }
+    w->pairs -= (size_t)count;
+    return count;
 }
 
-/* Each tile takes the roots of one row, while there are any left. Large tiles come first. */
+/* The next rows whose roots are to be taken: as many as a tile takes, or none. */
+static int take_rows(work *w, int most, tile *t)
+{
+    if (w->heads - w->rooted < (size_t)most)
+        return 0;
+    for (int k = 0; k < most; k++) {
+        t->squares[k] = w->rows + w->rooted * w->pitch;
+        t->roots[k] = w->roots + w->rooted++ * w->pitch;
+    }
+    return most;
+}
+
 void MGK_CPU(row_divergences)(size_t heads, size_t n, const double *rows, size_t pitch,
                               const double *entropies, double *roots, double *out)
 {
-    size_t rooted = roots ? 0 : heads;
-    for (size_t h = heads; h-- > 0;) {
-        out[h * heads + h] = 0;
-        for (size_t first = 0; first < h; first += TILE) {
-            const size_t count = h - first < TILE ? h - first : TILE;
-            tile t = {.row = rows + h * pitch};
-            for (size_t g = 0; g < count; g++)
-                t.others[g] = rows + (first + g) * pitch;
-            if (rooted < heads) {
-                t.squares = rows + rooted * pitch;
-                t.roots = roots + rooted * pitch;
-                rooted++;
-            }
-            measure_tile(count, n, &t);
-            finish_tile(&t, heads, h, first, count, entropies, out);
+    work w = {heads, pitch, heads * (heads - 1) / 2, rows, roots, {1, 0}, roots ? 0 : heads};
+    while (w.pairs > 0) {
+        tile t;
+        pair pairs[PAIRS];
+        const int count = take_pairs(&w, pairs, &t);
+        measure_tile(count, take_rows(&w, count == PAIRS ? ROOTED : 1, &t), n, &t);
+        for (int k = 0; k < count; k++) {
+            const size_t h = pairs[k].h, g = pairs[k].g;
+            const double mixed = 0.5 * mgk_row_lanes(t.sums[k]);
+            const double divergence = mixed - 0.5 * (entropies[h] + entropies[g]);
+            out[h * heads + g] += divergence > 0 ? divergence : 0;
         }
     }
-    for (; rooted < heads; rooted++)
-        MGK_CPU(row_roots)(n, rows + rooted * pitch, roots + rooted * pitch);
+    for (; w.rooted < heads; w.rooted++)
+        MGK_CPU(row_roots)(n, rows + w.rooted * pitch, roots + w.rooted * pitch);
 }

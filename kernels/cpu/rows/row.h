@@ -6,7 +6,7 @@
 #include "kernels/cpu/rows/order.h"
 
 double MGK_CPU(row_sum)(size_t n, const double *x);
-double MGK_CPU(row_largest)(size_t n, const double *x);
+bool MGK_CPU(row_any)(size_t n, const double *x);
 mgk_row_range MGK_CPU(row_range)(size_t n, const double *x);
 double MGK_CPU(row_dot)(size_t n, const double *x, const double *y);
 void MGK_CPU(row_squares)(size_t count, size_t n, const double *x, size_t pitch, double *out);

@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums over one or two rows and down columns, the largest and the smallest entry, and square
- * roots. */
+/* Sums over one or two rows and down columns, the largest and the smallest entry, whether any is
+ * not 0, and square roots. */
 #include <math.h>
 #include <string.h>
 
 #include "kernels/cpu/rows/row.h"
 
+typedef uint64_t mgk_row_bits __attribute__((vector_size(MGK_VECTOR_BYTES), may_alias));
+
 static inline mgk_vector add(mgk_vector sum, mgk_vector x, mgk_vector y)
 {
     (void)y;
     return sum + x;
-}
-
-/* Here the largest entry so far is in the place of a sum. */
-static inline mgk_vector larger(mgk_vector sum, mgk_vector x, mgk_vector y)
-{
-    (void)y;
-    mgk_row_order(&x, &sum);
-    return sum;
 }
 
 double MGK_CPU(row_sum)(size_t n, const double *x)
@@ -35,16 +29,19 @@ double MGK_CPU(row_distance)(size_t n, const double *x, const double *y)
     return mgk_row_reduce(mgk_row_add_square, n, x, y);
 }
 
-double MGK_CPU(row_largest)(size_t n, const double *x)
+/* All bits but the sign, which 0 may have. */
+bool MGK_CPU(row_any)(size_t n, const double *x)
 {
-    mgk_vector of_lanes[MGK_ROW_ABREAST] = {{0}};
-    double largest = 0;
-    mgk_row_accumulate(larger, n, x, x, of_lanes);
-    for (int v = 1; v < MGK_ROW_ABREAST; v++)
-        mgk_row_order(of_lanes + v, of_lanes);
+    mgk_row_bits bits = {0};
+    size_t j = 0;
+    for (; j + MGK_VECTOR_LANES <= n; j += MGK_VECTOR_LANES)
+        bits |= (mgk_row_bits)mgk_row_load(x + j);
+    if (j < n)
+        bits |= (mgk_row_bits)mgk_row_load_part(x + j, n - j);
+    uint64_t any = 0;
     for (int lane = 0; lane < MGK_VECTOR_LANES; lane++)
-        largest = of_lanes[0][lane] > largest ? of_lanes[0][lane] : largest;
-    return largest;
+        any |= bits[lane];
+    return any << 1 != 0;
 }
 
 /* Takes an entry into the range of each lane. */

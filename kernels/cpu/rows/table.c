@@ -6,7 +6,7 @@ extern const mgk_row_kernels MGK_CPU(row_kernels);
 
 const mgk_row_kernels MGK_CPU(row_kernels) = {
     .sum = MGK_CPU(row_sum),
-    .largest = MGK_CPU(row_largest),
+    .any = MGK_CPU(row_any),
     .range = MGK_CPU(row_range),
     .dot = MGK_CPU(row_dot),
     .squares = MGK_CPU(row_squares),
