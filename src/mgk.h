@@ -928,9 +928,11 @@ typedef struct mgk_measure_description {
 MGK_API mgk_result mgk_describe_measure(size_t index, mgk_measure_description *out);
 
 typedef struct mgk_diversity_options {
-    size_t size;               /* of this structure, written by mgk_diversity_options_init */
-    mgk_job job;               /* a GPU runs the model; measures are computed on the host */
-    const char *const *inputs; /* attention stores or files of arrays, [input_count]; or `models` */
+    size_t size; /* of this structure, written by mgk_diversity_options_init */
+    mgk_job job; /* a GPU runs the model; measures are computed on the host */
+    /* Attention stores or files of arrays, [input_count]; or `models`. With `compare` also HDF5
+     * tables that this function wrote: they are compared, and nothing is measured again. */
+    const char *const *inputs;
     size_t input_count;
     const char *dataset; /* as in mgk_rank_options */
     /* Runs these models, [model_count], on the same input, and measures their attention without

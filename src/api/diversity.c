@@ -29,11 +29,12 @@ typedef struct measuring {
     mgk_device *device;         /* the host: measures are computed there */
     const mgk_measure **chosen; /* [chosen_count] */
     size_t chosen_count;
-    mgk_job silent;                        /* that of the options, without reports */
-    mgk_source_options sources;            /* of several models the one that is opened */
-    mgk_source_input open;                 /* the one input that is open; zeroed: none */
-    mgk_source_input *inputs;              /* [count], descriptions */
-    mgk_diversity_part *parts;             /* [count] */
+    mgk_job silent;             /* that of the options, without reports */
+    mgk_source_options sources; /* of several models the one that is opened */
+    mgk_source_input open;      /* the one input that is open; zeroed: none */
+    mgk_measured *measured;     /* the inputs were measured before; NULL: they were not */
+    mgk_source_input *inputs;   /* [count], descriptions */
+    mgk_diversity_part *parts;  /* [count] */
     mgk_diversity_comparison *comparisons; /* [count − 1]; NULL: none */
     mgk_diversity_facts *facts;            /* [count] */
     size_t count, current;                 /* part number `current` is being measured */
@@ -87,8 +88,6 @@ static mgk_status check_options(const mgk_diversity_options *o)
         return mgk_fail(STATUS_USAGE,
                         "`prune` runs a model without some heads: files of matrices have none");
     TRY(mgk_sources_check(&sources));
-    if (o->compare && o->input_count + o->array_count + o->model_count < 2)
-        return mgk_fail(STATUS_USAGE, "`compare` needs two inputs");
     TRY(mgk_check_names("measures", o->measures, o->measure_count));
     if (o->measures && o->measure_count == 0)
         return mgk_fail(STATUS_USAGE, "no measures");
@@ -258,15 +257,25 @@ static mgk_status check_memory(const measuring *m)
                     m->open.name, (double)held / 1e9, (double)given / 1e9);
 }
 
+/* Reads the tables in which all samples are. */
+static mgk_status take_tables(measuring *m)
+{
+    const mgk_measure *const *named = mgk_diversity_names(m->options) ? m->chosen : NULL;
+    for (size_t i = 0; i < m->count; i++) {
+        mgk_diversity_part *part = &m->parts[i];
+        mgk_measured_describe(m->measured, i, &m->inputs[i]);
+        part->input = &m->inputs[i];
+        TRY(name_part(m, i, &part->name));
+        TRY(mgk_measured_read(m->measured, i, named, m->chosen_count, part));
+        TRY(mgk_diversity_check_comparable(&m->parts[0], part));
+    }
+    return STATUS_OK;
+}
+
 /* Opens each input, describes it, and closes it unless it is the only one. */
 static mgk_status describe_inputs(measuring *m)
 {
     const mgk_diversity_options *o = m->options;
-    TRY(choose_sources(m));
-    m->count = o->model_count > 0 ? o->model_count : o->input_count + o->array_count;
-    TRY(mgk_alloc(m->count, sizeof(*m->inputs), &m->inputs));
-    TRY(mgk_alloc(m->count, sizeof(*m->parts), &m->parts));
-    TRY(mgk_alloc(m->count, sizeof(*m->facts), &m->facts));
     for (size_t i = 0; i < m->count; i++) {
         TRY(open_input(m, i));
         TRY(check_memory(m));
@@ -278,6 +287,28 @@ static mgk_status describe_inputs(measuring *m)
             mgk_source_close(&m->open);
     }
     return STATUS_OK;
+}
+
+/* Counts the inputs, and describes each. */
+static mgk_status find_inputs(measuring *m)
+{
+    const mgk_diversity_options *o = m->options;
+    bool tables;
+    TRY(mgk_measured_find(o, &tables));
+    if (tables) {
+        TRY(mgk_measured_check(o));
+        TRY(mgk_measured_open(o, &m->measured));
+    }
+    TRY(choose_sources(m));
+    m->count = tables               ? mgk_measured_inputs(m->measured)
+               : o->model_count > 0 ? o->model_count
+                                    : o->input_count + o->array_count;
+    if (o->compare && m->count < 2)
+        return mgk_fail(STATUS_USAGE, "`compare` needs two inputs");
+    TRY(mgk_alloc(m->count, sizeof(*m->inputs), &m->inputs));
+    TRY(mgk_alloc(m->count, sizeof(*m->parts), &m->parts));
+    TRY(mgk_alloc(m->count, sizeof(*m->facts), &m->facts));
+    return tables ? take_tables(m) : describe_inputs(m);
 }
 
 /* Opens an input for work. Its remarks have been reported. */
@@ -310,6 +341,7 @@ static void close_inputs(measuring *m)
     mgk_free(m->chosen);
     mgk_source_close(&m->open);
     mgk_sources_close(m->inputs, m->count);
+    mgk_measured_close(m->measured);
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */
@@ -620,9 +652,9 @@ static mgk_status begin(measuring *m)
     TRY(claim_files(m));
     if (o->output && leads(m))
         TRY(mgk_output_check(o->output, o->job.force));
-    TRY(describe_inputs(m));
+    TRY(find_inputs(m));
     mgk_job_report_device(&o->job, m->device);
-    if (leads(m))
+    if (leads(m) && !m->measured)
         TRY(mgk_diversity_open_journal(o, m->parts, m->count, &m->journal));
     return take_finished(m);
 }

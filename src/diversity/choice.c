@@ -35,8 +35,7 @@ mgk_source_options mgk_diversity_source_options(const mgk_diversity_options *o)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Whether the options name single measures, which then must be possible. */
-static bool are_named(const mgk_diversity_options *o)
+bool mgk_diversity_names(const mgk_diversity_options *o)
 {
     return o->measures && !(o->measure_count == 1 && strcmp(o->measures[0], "all") == 0);
 }
@@ -113,10 +112,10 @@ static void add_pruning(const mgk_measure **chosen, size_t *count)
 mgk_status mgk_diversity_choose(const mgk_diversity_options *options, const mgk_measure ***out,
                                 size_t *count)
 {
-    *count = are_named(options) ? options->measure_count : mgk_measure_count;
+    *count = mgk_diversity_names(options) ? options->measure_count : mgk_measure_count;
     TRY(mgk_alloc(*count + PRUNING_MEASURES, sizeof(**out), out));
     mgk_status status = STATUS_OK;
-    if (are_named(options))
+    if (mgk_diversity_names(options))
         status = find_all(options, *out);
     else
         *count = take_all(options->measures != NULL, *out);
@@ -136,7 +135,7 @@ unsigned mgk_diversity_importances(const mgk_diversity_options *options,
 {
     unsigned wanted = 0;
     for (size_t m = 0; m < count; m++)
-        if (are_named(options) ? is_named(options, chosen[m]) : options->measures != NULL)
+        if (mgk_diversity_names(options) ? is_named(options, chosen[m]) : options->measures != NULL)
             wanted |= mgk_measure_importance(chosen[m]);
     return wanted;
 }
@@ -208,7 +207,7 @@ static bool is_news(const mgk_diversity_options *o, const mgk_measure *measure)
         OF_MIXTURES = MGK_NEEDS_MIXTURE | MGK_NEEDS_KEY_WEIGHTS,
         OF_RUNS = MGK_NEEDS_IMPORTANCE | MGK_NEEDS_PROJECTIONS | MGK_NEEDS_LAYER_OUTPUT
     };
-    return !(measure->needs & OF_MIXTURES) && !are_named(o) &&
+    return !(measure->needs & OF_MIXTURES) && !mgk_diversity_names(o) &&
            (o->measures || !(measure->needs & OF_RUNS));
 }
 

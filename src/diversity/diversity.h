@@ -58,6 +58,9 @@ mgk_source_options mgk_diversity_source_options(const mgk_diversity_options *opt
 mgk_status mgk_diversity_choose(const mgk_diversity_options *options, const mgk_measure ***out,
                                 size_t *count);
 
+/* Whether the options name single measures, which then must be possible. */
+bool mgk_diversity_names(const mgk_diversity_options *options);
+
 /* The importances among chosen measures that the options want, not those that pruning alone takes:
  * a bit set of MGK_IMPORTANCE_BIT. */
 unsigned mgk_diversity_importances(const mgk_diversity_options *options,
@@ -91,6 +94,36 @@ mgk_status mgk_diversity_check_comparable(const mgk_diversity_part *a, const mgk
 mgk_status mgk_diversity_compare(const mgk_diversity_part *parts, size_t count, size_t which,
                                  const mgk_job *job, int threads, mgk_diversity_comparison *out);
 void mgk_diversity_comparison_free(mgk_diversity_comparison *comparison);
+
+/* ---- measured.c ------------------------------------------------------------------------------ */
+
+/* Sets *out to whether the inputs are tables of measures, which are compared without matrices.
+ * STATUS_USAGE: some are and some are not; STATUS_FORMAT: tables without samples; errors of reading
+ * files. */
+mgk_status mgk_measured_find(const mgk_diversity_options *options, bool *out);
+
+/* STATUS_USAGE: an option belongs to measuring, or the options do not compare. */
+mgk_status mgk_measured_check(const mgk_diversity_options *options);
+
+/* The tables, all open. */
+typedef struct mgk_measured mgk_measured;
+
+/* Opens the inputs, which must stay. Close with mgk_measured_close; the errors of
+ * mgk_measures_open. */
+mgk_status mgk_measured_open(const mgk_diversity_options *options, mgk_measured **out);
+void mgk_measured_close(mgk_measured *measured); /* NULL is accepted */
+
+/* The number of inputs of all tables. */
+size_t mgk_measured_inputs(const mgk_measured *measured);
+
+/* Describes one, without what only a run knows; borrows from the tables. */
+void mgk_measured_describe(const mgk_measured *measured, size_t input, mgk_source_input *out);
+
+/* Reads all samples of one into a zeroed part: the named measures, or those that the table has if
+ * NULL. STATUS_UNSUPPORTED: it lacks a named one; STATUS_MEMORY; errors of reading. */
+mgk_status mgk_measured_read(const mgk_measured *measured, size_t input,
+                             const mgk_measure *const *named, size_t count,
+                             mgk_diversity_part *part);
 
 /* ---- prune.c --------------------------------------------------------------------------------- */
 

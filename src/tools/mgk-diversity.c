@@ -117,7 +117,10 @@ static const mgk_arg_note notes[] = {
      "others left out, if they are at least half of those of the smaller input; else all samples "
      "of each count. Where tokens are not known, number and length suffice.\n"
      "Models that run on one input have the same samples if they cut it alike: with the same "
-     "tokenizer and the same length."},
+     "tokenizer and the same length.\n"
+     "Inputs may be HDF5 tables of earlier runs, which hold the values of each sample: nothing is "
+     "measured again. A table of several inputs counts as all of them. Their samples are paired "
+     "if all are the same. The output is a .csv."},
     {"prune",
      "Heads are removed in three ways: the least important first; by redundancy, one of the two "
      "heads of a layer with the least js at a time; and in ten random orders, of which there are "
@@ -242,6 +245,7 @@ int main(int argc, char **argv)
             "  mgk-diversity --model mgk4.safetensors --text valid.txt -o mgk4-diversity.h5\n"
             "  mgk-diversity --model softmax8.safetensors mgk4.safetensors --text valid.txt "
             "--compare\n"
+            "  mgk-diversity softmax8-diversity.h5 mgk4-diversity.h5 --compare -o differences.csv\n"
             "  mgk-diversity softmax8.h5 mgk4.h5 --measures js,effective_heads -o both.csv\n"
             "  mgk-diversity theirs.h5 --dataset attentions --per-sample -o theirs.csv\n"
             "  mgk-diversity mgk4.h5 --measures js --across-layers -o mgk4-map.h5\n",

@@ -281,6 +281,35 @@ grep -q 'one.h5-m.h5: paired over the 3 samples of both, of 3 and 4; ' err.txt |
 measure same.csv m.h5 m.h5 --compare --measures js
 [ "$(grep -c '^m.h5 (2)-m.h5,difference,js,,[012],,,,,0,,4,0,0,,,1$' same.csv)" -eq 3 ] || complain "a store differs from itself"
 
+# ---- comparisons of what was measured before: the same, measured apart or together
+for which in other m; do
+    measure $which.table.h5 --model $which.safetensors --text text.txt --samples 4 --precision double
+done
+measure tables.csv other.table.h5 m.table.h5 --compare
+cmp compared.csv tables.csv || complain "tables of two models compare differently"
+measure tables.csv compared.h5 --compare
+cmp compared.csv tables.csv || complain "a table of two models compares differently"
+measure named.csv other.table.h5 m.table.h5 --compare --measures js,mean_js
+grep "^$name,difference,js,.*,1\$" named.csv >/dev/null && [ "$(grep -c "^$name,difference," named.csv)" -eq 6 ] ||
+    complain "differences of two measures: $(grep "^$name" named.csv)"
+measure few.table.h5 m.h5 --measures rank --layers 1
+measure few.csv m.table.h5 few.table.h5 --compare
+[ "$(grep -c '^m.h5-m.safetensors,difference,rank,,1,' few.csv)" -eq 1 ] || complain "a layer of a table: $(cat few.csv)"
+"$diversity" few.table.h5 m.table.h5 --compare -o other-layers.csv 2>err.txt >out.txt || complain "$(cat err.txt)"
+grep -q 'm.safetensors-m.h5: paired over the 4 samples of both' err.txt || complain "$(cat err.txt)"
+# Other samples, though their numbers are the same.
+measure elsewhere.table.h5 --model other.safetensors --text text.txt --samples 4 --precision double --length 9 --measures js
+"$diversity" m.table.h5 elsewhere.table.h5 --compare >out.txt 2>err.txt || complain "$(cat err.txt)"
+grep -q 'unpaired, over 4 and 4 samples' err.txt || complain "other samples are paired: $(cat err.txt)"
+fails 2 'm.table.h5: a table of measures, which is not measured again: --compare' m.table.h5
+fails 2 '--compare needs two inputs' m.table.h5 --compare
+fails 2 'some inputs are tables of measures and some are matrices' m.table.h5 m.h5 --compare
+fails 2 '--threshold is for measuring: m.table.h5 is measured already' m.table.h5 m.table.h5 --compare --threshold 1e-3
+fails 2 'out.h5: tables are compared into a .csv' m.table.h5 m.table.h5 --compare -o out.h5
+fails 1 'compared.csv: a table of means: samples are in tables in HDF5' compared.csv m.table.h5 --compare
+fails 1 'few.table.h5: measure "js" is not in this table' few.table.h5 m.table.h5 --compare --measures js
+fails 1 'have no layer and measure in common' few.table.h5 elsewhere.table.h5 --compare
+
 # What a store of a mixture lacks.
 "$programs/mgk-dump" m.safetensors --text text.txt --samples 2 --save attention,weights -q --force -o bare.h5 >out.txt
 fails 1 'measure "key_use" needs queries and keys, which this input lacks' bare.h5 --measures key_use
