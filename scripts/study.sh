@@ -11,8 +11,9 @@ Usage: sh scripts/study.sh --output DIR (--books DIR | --reviews DIR)... [option
 Trains the models of the study "does a mixture of Gaussian keys make attention more diverse?" and
 writes, for each group of models and each seed, DIR/GROUP-seedS.*.csv: results (losses, accuracies),
 measures (of each layer and head, and differences to softmax with all heads), control (differences
-to softmax with half the heads); and GROUP-seedS.steps.h5: rank and effective rank during training.
-DIR/study.md has tables of them, of means over seeds.
+to softmax with half the heads). DIR/study.md has tables of them, of means over seeds. Of each model
+DIR/NAME.result and .measures.h5 are all that this needs; .steps.h5 is rank and effective rank during
+training.
 
   --output DIR      Where all files go. What is finished there is kept: after an interruption the
                     same command continues. Several commands, each with seeds or groups of its own,
@@ -37,12 +38,27 @@ wrong_usage() {
 classifiers="softmax-4 mgk-4 mgk-2 smgk-2 softmax-2"
 language_models="softmax-8 mgk-8 mgk-4 smgk-4 softmax-4"
 
-# Files of a comparison, whose first model is the reference.
-compared() {
-    out=$1
-    shift
-    quietly mgk-diversity --compare --precision double $threads --samples "$measured" --force -o "$out" "$@" > run$$.table
+# Measures of all models, and of mixtures.
+measures=rank,effective_rank,stable_rank,normalized_entropy,mean_js,effective_heads,rank_collapse,token_cosine
+of_mgk=,key_use,key_separation,key_weight_cosine
+of_smgk=,key_use,key_separation
+
+# measure NAME KIND OPTION...: tables of the model and of its states during training.
+measure() {
+    name=$1 kind=$2
+    shift 2
+    case $kind in
+    mgk) own=$of_mgk ;;
+    smgk) own=$of_smgk ;;
+    *) own= ;;
+    esac
+    quietly mgk-diversity --precision double $threads --samples $((measured / 8)) --measures rank,effective_rank --force \
+        -o "$name.steps.h5" "$@" --model "$name".step-*.safetensors > run$$.table
+    quietly mgk-diversity --precision double $threads --samples "$measured" --measures "$measures$own" --force \
+        -o "$name.measures.h5" "$@" --model "$name.safetensors" > run$$.table
 }
+
+columns=model,samples,loss,accuracy,perplexity,bits_per_byte,parameters,flops_forward
 
 # result NAME OPTION...: a row of results: the numbers of mgk-eval and the size of the model.
 result() {
@@ -89,24 +105,26 @@ study() {
         tested="--task retrieval --data test.txt --samples $unseen --seed 1000" measured_on="--task retrieval --data test.txt"
         ;;
     esac
-    models="" controlled=""
-    echo "model,samples,loss,accuracy,perplexity,bits_per_byte,parameters,flops_forward" > "$unit.part"
+    tables="" controlled="" rows=""
     for design in $designs; do
         name=$group-$design-seed$seed kind=${design%-*} heads=${design#*-}
-        models="$models $name.safetensors"
-        [ "$heads" = "${designs##*-}" ] && [ "$kind" != softmax ] && controlled="$controlled $name.safetensors"
+        tables="$tables $name.measures.h5" rows="$rows $name.result"
+        [ "$heads" = "${designs##*-}" ] && [ "$kind" != softmax ] && controlled="$controlled $name.measures.h5"
+        [ ! -e "$name.result" ] || continue
         if [ ! -e "$name.safetensors" ] || [ -e "$name.safetensors.checkpoint" ]; then
             echo "$name" >&2
             trains "$name" $common --attention "$kind" --heads "$heads" --seed "$seed" --keep $threads
             rm -f "$name.safetensors.checkpoint"
         fi
-        result "$name" $tested >> "$unit.part"
+        measure "$name" "$kind" $measured_on
+        result "$name" $tested > "$name.part"
+        mv "$name.part" "$name.result"
     done
-    echo "$unit: measures" >&2
-    compared "$unit.measures.csv" $measured_on --model $models
-    compared "$unit.control.csv" $measured_on --model "$group-${designs##* }-seed$seed.safetensors" $controlled
-    quietly mgk-diversity --precision double $threads --samples $((measured / 8)) --measures rank,effective_rank --force \
-        -o "$unit.steps.h5" $measured_on --model "$group"-*-seed"$seed".step-*.safetensors > run$$.table
+    echo "$unit: comparisons" >&2
+    quietly mgk-diversity --compare --force -o "$unit.measures.csv" $tables > run$$.table
+    quietly mgk-diversity --compare --force -o "$unit.control.csv" "$group-${designs##* }-seed$seed.measures.h5" $controlled \
+        > run$$.table
+    { echo $columns && cat $rows; } > "$unit.part"
     mv "$unit.part" "$unit.results.csv"
 }
 
@@ -149,7 +167,8 @@ else
     classifier="$small --length 1024 --tokenizer words --vocabulary 8192 --dropout 0.1"
     lists="$small --length 512 --batch 32"
     language="--layers 6 --dim 128 --head-dim 16 --hidden 512 --length 256 --positions learned --tokenizer bpe
-        --vocabulary 4096 --steps 6000 --batch 16 --lr 0.002 --warmup 300 --schedule cosine --eval-samples 1000 --eval-every 250 --checkpoint-every 250"
+        --vocabulary 4096 --steps 6000 --batch 16 --lr 0.002 --warmup 300 --schedule cosine --eval-samples 1000
+        --eval-every 250 --checkpoint-every 250"
 fi
 
 mkdir -p "$output"

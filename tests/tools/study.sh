@@ -21,7 +21,7 @@ for group in listops text passages lm; do
         grep -q "^$group-mgk-$heads-seed3.safetensors-$group-softmax-.*,difference,effective_heads," \
             $unit.${file%:*}.csv || complain "$group: no differences in ${file%:*}"
     done
-    "$programs/mgk-plot" curves $unit.steps.h5 --measure rank,effective_rank --quiet --force -o $group.png ||
+    "$programs/mgk-plot" curves out/$group-*-seed3.steps.h5 --measure rank,effective_rank --quiet --force -o $group.png ||
         complain "$group: no curves"
     if grep -q -- "-$group-softmax-$heads-seed3" $unit.measures.csv; then complain "$group: compared with the control"; fi
     grep -q -- "-$group-softmax-$heads-seed3" $unit.control.csv || complain "$group: no control"
@@ -42,12 +42,14 @@ done
 accuracy=$(awk -F, '$1 == "text-mgk-2-seed3" { printf "%.4f | %.2f", $3, 100 * $4 }' out/text-seed3.results.csv)
 grep -qF "| mgk-2 | $accuracy | " out/study.md || complain "no row of mgk-2, $accuracy: $(cat out/study.md)"
 
-# What is there is kept; what is missing is made, and comes out the same.
+# What is there is kept, also without the models; what is missing is made, and comes out the same.
 cp out/text-seed3.measures.csv first.csv
-rm out/text-seed3.results.csv out/text-mgk-2-seed3.safetensors
+cp out/text-seed3.results.csv first-results.csv
+rm out/text-seed3.results.csv out/text-mgk-2-seed3.result out/text-*-seed3.safetensors out/text-*.step-*
 study $all 2>said
 [ "$(head -n 1 said)" = text-mgk-2-seed3 ] && [ "$(wc -l <said)" = 2 ] || complain "made again: $(cat said)"
 cmp out/text-seed3.measures.csv first.csv || complain "other measures the second time"
+cmp out/text-seed3.results.csv first-results.csv || complain "other results the second time"
 
 # refuses TEXT OPTION...
 refuses() {
