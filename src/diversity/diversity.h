@@ -108,8 +108,8 @@ mgk_status mgk_measured_check(const mgk_diversity_options *options);
 /* The tables, all open. */
 typedef struct mgk_measured mgk_measured;
 
-/* Opens the inputs, which must stay. Close with mgk_measured_close; the errors of
- * mgk_measures_open. */
+/* Opens the inputs, which must stay. Close with mgk_measured_close. STATUS_SHAPE: ranks with
+ * different thresholds; the errors of mgk_measures_open. */
 mgk_status mgk_measured_open(const mgk_diversity_options *options, mgk_measured **out);
 void mgk_measured_close(mgk_measured *measured); /* NULL is accepted */
 

@@ -93,6 +93,20 @@ static mgk_status open_table(const char *path, table *out)
     return STATUS_OK;
 }
 
+/* Ranks of two tables must count alike. */
+static mgk_status check_thresholds(const table *a, const table *b)
+{
+    static const char *const settings[] = {"threshold", "relative"};
+    for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
+        const cJSON *x = cJSON_GetObjectItemCaseSensitive(a->settings, settings[i]);
+        const cJSON *y = cJSON_GetObjectItemCaseSensitive(b->settings, settings[i]);
+        if (x && y && !cJSON_Compare(x, y, true))
+            return mgk_fail(STATUS_SHAPE, "%s and %s were measured with another `%s`", a->path,
+                            b->path, settings[i]);
+    }
+    return STATUS_OK;
+}
+
 mgk_status mgk_measured_open(const mgk_diversity_options *options, mgk_measured **out)
 {
     mgk_status status;
@@ -102,6 +116,8 @@ mgk_status mgk_measured_open(const mgk_diversity_options *options, mgk_measured 
     CHECK(mgk_alloc(options->input_count, sizeof(*m->tables), &m->tables));
     for (; m->count < options->input_count; m->count++)
         CHECK(open_table(options->inputs[m->count], &m->tables[m->count]));
+    for (size_t i = 1; i < m->count; i++)
+        CHECK(check_thresholds(&m->tables[0], &m->tables[i]));
     *out = m;
     return STATUS_OK;
 out:

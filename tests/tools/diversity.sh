@@ -305,6 +305,8 @@ fails 2 'm.table.h5: a table of measures, which is not measured again: --compare
 fails 2 '--compare needs two inputs' m.table.h5 --compare
 fails 2 'some inputs are tables of measures and some are matrices' m.table.h5 m.h5 --compare
 fails 2 '--threshold is for measuring: m.table.h5 is measured already' m.table.h5 m.table.h5 --compare --threshold 1e-3
+measure coarse.table.h5 m.h5 --measures rank --threshold 1e-3
+fails 1 'm.table.h5 and coarse.table.h5 were measured with another --threshold' m.table.h5 coarse.table.h5 --compare
 fails 2 'out.h5: tables are compared into a .csv' m.table.h5 m.table.h5 --compare -o out.h5
 fails 1 'compared.csv: a table of means: samples are in tables in HDF5' compared.csv m.table.h5 --compare
 fails 1 'few.table.h5: measure "js" is not in this table' few.table.h5 m.table.h5 --compare --measures js
