@@ -7,6 +7,7 @@
 #include "analysis/measures/registry.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "diversity/diversity.h"
 #include "run/recognise.h"
 #include "store/schema/measures_reader.h"
@@ -76,8 +77,7 @@ mgk_status mgk_measured_check(const mgk_diversity_options *o)
         if (fixed[i].given)
             return mgk_fail(STATUS_USAGE, "`%s` is for measuring: %s is measured already",
                             fixed[i].name, o->inputs[0]);
-    const size_t length = o->output ? strlen(o->output) : 0;
-    if (o->output && (length < 4 || strcmp(o->output + length - 4, ".csv") != 0))
+    if (o->output && !mgk_ends_with(o->output, ".csv"))
         return mgk_fail(STATUS_USAGE, "%s: tables are compared into a .csv", o->output);
     return STATUS_OK;
 }
