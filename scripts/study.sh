@@ -167,7 +167,7 @@ else
     classifier="$small --length 1024 --tokenizer words --vocabulary 8192 --dropout 0.1"
     lists="$small --length 512 --batch 32"
     language="--layers 6 --dim 128 --head-dim 16 --hidden 512 --length 256 --positions learned --tokenizer bpe
-        --vocabulary 4096 --steps 6000 --batch 16 --lr 0.002 --warmup 300 --schedule cosine --eval-samples 1000
+        --vocabulary 4096 --steps 8000 --batch 16 --lr 0.002 --warmup 300 --schedule cosine --eval-samples 1000
         --eval-every 250 --checkpoint-every 250"
 fi
 
