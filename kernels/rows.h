@@ -109,7 +109,7 @@ typedef struct mgk_row_kernels {
     /*
      * The following compare all pairs of the rows [heads, n], heads >= 1, `pitch` >= n apart, and
      * add a number for each pair g <= h to out_hg, of out [heads, heads], which does not overlap
-     * the rows. Its other entries stay as they are.
+     * the rows. Its other entries stay as they are. Errors are of what is added.
      */
 
     /* out_hg += sum_j x_hj x_gj; error as for `dot`. */

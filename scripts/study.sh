@@ -110,7 +110,7 @@ study() {
         name=$group-$design-seed$seed kind=${design%-*} heads=${design#*-}
         tables="$tables $name.measures.h5" rows="$rows $name.result"
         [ "$heads" = "${designs##*-}" ] && [ "$kind" != softmax ] && controlled="$controlled $name.measures.h5"
-        [ ! -e "$name.result" ] || continue
+        [ ! -e "$name.result" ] || [ ! -e "$name.measures.h5" ] || continue
         if [ ! -e "$name.safetensors" ] || [ -e "$name.safetensors.checkpoint" ]; then
             echo "$name" >&2
             trains "$name" $common --attention "$kind" --heads "$heads" --seed "$seed" --keep $threads
@@ -121,9 +121,9 @@ study() {
         mv "$name.part" "$name.result"
     done
     echo "$unit: comparisons" >&2
-    quietly mgk-diversity --compare --force -o "$unit.measures.csv" $tables > run$$.table
-    quietly mgk-diversity --compare --force -o "$unit.control.csv" "$group-${designs##* }-seed$seed.measures.h5" $controlled \
-        > run$$.table
+    quietly mgk-diversity --compare $threads --force -o "$unit.measures.csv" $tables > run$$.table
+    quietly mgk-diversity --compare $threads --force -o "$unit.control.csv" "$group-${designs##* }-seed$seed.measures.h5" \
+        $controlled > run$$.table
     { echo $columns && cat $rows; } > "$unit.part"
     mv "$unit.part" "$unit.results.csv"
 }

@@ -16,13 +16,13 @@ typedef struct row_sums {
     mgk_diversity_worker *worker;
     size_t heads, pitch; /* P; distance of the rows of two heads */
     double *sums;        /* [sum_count, P, P] */
-    double *row;         /* [P, P], of one row */
+    double *scratch;     /* [P, P], of one row */
     /* Of the row of each head, [P]: 0 if it is all zeros, else 1; the sum of its entries; its
      * entropy, meaningless if no measure needs it. */
-    double *given, *row_sums, *entropies;
-    /* Of the queries whose rows are all given: their number, and the sums of their entries [P]. */
+    double *given, *totals, *entropies;
+    /* Of the queries whose rows are all given: their number, and the sums of `totals` [P]. */
     size_t complete;
-    double *complete_sums;
+    double *complete_totals;
 } row_sums;
 
 static double *sums_of(const row_sums *r, int which)
@@ -39,7 +39,7 @@ static bool collect_facts(const row_sums *r, size_t i)
         const size_t at = (r->span->groups->slot + h) * work->source->n_max + i;
         all = all && !work->zero_rows[at];
         r->given[h] = !work->zero_rows[at];
-        r->row_sums[h] = work->row_sums[at];
+        r->totals[h] = work->row_sums[at];
         r->entropies[h] = work->entropies ? work->entropies[at] : 0;
     }
     return all;
@@ -71,22 +71,24 @@ static void add_given(const row_sums *r, double factor, const double *values, do
             sums[h * heads + g] += factor * r->given[h] * r->given[g] * values[h * heads + g];
 }
 
-/* Counts a query, and the mean of the sums of both rows, from which add_roots subtracts. */
+/* Counts a query. An affinity is the mean of the totals of both rows, which is added here, less the
+ * difference of their roots, which add_roots subtracts. */
 static void count_query(row_sums *r, bool all)
 {
     const size_t heads = r->heads;
     double *queries = sums_of(r, MGK_SUM_QUERIES), *affinities = sums_of(r, MGK_SUM_AFFINITIES);
     r->complete += all;
     for (size_t h = 0; h < heads && all; h++)
-        r->complete_sums[h] += r->row_sums[h];
+        r->complete_totals[h] += r->totals[h];
     for (size_t h = 0; h < heads && !all; h++)
         for (size_t g = 0; g <= h; g++) {
             const double given = r->given[h] * r->given[g];
             queries[h * heads + g] += given;
-            affinities[h * heads + g] += given * (r->row_sums[h] + r->row_sums[g]) / 2;
+            affinities[h * heads + g] += given * (r->totals[h] + r->totals[g]) / 2;
         }
 }
 
+/* The same for all queries whose rows are all given. */
 static void count_complete(const row_sums *r)
 {
     const size_t heads = r->heads;
@@ -94,7 +96,7 @@ static void count_complete(const row_sums *r)
     for (size_t h = 0; h < heads; h++)
         for (size_t g = 0; g <= h; g++) {
             queries[h * heads + g] += (double)r->complete;
-            affinities[h * heads + g] += (r->complete_sums[h] + r->complete_sums[g]) / 2;
+            affinities[h * heads + g] += (r->complete_totals[h] + r->complete_totals[g]) / 2;
         }
 }
 
@@ -108,9 +110,9 @@ static void add_divergences(const row_sums *r, size_t keys, bool all, double *ro
         kernels->divergences(r->heads, keys, rows, r->pitch, r->entropies, roots, sums);
         return;
     }
-    memset(r->row, 0, r->heads * r->heads * sizeof(*r->row));
-    kernels->divergences(r->heads, keys, rows, r->pitch, r->entropies, roots, r->row);
-    add_given(r, 1, r->row, sums);
+    memset(r->scratch, 0, r->heads * r->heads * sizeof(*r->scratch));
+    kernels->divergences(r->heads, keys, rows, r->pitch, r->entropies, roots, r->scratch);
+    add_given(r, 1, r->scratch, sums);
 }
 
 /* ½ sum_j (√a_j − √b_j)² = 1 − sum_j √(a_j b_j) for rows that sum to 1, without its cancellation.
@@ -118,11 +120,11 @@ static void add_divergences(const row_sums *r, size_t keys, bool all, double *ro
 static void add_roots(const row_sums *r, size_t keys)
 {
     const size_t heads = r->heads;
-    memset(r->row, 0, heads * heads * sizeof(*r->row));
-    r->work->kernels->differences(heads, keys, r->worker->roots, r->pitch, r->row);
-    add_given(r, -1, r->row, sums_of(r, MGK_SUM_AFFINITIES));
-    r->work->kernels->roots(heads * heads, r->row, r->row);
-    add_given(r, 1, r->row, sums_of(r, MGK_SUM_HELLINGER));
+    memset(r->scratch, 0, heads * heads * sizeof(*r->scratch));
+    r->work->kernels->differences(heads, keys, r->worker->roots, r->pitch, r->scratch);
+    add_given(r, -1, r->scratch, sums_of(r, MGK_SUM_AFFINITIES));
+    r->work->kernels->roots(heads * heads, r->scratch, r->scratch);
+    add_given(r, 1, r->scratch, sums_of(r, MGK_SUM_HELLINGER));
 }
 
 /* Adds row i of all heads. */
@@ -186,13 +188,13 @@ void mgk_diversity_sum(mgk_diversity_work *work, size_t number, size_t block)
                   .heads = heads,
                   .pitch = mgk_reduction_pitch(work->source->n_max),
                   .sums = sums_of_span(work, &span, block),
-                  .row = worker->pairs,
+                  .scratch = worker->pairs,
                   .given = facts,
-                  .row_sums = facts + heads,
+                  .totals = facts + heads,
                   .entropies = facts + 2 * heads,
-                  .complete_sums = facts + 3 * heads};
+                  .complete_totals = facts + 3 * heads};
     memset(r.sums, 0, work->sum_count * heads * heads * sizeof(*r.sums));
-    memset(r.complete_sums, 0, heads * sizeof(*r.complete_sums));
+    memset(r.complete_totals, 0, heads * sizeof(*r.complete_totals));
     for (size_t i = first; i < end && i < span.queries; i++)
         add_row(&r, i);
     count_complete(&r);

@@ -266,8 +266,9 @@ static mgk_status take_tables(measuring *m)
         mgk_measured_describe(m->measured, i, &m->inputs[i]);
         part->input = &m->inputs[i];
         TRY(name_part(m, i, &part->name));
-        TRY(mgk_measured_read(m->measured, i, named, m->chosen_count, part));
+        TRY(mgk_measured_read(m->measured, i, named, m->chosen_count, &m->options->job, part));
         TRY(mgk_diversity_check_comparable(&m->parts[0], part));
+        TRY(mgk_measured_check_ranks(m->measured, m->parts, i));
     }
     return STATUS_OK;
 }
@@ -535,7 +536,7 @@ static mgk_status measure_part(measuring *m, size_t i)
 static void tell_sizes(measuring *m, size_t which)
 {
     const mgk_diversity_facts *a = &m->facts[0], *b = &m->facts[which];
-    const size_t a_heads = m->parts[0].layout.heads, b_heads = m->parts[which].layout.heads;
+    const size_t a_heads = m->inputs[0].head_count, b_heads = m->inputs[which].head_count;
     char note[512];
     if (a->most_rows != b->most_rows || a->least_rows != b->least_rows) {
         snprintf(note, sizeof(note),
@@ -544,7 +545,7 @@ static void tell_sizes(measuring *m, size_t which)
                  m->parts[which].name, m->parts[0].name);
         warn(m, note);
     }
-    if (a_heads != b_heads) {
+    if (a_heads != b_heads && a_heads > 0 && b_heads > 0) { /* a table of layers has none */
         snprintf(note, sizeof(note),
                  "%s: %zu %s a layer, %s has %zu: effective heads and disagreement depend on "
                  "their number",

@@ -108,8 +108,8 @@ mgk_status mgk_measured_check(const mgk_diversity_options *options);
 /* The tables, all open. */
 typedef struct mgk_measured mgk_measured;
 
-/* Opens the inputs, which must stay. Close with mgk_measured_close. STATUS_SHAPE: ranks with
- * different thresholds; the errors of mgk_measures_open. */
+/* Opens the inputs, which must stay. Close with mgk_measured_close; the errors of
+ * mgk_measures_open. */
 mgk_status mgk_measured_open(const mgk_diversity_options *options, mgk_measured **out);
 void mgk_measured_close(mgk_measured *measured); /* NULL is accepted */
 
@@ -120,10 +120,15 @@ size_t mgk_measured_inputs(const mgk_measured *measured);
 void mgk_measured_describe(const mgk_measured *measured, size_t input, mgk_source_input *out);
 
 /* Reads all samples of one into a zeroed part: the named measures, or those that the table has if
- * NULL. STATUS_UNSUPPORTED: it lacks a named one; STATUS_MEMORY; errors of reading. */
+ * NULL. STATUS_UNSUPPORTED: it lacks a named one, or has none; STATUS_INTERRUPTED; STATUS_MEMORY;
+ * errors of reading. */
 mgk_status mgk_measured_read(const mgk_measured *measured, size_t input,
-                             const mgk_measure *const *named, size_t count,
+                             const mgk_measure *const *named, size_t count, const mgk_job *job,
                              mgk_diversity_part *part);
+
+/* STATUS_SHAPE: parts 0 and b have ranks, with different thresholds. */
+mgk_status mgk_measured_check_ranks(const mgk_measured *measured, const mgk_diversity_part *parts,
+                                    size_t b);
 
 /* ---- prune.c --------------------------------------------------------------------------------- */
 

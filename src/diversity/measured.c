@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "diversity/diversity.h"
+#include "run/job.h"
 #include "run/recognise.h"
 #include "store/schema/measures_reader.h"
 
@@ -93,20 +94,6 @@ static mgk_status open_table(const char *path, table *out)
     return STATUS_OK;
 }
 
-/* Ranks of two tables must count alike. */
-static mgk_status check_thresholds(const table *a, const table *b)
-{
-    static const char *const settings[] = {"threshold", "relative"};
-    for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
-        const cJSON *x = cJSON_GetObjectItemCaseSensitive(a->settings, settings[i]);
-        const cJSON *y = cJSON_GetObjectItemCaseSensitive(b->settings, settings[i]);
-        if (x && y && !cJSON_Compare(x, y, true))
-            return mgk_fail(STATUS_SHAPE, "%s and %s were measured with another `%s`", a->path,
-                            b->path, settings[i]);
-    }
-    return STATUS_OK;
-}
-
 mgk_status mgk_measured_open(const mgk_diversity_options *options, mgk_measured **out)
 {
     mgk_status status;
@@ -116,8 +103,6 @@ mgk_status mgk_measured_open(const mgk_diversity_options *options, mgk_measured 
     CHECK(mgk_alloc(options->input_count, sizeof(*m->tables), &m->tables));
     for (; m->count < options->input_count; m->count++)
         CHECK(open_table(options->inputs[m->count], &m->tables[m->count]));
-    for (size_t i = 1; i < m->count; i++)
-        CHECK(check_thresholds(&m->tables[0], &m->tables[i]));
     *out = m;
     return STATUS_OK;
 out:
@@ -143,6 +128,12 @@ size_t mgk_measured_inputs(const mgk_measured *measured)
     for (size_t i = 0; i < measured->count; i++)
         inputs += mgk_measures_inputs(measured->tables[i].reader);
     return inputs;
+}
+
+/* Tables of layers alone have no heads; a record has one at least. */
+static size_t heads_of(const mgk_measure_arrays *arrays)
+{
+    return arrays->head_count > 0 ? arrays->head_count : 1;
 }
 
 /* An input of a table. */
@@ -193,7 +184,7 @@ void mgk_measured_describe(const mgk_measured *measured, size_t input, mgk_sourc
 /* The number of the array of a measure's layers, heads and pairs, or -1. */
 static ptrdiff_t find_array(const mgk_measure_arrays *arrays, const mgk_measure *measure)
 {
-    const size_t size = mgk_measure_size(measure, arrays->head_count, arrays->component_count);
+    const size_t size = mgk_measure_size(measure, heads_of(arrays), arrays->component_count);
     for (size_t k = 0; k < arrays->array_count; k++) {
         const mgk_measure_array *array = &arrays->arrays[k];
         size_t values = 1;
@@ -221,14 +212,17 @@ static mgk_status lay_out(const place *at, const mgk_measure *const *measures, s
             status = mgk_fail(STATUS_UNSUPPORTED, "%s: measure \"%s\" is not in this table",
                               at->table->path, measures[m]->name);
     }
+    if (status == STATUS_OK && kept == 0)
+        status = mgk_fail(STATUS_UNSUPPORTED, "%s: no measure that is known here", at->table->path);
     if (status == STATUS_OK)
-        status = mgk_record_layout_make(arrays->layer_count, arrays->head_count,
+        status = mgk_record_layout_make(arrays->layer_count, heads_of(arrays),
                                         arrays->component_count, found, kept, out);
     mgk_free(found);
     return status;
 }
 
-/* A number that stands for the tokens of all samples of an input; NaN: not known. */
+/* A number that stands for the lengths and tokens of all samples of an input; NaN, which equals no
+ * number: not known. */
 static double identify_samples(const place *at)
 {
     const char *hash = find_setting(at, "samples_hash");
@@ -254,20 +248,22 @@ static mgk_status read_record(const place *at, const mgk_record_layout *layout, 
 }
 
 /* Adds all samples to a part that is laid out. */
-static mgk_status add_samples(const place *at, mgk_diversity_part *part)
+static mgk_status add_samples(const place *at, const mgk_job *job, mgk_diversity_part *part)
 {
     const size_t size = mgk_record_size(&part->layout);
-    const double tokens = identify_samples(at);
+    const double identity = identify_samples(at);
     mgk_status status;
     double *record = NULL, *values = NULL;
     CHECK(mgk_alloc(size, sizeof(*record), &record));
     CHECK(mgk_alloc(size, sizeof(*values), &values));
     for (; part->finished < at->arrays->sample_count; part->finished++) {
+        if (mgk_job_stopped(job))
+            CHECK(mgk_fail(STATUS_INTERRUPTED, "interrupted while %s was read", at->table->path));
         CHECK(read_record(at, &part->layout, part->finished, values, record));
         mgk_diversity_keep_sample(part, part->finished, record);
         mgk_diversity_means_add(&part->means, record);
-        part->identities[2 * part->finished] = 0; /* the table does not know lengths */
-        part->identities[2 * part->finished + 1] = tokens;
+        part->identities[2 * part->finished] = identity;
+        part->identities[2 * part->finished + 1] = identity;
     }
 out:
     mgk_free(record);
@@ -276,7 +272,7 @@ out:
 }
 
 mgk_status mgk_measured_read(const mgk_measured *measured, size_t input,
-                             const mgk_measure *const *named, size_t count,
+                             const mgk_measure *const *named, size_t count, const mgk_job *job,
                              mgk_diversity_part *part)
 {
     const place at = find_place(measured, input);
@@ -287,5 +283,30 @@ mgk_status mgk_measured_read(const mgk_measured *measured, size_t input,
     TRY(mgk_alloc(samples, part->layout.layers * part->layout.chosen * sizeof(double),
                   &part->layer_means));
     TRY(mgk_alloc(samples, 2 * sizeof(double), &part->identities));
-    return add_samples(&at, part);
+    return add_samples(&at, job, part);
+}
+
+/* ---- two inputs ------------------------------------------------------------------------------ */
+
+static bool has_rank(const mgk_diversity_part *part)
+{
+    for (size_t m = 0; m < part->layout.chosen; m++)
+        if (part->layout.measures[m] == &mgk_measure_rank)
+            return true;
+    return false;
+}
+
+mgk_status mgk_measured_check_ranks(const mgk_measured *measured, const mgk_diversity_part *parts,
+                                    size_t b)
+{
+    static const char *const settings[] = {"threshold", "relative"};
+    const place first = find_place(measured, 0), second = find_place(measured, b);
+    for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
+        const cJSON *x = cJSON_GetObjectItemCaseSensitive(first.table->settings, settings[i]);
+        const cJSON *y = cJSON_GetObjectItemCaseSensitive(second.table->settings, settings[i]);
+        if (x && y && !cJSON_Compare(x, y, true) && has_rank(&parts[0]) && has_rank(&parts[b]))
+            return mgk_fail(STATUS_SHAPE, "ranks of %s and %s have different thresholds",
+                            parts[0].name, parts[b].name);
+    }
+    return STATUS_OK;
 }

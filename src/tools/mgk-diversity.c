@@ -120,7 +120,7 @@ static const mgk_arg_note notes[] = {
      "tokenizer and the same length.\n"
      "Inputs may be HDF5 tables of earlier runs, which hold the values of each sample: nothing is "
      "measured again. A table of several inputs counts as all of them. Their samples are paired "
-     "if all are the same. The output is a .csv."},
+     "if all are the same, with known tokens. The output is a .csv."},
     {"prune",
      "Heads are removed in three ways: the least important first; by redundancy, one of the two "
      "heads of a layer with the least js at a time; and in ten random orders, of which there are "

@@ -306,7 +306,16 @@ fails 2 '--compare needs two inputs' m.table.h5 --compare
 fails 2 'some inputs are tables of measures and some are matrices' m.table.h5 m.h5 --compare
 fails 2 '--threshold is for measuring: m.table.h5 is measured already' m.table.h5 m.table.h5 --compare --threshold 1e-3
 measure coarse.table.h5 m.h5 --measures rank --threshold 1e-3
-fails 1 'm.table.h5 and coarse.table.h5 were measured with another --threshold' m.table.h5 coarse.table.h5 --compare
+fails 1 'ranks of m.safetensors and m.h5 have different thresholds' m.table.h5 coarse.table.h5 --compare
+# Tables of layers alone have no heads.
+for which in other m; do
+    measure $which.layers.h5 --model $which.safetensors --text text.txt --samples 4 --precision double --measures mean_js
+done
+measure layers.csv other.layers.h5 m.layers.h5 --compare
+grep ',difference,mean_js,' compared.csv | cut -d, -f 1-15 >expected.txt
+grep ',difference,mean_js,' layers.csv | cut -d, -f 1-15 | cmp - expected.txt || complain "tables of layers compare differently"
+"$diversity" other.layers.h5 m.table.h5 --compare >out.txt 2>err.txt || complain "$(cat err.txt)"
+grep -q 'heads a layer' err.txt && complain "heads of a table of layers: $(cat err.txt)"
 fails 2 'out.h5: tables are compared into a .csv' m.table.h5 m.table.h5 --compare -o out.h5
 fails 1 'compared.csv: a table of means: samples are in tables in HDF5' compared.csv m.table.h5 --compare
 fails 1 'few.table.h5: measure "js" is not in this table' few.table.h5 m.table.h5 --compare --measures js
@@ -358,6 +367,10 @@ sed -n 's/^theirs.npy,head,confidence,,0,0,/0 /p; s/^theirs.npy,head,confidence,
 sed -n 's/^theirs.npy,head,confidence,,0,0,/0 /p; s/^theirs.npy,head,confidence,,0,1,/1 /p' theirs.csv | cmp - found.txt ||
     complain "heads as layers: $(cat axes.csv)"
 fails 1 'theirs.npy: "array" has 2 axes in front of its matrices, --axes head names 1' theirs.npy --axes head
+# Without tokens nobody knows whether samples of tables are the same.
+for which in first second; do measure $which.table.h5 theirs.npy --measures js; done
+"$diversity" first.table.h5 second.table.h5 --compare >out.txt 2>err.txt || complain "$(cat err.txt)"
+grep -q 'theirs.npy (2)-theirs.npy: unpaired, over 1 and 1 samples' err.txt || complain "samples without tokens are paired: $(cat err.txt)"
 fails 2 '--axes "heads": expected sample, layer and head' theirs.npy --axes heads
 fails 2 '--axes is about files, not about a model' $model --axes head
 fails 2 'm.h5: an attention store, whose axes are known' m.h5 --axes layer

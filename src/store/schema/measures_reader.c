@@ -19,6 +19,7 @@ typedef struct found_array {
     size_t folder;      /* characters of the path before "/measures" or "/across_layers" */
     mgk_measure_array array;
     uint64_t shape[AXES];
+    hid_t dataset; /* once it is open */
 } found_array;
 
 struct mgk_measures_reader {
@@ -34,8 +35,6 @@ struct mgk_measures_reader {
     mgk_measure_array *arrays;  /* [count] */
     size_t input_count;
     mgk_h5_file file;
-    hid_t dataset; /* the array that was read last */
-    size_t last;   /* its index in found */
 };
 
 /* ---- what the file lists --------------------------------------------------------------------- */
@@ -257,27 +256,23 @@ static mgk_status read_scales(mgk_measures_reader *r)
     return STATUS_OK;
 }
 
-/* Opens array number `index` in place of the last one. */
-static mgk_status open_array(mgk_measures_reader *r, size_t index)
+static mgk_status open_array(mgk_measures_reader *r, found_array *found)
 {
     hsize_t shape[AXES];
     int rank;
-    if (r->dataset >= 0 && r->last == index)
-        return STATUS_OK;
-    mgk_h5_close(r->dataset);
-    r->dataset = H5I_INVALID_HID;
-    r->last = index;
-    return mgk_h5_open_dataset(&r->file, r->found[index].object, H5T_FLOAT, AXES, &r->dataset,
-                               &rank, shape);
+    return mgk_h5_open_dataset(&r->file, found->object, H5T_FLOAT, AXES, &found->dataset, &rank,
+                               shape);
 }
 
 /* Opening an array checks that the file holds as many values as its shape says, before anyone takes
  * memory for them. */
 static mgk_status read_structure(mgk_measures_reader *r)
 {
+    for (size_t i = 0; i < r->count; i++)
+        r->found[i].dataset = H5I_INVALID_HID;
     TRY(mgk_h5_open(r->path, &r->file));
     for (size_t i = 0; i < r->count; i++)
-        TRY(open_array(r, i));
+        TRY(open_array(r, &r->found[i]));
     return read_scales(r);
 }
 
@@ -297,7 +292,7 @@ mgk_status mgk_measures_open(const char *path, mgk_measures_reader **out)
     *out = NULL;
     TRY(mgk_alloc(1, sizeof(*r), &r));
     r->path = path;
-    r->file.id = r->dataset = H5I_INVALID_HID;
+    r->file.id = H5I_INVALID_HID;
     mgk_status status = open_file(r);
     if (status == STATUS_OK)
         *out = r;
@@ -311,9 +306,11 @@ void mgk_measures_close(mgk_measures_reader *reader)
     if (!reader)
         return;
     mgk_h5_enter();
-    mgk_h5_close(reader->dataset);
-    if (reader->file.id >= 0)
+    if (reader->file.id >= 0) {
+        for (size_t i = 0; i < reader->count; i++)
+            mgk_h5_close(reader->found[i].dataset);
         mgk_h5_abandon(&reader->file);
+    }
     mgk_h5_leave();
     mgk_arena_free(&reader->arena);
     mgk_free(reader);
@@ -340,15 +337,14 @@ mgk_status mgk_measures_read(mgk_measures_reader *reader, size_t input, size_t a
                              double *values)
 {
     const mgk_measure_arrays *a = &reader->inputs[input];
-    const size_t index = (size_t)(a->arrays - reader->arrays) + array;
+    const found_array *found = &reader->found[(size_t)(a->arrays - reader->arrays) + array];
     hsize_t start[AXES] = {sample}, count[AXES] = {1};
     for (int axis = 1; axis < a->arrays[array].axes; axis++)
         count[axis] = mgk_measure_axis_length(a, mgk_measure_axis_of(&a->arrays[array], axis));
     mgk_h5_enter();
-    mgk_status status = open_array(reader, index);
-    if (status == STATUS_OK)
-        status = mgk_h5_read_box(&reader->file, reader->found[index].object, reader->dataset,
-                                 a->arrays[array].axes, start, count, H5T_NATIVE_DOUBLE, values);
+    mgk_status status =
+        mgk_h5_read_box(&reader->file, found->object, found->dataset, a->arrays[array].axes, start,
+                        count, H5T_NATIVE_DOUBLE, values);
     mgk_h5_leave();
     return status;
 }
