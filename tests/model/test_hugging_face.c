@@ -378,7 +378,8 @@ static void test_rotary_refused(void **state)
         const mgk_model_options usual = {0};
         mgk_config config;
         set_config(&checkpoint, cases[i][0]);
-        assert_int_not_equal(mgk_format_llama.configure(&checkpoint, &usual, &config), STATUS_OK);
+        assert_int_not_equal(mgk_format_configure(&mgk_format_llama, &checkpoint, &usual, &config),
+                             STATUS_OK);
         if (!strstr(mgk_fail_message(), cases[i][1]))
             fail_msg("\"%s\" does not say \"%s\"", mgk_fail_message(), cases[i][1]);
         cJSON_Delete(checkpoint.config);
@@ -421,7 +422,7 @@ static void test_rotary_objects(void **state)
                  "\"max_position_embeddings\": 256, %s}",
                  cases[i].type, cases[i].settings);
         set_config(&checkpoint, text);
-        assert_ok(mgk_format_llama.configure(&checkpoint, &usual, &config));
+        assert_ok(mgk_format_configure(&mgk_format_llama, &checkpoint, &usual, &config));
         assert_int_equal(config.rotary_original, cases[i].original);
         assert_true(config.rotary_base == cases[i].base);
     }
@@ -468,13 +469,13 @@ static void test_layers_of_gpt_neo(void **state)
         snprintf(text, sizeof(text), "{%s, %s}", sizes, cases[i].settings);
         set_config(&checkpoint, text);
         if (cases[i].says) {
-            assert_int_not_equal(mgk_format_gpt2.configure(&checkpoint, &usual, &config),
-                                 STATUS_OK);
+            assert_int_not_equal(
+                mgk_format_configure(&mgk_format_gpt2, &checkpoint, &usual, &config), STATUS_OK);
             if (!strstr(mgk_fail_message(), cases[i].says))
                 fail_msg("\"%s\" does not say \"%s\"", mgk_fail_message(), cases[i].says);
             continue;
         }
-        assert_ok(mgk_format_gpt2.configure(&checkpoint, &usual, &config));
+        assert_ok(mgk_format_configure(&mgk_format_gpt2, &checkpoint, &usual, &config));
         assert_int_equal(config.window, 256);
         for (int layer = 0; layer < 4; layer++)
             assert_int_equal(mgk_config_is_local(&config, layer), layer == 1 || layer == 2);
@@ -521,7 +522,8 @@ static void test_layers_of_smollm3(void **state)
                  "\"num_hidden_layers\": 5, \"intermediate_size\": 20, \"vocab_size\": 37%s%s}",
                  cases[i].settings, cases[i].more);
         set_config(&checkpoint, text);
-        const mgk_status status = mgk_format_llama.configure(&checkpoint, &usual, &config);
+        const mgk_status status =
+            mgk_format_configure(&mgk_format_llama, &checkpoint, &usual, &config);
         if (cases[i].says) {
             assert_int_not_equal(status, STATUS_OK);
             if (!strstr(mgk_fail_message(), cases[i].says))
@@ -626,7 +628,8 @@ static void test_values_refused(void **state)
             snprintf(text, sizeof(text), "{" SIZES "\"model_type\": \"%s\"%s%s}", cases[i].type,
                      given ? ", " : "", given ? cases[i].settings : "");
             set_config(&checkpoint, text);
-            if ((cases[i].format->configure(&checkpoint, &usual, &config) == STATUS_OK) == given)
+            if ((mgk_format_configure(cases[i].format, &checkpoint, &usual, &config) ==
+                 STATUS_OK) == given)
                 fail_msg("%s is %s", text, given ? "accepted" : mgk_fail_message());
         }
         snprintf(key, sizeof(key), "%.*s", (int)strcspn(cases[i].settings + 1, "\""),
@@ -664,7 +667,7 @@ static void test_usual_values(void **state)
                  "\"num_hidden_layers\": 4, \"vocab_size\": 37, \"intermediate_size\": 12}",
                  cases[i].type);
         set_config(&checkpoint, text);
-        assert_ok(mgk_format_llama.configure(&checkpoint, &usual, &config));
+        assert_ok(mgk_format_configure(&mgk_format_llama, &checkpoint, &usual, &config));
         assert_true(config.norm_epsilon == cases[i].epsilon);
         assert_true(config.rotary_base == cases[i].base);
         assert_int_equal(config.key_heads, cases[i].key_heads);
@@ -709,7 +712,7 @@ static void test_values_without_effect(void **state)
                  "\"num_hidden_layers\": 2, \"vocab_size\": 37, \"moe_intermediate_size\": 12, %s}",
                  cases[i].type, cases[i].settings);
         set_config(&checkpoint, text);
-        assert_ok(mgk_format_llama.configure(&checkpoint, &usual, &config));
+        assert_ok(mgk_format_configure(&mgk_format_llama, &checkpoint, &usual, &config));
         assert_ok(mgk_config_resolve(&config));
         assert_int_equal(config.window, 0);
         assert_int_equal(config.hidden, strstr(cases[i].type, "qwen") ? 12 : 20);
@@ -742,7 +745,7 @@ static void test_padding_word(void **state)
         open_checkpoint("llama", &checkpoint);
         snprintf(text, sizeof(text), "{" SIZES "\"model_type\": \"llama\"%s}", cases[i].settings);
         set_config(&checkpoint, text);
-        assert_ok(mgk_format_llama.configure(&checkpoint, &usual, &config));
+        assert_ok(mgk_format_configure(&mgk_format_llama, &checkpoint, &usual, &config));
         assert_int_equal(config.padding, cases[i].padding);
         assert_int_equal(config.padding_word, cases[i].word);
         mgk_checkpoint_close(&checkpoint);
@@ -787,7 +790,7 @@ static void test_rotary_of_layer_types(void **state)
         snprintf(text, sizeof(text), "{" SIZES "\"model_type\": \"%s\"%s}", cases[i].type,
                  cases[i].settings);
         set_config(&checkpoint, text);
-        assert_ok(mgk_format_llama.configure(&checkpoint, &usual, &config));
+        assert_ok(mgk_format_configure(&mgk_format_llama, &checkpoint, &usual, &config));
         if (config.rotary_base != cases[i].base || config.local_base != cases[i].local ||
             config.rotary_factor != cases[i].factor)
             fail_msg("%s: base %g, local base %g, factor %g", text, config.rotary_base,

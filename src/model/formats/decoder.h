@@ -40,7 +40,7 @@ typedef struct mgk_decoder {
                        mgk_recipe *);
 } mgk_decoder;
 
-/* `configure` and `recipe` of a format (format.h) for families, which end with `type` NULL. */
+/* `configure` and `recipe` of a format (format.h) for its families, which end with `type` NULL. */
 mgk_status mgk_decoder_configure(const mgk_checkpoint *checkpoint, const mgk_decoder *families,
                                  mgk_config *config);
 mgk_status mgk_decoder_recipe(const mgk_checkpoint *checkpoint, const mgk_decoder *families,

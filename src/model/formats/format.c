@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "model/formats/clip.h"
 #include "model/formats/config_keys.h"
+#include "model/formats/decoder.h"
 #include "model/formats/hugging_face.h"
 #include "model/formats/unused.h"
 
@@ -23,10 +24,18 @@ static const mgk_model_format *const registry[] = {
 
 enum { FORMATS = sizeof(registry) / sizeof(registry[0]), TEXT = 800 };
 
+/* The i-th model type of a format; NULL: it has no more. */
+static const char *type_at(const mgk_model_format *format, size_t i)
+{
+    return format->families      ? format->families[i].type
+           : format->model_types ? format->model_types[i]
+                                 : NULL;
+}
+
 static bool reads_type(const mgk_model_format *format, const char *type)
 {
-    for (size_t i = 0; format->model_types && format->model_types[i]; i++)
-        if (strcmp(format->model_types[i], type) == 0)
+    for (size_t i = 0; type_at(format, i); i++)
+        if (strcmp(type_at(format, i), type) == 0)
             return true;
     return false;
 }
@@ -43,7 +52,7 @@ static mgk_status refuse_type(const mgk_checkpoint *checkpoint, const char *type
 {
     size_t known = 0;
     for (size_t f = 0; f < FORMATS; f++)
-        for (size_t i = 0; registry[f]->model_types && registry[f]->model_types[i]; i++)
+        for (size_t i = 0; type_at(registry[f], i); i++)
             known++;
     return mgk_fail(STATUS_UNSUPPORTED,
                     "%s: model_type \"%.64s\" is not one of the %zu that are known; "
@@ -66,7 +75,7 @@ static const char *similar_type(const mgk_checkpoint *checkpoint)
     char prefix[MGK_TENSOR_NAME];
     for (size_t f = 0; f < FORMATS; f++)
         if (registry[f]->anchor && mgk_checkpoint_prefix(checkpoint, registry[f]->anchor, prefix))
-            return registry[f]->model_types[0];
+            return type_at(registry[f], 0);
     return NULL;
 }
 
@@ -151,6 +160,22 @@ static mgk_status enter_decoder(const mgk_checkpoint *checkpoint, const mgk_mode
     return STATUS_OK;
 }
 
+mgk_status mgk_format_configure(const mgk_model_format *format, const mgk_checkpoint *checkpoint,
+                                const mgk_model_options *options, mgk_config *config)
+{
+    return format->families ? mgk_decoder_configure(checkpoint, format->families, config)
+                            : format->configure(checkpoint, options, config);
+}
+
+static mgk_status find_recipe(const mgk_checkpoint *checkpoint, const mgk_model_format *format,
+                              const mgk_config *config, const mgk_parameter *parameter,
+                              mgk_recipe *out)
+{
+    return format->families
+               ? mgk_decoder_recipe(checkpoint, format->families, config, parameter, out)
+               : format->recipe(checkpoint, config, parameter, out);
+}
+
 /*
  * Checks every recipe before allocating memory, so that a few bytes of configuration cannot request
  * terabytes.
@@ -164,7 +189,7 @@ static mgk_status check_recipes(const mgk_checkpoint *checkpoint, const mgk_mode
         return mgk_fail_prefix(status == STATUS_USAGE ? STATUS_FORMAT : status, checkpoint->path);
     for (size_t i = 0; i < parameters.count; i++) {
         mgk_recipe recipe = {.name = ""};
-        CHECK(format->recipe(checkpoint, config, &parameters.list[i], &recipe));
+        CHECK(find_recipe(checkpoint, format, config, &parameters.list[i], &recipe));
         CHECK(mgk_recipe_check(checkpoint, config, &recipe, &parameters.list[i]));
     }
 out:
@@ -195,7 +220,7 @@ static mgk_status read_weights(const mgk_checkpoint *checkpoint, const mgk_model
     for (size_t i = 0; i < model->parameters.count; i++) {
         const mgk_parameter *parameter = &model->parameters.list[i];
         mgk_recipe recipe = {.name = ""};
-        TRY(format->recipe(checkpoint, &model->config, parameter, &recipe));
+        TRY(find_recipe(checkpoint, format, &model->config, parameter, &recipe));
         TRY(mgk_recipe_follow(checkpoint, &recipe, parameter, model));
     }
     return STATUS_OK;
@@ -243,8 +268,8 @@ static mgk_status resolve(const mgk_checkpoint *checkpoint, const mgk_model_form
     if (status == STATUS_OK)
         return STATUS_OK;
     status = status == STATUS_USAGE ? STATUS_FORMAT : status;
-    return format->model_types ? mgk_config_keys_name(checkpoint, config, status)
-                               : mgk_fail_prefix(status, checkpoint->path);
+    return mgk_format_has_types(format) ? mgk_config_keys_name(checkpoint, config, status)
+                                        : mgk_fail_prefix(status, checkpoint->path);
 }
 
 mgk_status mgk_model_load(const char *path, const mgk_model_options *options, mgk_device *device,
@@ -274,7 +299,7 @@ mgk_status mgk_model_load(const char *path, const mgk_model_options *options, mg
         CHECK(mgk_fail(STATUS_USAGE,
                        "%s: `trained_with` is for checkpoints of the code of Transformer-MGK",
                        path));
-    CHECK(format->configure(&checkpoint, options, &config));
+    CHECK(mgk_format_configure(format, &checkpoint, options, &config));
     CHECK(resolve(&checkpoint, format, &config));
     CHECK(make_model(&checkpoint, format, options, &config, device, out));
     (*out)->encodes = encodes && !options->decoder;

@@ -26,8 +26,10 @@ typedef struct mgk_model_options {
 
 typedef struct mgk_model_format {
     const char *name;               /* for people */
-    const char *const *model_types; /* [·, NULL]: of config.json; NULL: `matches` decides */
-    const char *const *beside;      /* [·, NULL]: name parts of redundant tensors; or NULL */
+    const char *const *model_types; /* [·, NULL]: of config.json; NULL: `matches` decides, or */
+    const struct mgk_decoder *families; /* rows that have model types, and that decoder.c configures
+                                           and reads; NULL: this format has functions for it */
+    const char *const *beside;          /* [·, NULL]: name parts of redundant tensors; or NULL */
     const char *const *apart; /* [·, NULL]: words in the names of heads, see unused.h; or NULL */
     const struct mgk_model_format *decoder; /* of the same files, whose encoder this is; or NULL */
     const char *root;  /* a tensor of all models, under the name of the model's module; or NULL */
@@ -48,6 +50,16 @@ typedef struct mgk_model_format {
     mgk_status (*recipe)(const mgk_checkpoint *, const mgk_config *, const mgk_parameter *,
                          mgk_recipe *);
 } mgk_model_format;
+
+/* Whether config.json says by a model type that a checkpoint is of this format. */
+static inline bool mgk_format_has_types(const mgk_model_format *format)
+{
+    return format->model_types || format->families;
+}
+
+/* The configuration of a checkpoint of the format, not resolved. Errors as of mgk_model_load. */
+mgk_status mgk_format_configure(const mgk_model_format *format, const mgk_checkpoint *checkpoint,
+                                const mgk_model_options *options, mgk_config *config);
 
 /*
  * Loads a model of any known format, a file or a folder, onto the device; options may be NULL;

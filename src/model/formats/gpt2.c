@@ -332,25 +332,8 @@ static const mgk_decoder families[] = {
     {.type = NULL},
 };
 
-static const char *const types[] = {"gpt2", "gpt_bigcode", "gpt_neo", "gptj", "codegen", NULL};
-
-static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
-                            mgk_config *config)
-{
-    (void)options;
-    return mgk_decoder_configure(checkpoint, families, config);
-}
-
-static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *config,
-                         const mgk_parameter *parameter, mgk_recipe *out)
-{
-    return mgk_decoder_recipe(checkpoint, families, config, parameter, out);
-}
-
 const mgk_model_format mgk_format_gpt2 = {
     .name = "Hugging Face's gpt2, gpt_bigcode, gpt_neo, gptj, codegen",
-    .model_types = types,
+    .families = families,
     .root = root,
-    .anchor = "h.0.attn.c_attn.weight",
-    .configure = configure,
-    .recipe = recipe};
+    .anchor = "h.0.attn.c_attn.weight"};

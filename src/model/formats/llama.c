@@ -690,28 +690,7 @@ static const mgk_decoder families[] = {
     {.type = NULL},
 };
 
-static const char *const types[] = {"llama",       "mistral",    "mixtral", "qwen2",   "qwen2_moe",
-                                    "qwen3",       "qwen3_moe",  "olmoe",   "gemma",   "gemma2",
-                                    "gemma3_text", "phi",        "phi3",    "olmo",    "olmo2",
-                                    "olmo3",       "granite",    "cohere",  "cohere2", "smollm3",
-                                    "stablelm",    "starcoder2", "glm",     "glm4",    NULL};
-
-static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
-                            mgk_config *config)
-{
-    (void)options;
-    return mgk_decoder_configure(checkpoint, families, config);
-}
-
-static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *config,
-                         const mgk_parameter *parameter, mgk_recipe *out)
-{
-    return mgk_decoder_recipe(checkpoint, families, config, parameter, out);
-}
-
 const mgk_model_format mgk_format_llama = {.name = "Hugging Face's llama and its relatives",
-                                           .model_types = types,
+                                           .families = families,
                                            .root = root,
-                                           .anchor = "layers.0.self_attn.q_proj.weight",
-                                           .configure = configure,
-                                           .recipe = recipe};
+                                           .anchor = "layers.0.self_attn.q_proj.weight"};

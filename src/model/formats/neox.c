@@ -236,7 +236,7 @@ static mgk_status mend_falcon(const mgk_checkpoint *checkpoint, const mgk_config
 
 /* ---- families -------------------------------------------------------------------------------- */
 
-static const mgk_decoder families[] = {
+static const mgk_decoder neox_families[] = {
     {.type = "gpt_neox",
      .settings = &neox,
      .names = &neox_names,
@@ -244,6 +244,10 @@ static const mgk_decoder families[] = {
      .output = "embed_out.weight",
      .rotary_part = 0.25,
      .adjust = adjust_neox},
+    {.type = NULL},
+};
+
+static const mgk_decoder bloom_families[] = {
     {.type = "bloom",
      .settings = &bloom,
      .names = &bloom_names,
@@ -260,32 +264,12 @@ static const mgk_decoder families[] = {
     {.type = NULL},
 };
 
-static const char *const neox_types[] = {"gpt_neox", NULL};
-static const char *const bloom_types[] = {"bloom", "falcon", NULL};
-
-static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
-                            mgk_config *config)
-{
-    (void)options;
-    return mgk_decoder_configure(checkpoint, families, config);
-}
-
-static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *config,
-                         const mgk_parameter *parameter, mgk_recipe *out)
-{
-    return mgk_decoder_recipe(checkpoint, families, config, parameter, out);
-}
-
 const mgk_model_format mgk_format_neox = {.name = "Hugging Face's gpt_neox",
-                                          .model_types = neox_types,
+                                          .families = neox_families,
                                           .root = neox_root,
-                                          .anchor = "layers.0.attention.query_key_value.weight",
-                                          .configure = configure,
-                                          .recipe = recipe};
+                                          .anchor = "layers.0.attention.query_key_value.weight"};
 
 const mgk_model_format mgk_format_bloom = {.name = "Hugging Face's bloom, falcon",
-                                           .model_types = bloom_types,
+                                           .families = bloom_families,
                                            .root = bloom_root,
-                                           .anchor = "h.0.self_attention.query_key_value.weight",
-                                           .configure = configure,
-                                           .recipe = recipe};
+                                           .anchor = "h.0.self_attention.query_key_value.weight"};

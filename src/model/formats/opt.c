@@ -95,24 +95,7 @@ static const mgk_decoder families[] = {
     {.type = NULL},
 };
 
-static const char *const types[] = {"opt", NULL};
-
-static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
-                            mgk_config *config)
-{
-    (void)options;
-    return mgk_decoder_configure(checkpoint, families, config);
-}
-
-static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *config,
-                         const mgk_parameter *parameter, mgk_recipe *out)
-{
-    return mgk_decoder_recipe(checkpoint, families, config, parameter, out);
-}
-
 const mgk_model_format mgk_format_opt = {.name = "Hugging Face's opt",
-                                         .model_types = types,
+                                         .families = families,
                                          .root = root,
-                                         .anchor = "layers.0.self_attn.out_proj.weight",
-                                         .configure = configure,
-                                         .recipe = recipe};
+                                         .anchor = "layers.0.self_attn.out_proj.weight"};

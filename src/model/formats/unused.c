@@ -13,14 +13,9 @@ typedef struct buffer_row {
 } buffer_row;
 
 static const buffer_row buffers[] = {
-    {"position_ids", 2},
-    {"token_type_ids", 2},
-    {"inv_freq", 1},
-    {"attn.bias", 4},
-    {"attn.masked_bias", 0},
-    {"attn.causal_mask", 4},
-    {"attention.bias", 4},
-    {"attention.masked_bias", 0},
+    {"position_ids", 2},   {"token_type_ids", 2},        {"inv_freq", 1},
+    {"attn.bias", 4},      {"attn.masked_bias", 0},      {"attn.causal_mask", 4},
+    {"attention.bias", 4}, {"attention.masked_bias", 0},
 };
 
 /* Heads of Hugging Face: pretraining, classification, questions. */
@@ -55,7 +50,7 @@ static bool is_silent(const mgk_model_format *format, const mgk_tensor_info *ten
         if (strstr(tensor->name, format->beside[i]))
             return true;
     for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++)
-        if (format->model_types && tensor->axes == buffers[i].axes &&
+        if (mgk_format_has_types(format) && tensor->axes == buffers[i].axes &&
             has_parts(tensor->name, buffers[i].parts))
             return true;
     return false;
@@ -82,7 +77,7 @@ static bool is_apart(const mgk_checkpoint *checkpoint, const mgk_model_format *f
     /* A language model's output; without one, it is an encoder. */
     if (config->family == MGK_FAMILY_LM && has_parts(name, "lm_head"))
         return config->tied && has_parts(name, "lm_head.weight");
-    return has_any(name, format->apart) || (format->model_types && has_any(name, heads)) ||
+    return has_any(name, format->apart) || (mgk_format_has_types(format) && has_any(name, heads)) ||
            is_outside(checkpoint, format->root, name);
 }
 
@@ -103,7 +98,7 @@ static mgk_status refuse(const mgk_checkpoint *checkpoint, const mgk_model_forma
         return mgk_fail(STATUS_FORMAT,
                         "%s: tensor \"%s\" belongs to a second model, expected one a file",
                         checkpoint->path, name);
-    if (format->model_types && type)
+    if (mgk_format_has_types(format) && type)
         return mgk_fail(STATUS_UNSUPPORTED,
                         "%s: tensor \"%s\" has no place in a model of type \"%.64s\", and may "
                         "change its numbers: check \"model_type\" in config.json, and remove the "
