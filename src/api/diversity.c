@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * mgk_measure_diversity: measures all inputs into one table, one after another. So that one input
- * alone takes memory, each is open only while it is measured; before, each is opened in turn to be
- * described, because a journal names all inputs and what is wrong with one must not be found late.
- */
-#include "diversity/diversity.h"
+/* mgk_measure_diversity: measures all inputs into one table, one after another. */
+#include "diversity/measuring.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,43 +11,18 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/utf8.h"
 #include "diversity/together.h"
 #include "run/arguments.h"
-#include "run/array_axes.h"
 #include "run/files.h"
 #include "run/job.h"
 #include "run/run_journal.h"
 
-/* One call of mgk_measure_diversity. */
-typedef struct measuring {
-    const mgk_diversity_options *options;
-    mgk_device *device;         /* the host: measures are computed there */
-    const mgk_measure **chosen; /* [chosen_count] */
-    size_t chosen_count;
-    mgk_job silent;             /* that of the options, without reports */
-    mgk_source_options sources; /* of several models the one that is opened */
-    mgk_source_input open;      /* the one input that is open; zeroed: none */
-    mgk_measured *measured;     /* the inputs were measured before; NULL: they were not */
-    mgk_source_input *inputs;   /* [count], descriptions */
-    mgk_diversity_part *parts;  /* [count] */
-    mgk_diversity_comparison *comparisons; /* [count − 1]; NULL: none */
-    mgk_diversity_facts *facts;            /* [count] */
-    size_t count, current;                 /* part number `current` is being measured */
-    mgk_journal *journal;                  /* NULL without an output */
-    mgk_claims claims;
-    mgk_warnings warnings;
-    size_t before, done, total;    /* matrices: of finished inputs, of the current one, of all */
-    volatile sig_atomic_t stopped; /* the watcher asked to stop */
-    size_t resumed; /* samples of the current input that an interrupted run has finished */
-} measuring;
-
-static mgk_cluster *cluster_of(const measuring *m)
+static mgk_cluster *cluster_of(const mgk_measuring *m)
 {
     return m->options->job.cluster;
 }
 
-static bool leads(const measuring *m)
+static bool leads(const mgk_measuring *m)
 {
     return mgk_cluster_leads(cluster_of(m));
 }
@@ -102,7 +73,7 @@ static mgk_status check_options(const mgk_diversity_options *o)
     return mgk_diversity_check_ending(o);
 }
 
-static void tell_progress(measuring *m)
+static void tell_progress(mgk_measuring *m)
 {
     const size_t done = m->before + m->done;
     const mgk_report report = {
@@ -110,22 +81,9 @@ static void tell_progress(measuring *m)
     mgk_job_report(&m->options->job, &report);
 }
 
-static void tell(measuring *m, const char *note)
-{
-    mgk_job_report(&m->options->job, &(mgk_report){.note = note, .milestone = true});
-}
-
-/* Reports what the table repeats. */
-static void warn(measuring *m, const char *note)
-{
-    mgk_job_report(&m->options->job,
-                   &(mgk_report){.note = note, .milestone = true, .warning = true});
-    mgk_warnings_add(&m->warnings, note);
-}
-
 static void progress(void *state, size_t done)
 {
-    measuring *m = state;
+    mgk_measuring *m = state;
     m->done = done;
     tell_progress(m);
     if (mgk_job_stopped(&m->options->job))
@@ -136,10 +94,10 @@ static void tell_limit(void *state, int threads, int wanted)
 {
     char note[MGK_LIMIT_NOTE];
     mgk_job_limit_note(threads, wanted, note);
-    tell(state, note);
+    mgk_measuring_tell(state, note);
 }
 
-static mgk_status claim_files(measuring *m)
+static mgk_status claim_files(mgk_measuring *m)
 {
     const mgk_diversity_options *o = m->options;
     const mgk_source_options sources = mgk_diversity_source_options(o);
@@ -155,199 +113,9 @@ static mgk_status claim_files(measuring *m)
     return mgk_files_lock(&m->claims, &o->job);
 }
 
-/* ---- inputs ---------------------------------------------------------------------------------- */
-
-/* The path of an input, valid UTF-8; with a number if an input before has the same path. */
-static mgk_status name_part(const measuring *m, size_t i, char **out)
-{
-    size_t same = 1;
-    char *path;
-    for (size_t before = 0; before < i; before++)
-        same += strcmp(m->inputs[before].name, m->inputs[i].name) == 0;
-    TRY(mgk_utf8_duplicate(m->inputs[i].name, out));
-    if (same == 1)
-        return STATUS_OK;
-    path = *out;
-    const size_t room = strlen(path) + 24;
-    mgk_status status = mgk_alloc(room, 1, out);
-    if (status == STATUS_OK)
-        snprintf(*out, room, "%s (%zu)", path, same);
-    mgk_free(path);
-    return status;
-}
-
-/* How the arrays of a file were read, and what their numbers are. */
-static void tell_matrices(measuring *m, const mgk_source_input *input)
-{
-    const mgk_diversity_options *o = m->options;
-    char note[MGK_DIVERSITY_NOTE];
-    mgk_array_axes_explain(input->name, input->axes, o->dataset, note, sizeof(note));
-    if (*note && !o->axes)
-        warn(m, note);
-    mgk_diversity_explain_heads(input->name, input->head_count, input->source.all_heads, note);
-    if (*note)
-        warn(m, note);
-    if (input->source.format != MGK_FLOAT_F16)
-        return;
-    mgk_diversity_explain_half(input->name, note);
-    warn(m, note);
-}
-
-/* Prepares the part of the input that is open. */
-static mgk_status prepare_part(measuring *m, size_t i)
-{
-    mgk_diversity_part *part = &m->parts[i];
-    char note[MGK_DIVERSITY_NOTE];
-    part->input = &m->inputs[i];
-    TRY(name_part(m, i, &part->name));
-    TRY(mgk_diversity_lay_out(m->options, &m->open, m->chosen, m->chosen_count, &part->layout, note,
-                              sizeof(note)));
-    TRY(mgk_diversity_means_make(mgk_record_size(&part->layout), &part->means));
-    if (m->options->prune)
-        TRY(mgk_diversity_prune_begin(part, m->open.run));
-    if (m->options->compare) {
-        const size_t samples = m->inputs[i].sample_count;
-        TRY(mgk_alloc(samples, part->layout.layers * part->layout.chosen * sizeof(double),
-                      &part->layer_means));
-        TRY(mgk_alloc(samples, 2 * sizeof(double), &part->identities));
-    }
-    m->total += m->inputs[i].source.count;
-    if (*note)
-        tell(m, note);
-    tell_matrices(m, &m->open);
-    return STATUS_OK;
-}
-
-static mgk_status choose_sources(measuring *m)
-{
-    const mgk_diversity_options *o = m->options;
-    mgk_source_options *sources = &m->sources;
-    size_t memory;
-    TRY(mgk_diversity_choose(o, &m->chosen, &m->chosen_count));
-    TRY(mgk_memory_left(m->device, o->job.cluster, o->memory, 0, &memory));
-    *sources = mgk_diversity_source_options(o);
-    sources->memory = memory / 4;
-    sources->whole_groups = mgk_measures_need_groups(m->chosen, m->chosen_count);
-    const unsigned needs = mgk_measures_needs(m->chosen, m->chosen_count);
-    sources->vectors = mgk_measures_vectors(needs);
-    sources->allow_half |= !(needs & (MGK_NEEDS_SPECTRUM | MGK_NEEDS_ROLLOUT_SPECTRUM));
-    sources->best_importance = o->prune;
-    sources->importances = mgk_diversity_importances(o, m->chosen, m->chosen_count);
-    sources->outputs = (needs & MGK_NEEDS_LAYER_OUTPUT) != 0;
-    return STATUS_OK;
-}
-
-static mgk_status open_input(measuring *m, size_t i)
-{
-    const mgk_diversity_options *o = m->options;
-    if (o->model_count > 0)
-        m->sources.model = o->models[i];
-    return mgk_source_open(&m->sources, i, &m->open);
-}
-
-static mgk_status check_memory(const measuring *m)
-{
-    const size_t neighbours = (size_t)mgk_cluster_neighbours(cluster_of(m));
-    const size_t given = m->options->memory / neighbours, held = m->open.held;
-    if (given == 0 || held < given)
-        return STATUS_OK;
-    return mgk_fail(STATUS_MEMORY,
-                    "%s: `memory`: what the model prepares at once, with the importance of heads, "
-                    "takes %.3g GB, %.3g GB are given",
-                    m->open.name, (double)held / 1e9, (double)given / 1e9);
-}
-
-/* Reads the tables in which all samples are. */
-static mgk_status take_tables(measuring *m)
-{
-    const mgk_measure *const *named = mgk_diversity_names(m->options) ? m->chosen : NULL;
-    for (size_t i = 0; i < m->count; i++) {
-        mgk_diversity_part *part = &m->parts[i];
-        mgk_measured_describe(m->measured, i, &m->inputs[i]);
-        part->input = &m->inputs[i];
-        TRY(name_part(m, i, &part->name));
-        TRY(mgk_measured_read(m->measured, i, named, m->chosen_count, &m->options->job, part));
-        TRY(mgk_diversity_check_comparable(&m->parts[0], part));
-        TRY(mgk_measured_check_ranks(m->measured, m->parts, i));
-    }
-    return STATUS_OK;
-}
-
-/* Opens each input, describes it, and closes it unless it is the only one. */
-static mgk_status describe_inputs(measuring *m)
-{
-    const mgk_diversity_options *o = m->options;
-    for (size_t i = 0; i < m->count; i++) {
-        TRY(open_input(m, i));
-        TRY(check_memory(m));
-        TRY(mgk_source_describe(&m->open, &m->inputs[i]));
-        TRY(prepare_part(m, i));
-        if (o->compare && i > 0)
-            TRY(mgk_diversity_check_comparable(&m->parts[0], &m->parts[i]));
-        if (m->count > 1)
-            mgk_source_close(&m->open);
-    }
-    return STATUS_OK;
-}
-
-/* Counts the inputs, and describes each. */
-static mgk_status find_inputs(measuring *m)
-{
-    const mgk_diversity_options *o = m->options;
-    bool tables;
-    TRY(mgk_measured_find(o, &tables));
-    if (tables) {
-        TRY(mgk_measured_check(o));
-        TRY(mgk_measured_open(o, &m->measured));
-    }
-    TRY(choose_sources(m));
-    m->count = tables               ? mgk_measured_inputs(m->measured)
-               : o->model_count > 0 ? o->model_count
-                                    : o->input_count + o->array_count;
-    if (o->compare && m->count < 2)
-        return mgk_fail(STATUS_USAGE, "`compare` needs two inputs");
-    TRY(mgk_alloc(m->count, sizeof(*m->inputs), &m->inputs));
-    TRY(mgk_alloc(m->count, sizeof(*m->parts), &m->parts));
-    TRY(mgk_alloc(m->count, sizeof(*m->facts), &m->facts));
-    return tables ? take_tables(m) : describe_inputs(m);
-}
-
-/* Opens an input for work. Its remarks have been reported. */
-static mgk_status open_again(measuring *m, size_t i)
-{
-    if (m->open.close)
-        return STATUS_OK;
-    m->silent = m->options->job;
-    m->silent.watcher.report = NULL;
-    m->sources.job = &m->silent;
-    TRY(open_input(m, i));
-    return mgk_source_check_same(&m->inputs[i], &m->open);
-}
-
-static void close_inputs(measuring *m)
-{
-    for (size_t i = 0; m->parts && i < m->count; i++) {
-        mgk_free(m->parts[i].name);
-        mgk_record_layout_free(&m->parts[i].layout);
-        mgk_diversity_means_free(&m->parts[i].means);
-        mgk_free(m->parts[i].layer_means);
-        mgk_free(m->parts[i].identities);
-        mgk_diversity_prune_free(&m->parts[i]);
-    }
-    for (size_t i = 0; m->comparisons && i + 1 < m->count; i++)
-        mgk_diversity_comparison_free(&m->comparisons[i]);
-    mgk_free(m->comparisons);
-    mgk_free(m->parts);
-    mgk_free(m->facts);
-    mgk_free(m->chosen);
-    mgk_source_close(&m->open);
-    mgk_sources_close(m->inputs, m->count);
-    mgk_measured_close(m->measured);
-}
-
 /* ---- samples --------------------------------------------------------------------------------- */
 
-static void add_record(measuring *m, size_t i, double *record)
+static void add_record(mgk_measuring *m, size_t i, double *record)
 {
     mgk_diversity_part *part = &m->parts[i];
     if (part->layer_means)
@@ -359,7 +127,7 @@ static void add_record(measuring *m, size_t i, double *record)
 }
 
 /* Adds the sample, or the order of pruning, that was read. */
-static mgk_status take_read(measuring *m, const mgk_diversity_replay *replay)
+static mgk_status take_read(mgk_measuring *m, const mgk_diversity_replay *replay)
 {
     mgk_diversity_part *part = &m->parts[replay->input];
     if (replay->number >= part->input->sample_count)
@@ -368,7 +136,7 @@ static mgk_status take_read(measuring *m, const mgk_diversity_replay *replay)
     return STATUS_OK;
 }
 
-static void tell_finished(measuring *m)
+static void tell_finished(mgk_measuring *m)
 {
     char note[512];
     size_t samples = 0, orders = 0;
@@ -381,11 +149,11 @@ static void tell_finished(measuring *m)
     if (orders > 0)
         snprintf(note + strlen(note), sizeof(note) - strlen(note),
                  ", and %zu of %zu orders of pruning", orders, m->count * MGK_PRUNING_ORDERS);
-    tell(m, note);
+    mgk_measuring_tell(m, note);
 }
 
 /* Adds what an interrupted run has finished. */
-static mgk_status take_finished(measuring *m)
+static mgk_status take_finished(mgk_measuring *m)
 {
     mgk_diversity_replay replay;
     bool end = false;
@@ -405,34 +173,34 @@ static mgk_status take_finished(measuring *m)
 
 static mgk_status receive(void *state, size_t sample, double *record)
 {
-    measuring *m = state;
+    mgk_measuring *m = state;
     if (m->journal)
         TRY(mgk_diversity_append(m->journal, m->current, &m->parts[m->current], sample, record));
     add_record(m, m->current, record);
     return STATUS_OK;
 }
 
-static void tell_notes(measuring *m, size_t i)
+static void tell_notes(mgk_measuring *m, size_t i)
 {
     mgk_diversity_notes notes;
     const mgk_source *source = &m->inputs[i].source;
     mgk_diversity_explain(m->inputs[i].name, &m->facts[i], source->causal || source->cross,
                           source->unnormalized, &notes);
     for (size_t n = 0; n < notes.count; n++)
-        warn(m, notes.lines[n]);
+        mgk_measuring_warn(m, notes.lines[n]);
 }
 
-static void tell_zero_keys(measuring *m, const mgk_source_input *input,
+static void tell_zero_keys(mgk_measuring *m, const mgk_source_input *input,
                            const mgk_zero_keys *zero_keys)
 {
     char note[MGK_DIVERSITY_NOTE];
     mgk_zero_keys_explain(input->name, zero_keys, input->keys, note, sizeof(note));
     if (*note)
-        warn(m, note);
+        mgk_measuring_warn(m, note);
 }
 
 /* Measures the samples of the input that an interrupted run has not finished. */
-static mgk_status measure_samples(measuring *m, size_t i)
+static mgk_status measure_samples(mgk_measuring *m, size_t i)
 {
     const mgk_diversity_options *o = m->options;
     const mgk_source_input *input = &m->open;
@@ -458,7 +226,7 @@ static mgk_status measure_samples(measuring *m, size_t i)
     return mgk_diversity_measure(cluster, input, m->device, &options);
 }
 
-static mgk_status measure_all(measuring *m, size_t i)
+static mgk_status measure_all(mgk_measuring *m, size_t i)
 {
     const mgk_source_input *input = &m->open;
     mgk_cluster *cluster = cluster_of(m);
@@ -473,7 +241,7 @@ static mgk_status measure_all(measuring *m, size_t i)
 
 static void tell_runs(void *state, size_t done, size_t total)
 {
-    const measuring *m = state;
+    const mgk_measuring *m = state;
     const mgk_report report = {.done = (int64_t)done,
                                .total = (int64_t)total,
                                .amount = (double)done,
@@ -485,13 +253,13 @@ static void tell_runs(void *state, size_t done, size_t total)
 
 static mgk_status receive_order(void *state, size_t order)
 {
-    const measuring *m = state;
+    const mgk_measuring *m = state;
     mgk_diversity_part *part = &m->parts[m->current];
     part->finished_orders = order + 1;
     return m->journal ? mgk_diversity_append_order(m->journal, m->current, part, order) : STATUS_OK;
 }
 
-static mgk_status prune_part(measuring *m, size_t i)
+static mgk_status prune_part(mgk_measuring *m, size_t i)
 {
     const mgk_diversity_pruning follow = {
         .progress = tell_runs, .receive = receive_order, .state = m};
@@ -505,7 +273,7 @@ typedef struct finished_work {
 
 /* Measures and prunes what an interrupted run has not finished. Rank 0 alone prunes: each head that
  * is removed depends on those before. */
-static mgk_status measure_part(measuring *m, size_t i)
+static mgk_status measure_part(mgk_measuring *m, size_t i)
 {
     const mgk_diversity_part *part = &m->parts[i];
     mgk_cluster *cluster = cluster_of(m);
@@ -517,7 +285,7 @@ static mgk_status measure_part(measuring *m, size_t i)
     m->current = i;
     m->resumed = (size_t)finished.samples;
     if (!measured || !pruned)
-        TRY(mgk_cluster_agree(cluster, open_again(m, i)));
+        TRY(mgk_cluster_agree(cluster, mgk_measuring_open_again(m, i)));
     if (!measured)
         TRY(measure_all(m, i));
     m->before += m->inputs[i].source.count;
@@ -532,84 +300,7 @@ static mgk_status measure_part(measuring *m, size_t i)
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
-/* Means grow with N and H of the inputs, whatever their attention is like. */
-static void tell_sizes(measuring *m, size_t which)
-{
-    const mgk_diversity_facts *a = &m->facts[0], *b = &m->facts[which];
-    const size_t a_heads = m->inputs[0].head_count, b_heads = m->inputs[which].head_count;
-    char note[512];
-    if (a->most_rows != b->most_rows || a->least_rows != b->least_rows) {
-        snprintf(note, sizeof(note),
-                 "%s: other sample lengths than %s: differences of ranks, entropies and distances "
-                 "mix lengths with attention",
-                 m->parts[which].name, m->parts[0].name);
-        warn(m, note);
-    }
-    if (a_heads != b_heads && a_heads > 0 && b_heads > 0) { /* a table of layers has none */
-        snprintf(note, sizeof(note),
-                 "%s: %zu %s a layer, %s has %zu: effective heads and disagreement depend on "
-                 "their number",
-                 m->parts[which].name, b_heads, MGK_NOUN(b_heads, "head", "heads"),
-                 m->parts[0].name, a_heads);
-        warn(m, note);
-    }
-}
-
-static void tell_comparison(measuring *m, size_t which)
-{
-    char note[512], samples[128];
-    const mgk_diversity_comparison *c = &m->comparisons[which - 1];
-    const size_t all_a = m->parts[0].input->sample_count;
-    const size_t all_b = m->parts[which].input->sample_count;
-    size_t tested = 0, significant = 0;
-    for (size_t i = 0; i < c->columns; i++) {
-        tested += isnan(c->differences[i].p) ? 0 : 1;
-        significant += c->differences[i].p_holm < 0.05 ? 1 : 0;
-    }
-    if (c->paired && c->a_samples == all_a && c->b_samples == all_b)
-        snprintf(samples, sizeof(samples), "paired over the %zu %s of both", c->a_samples,
-                 MGK_NOUN(c->a_samples, "sample", "samples"));
-    else if (c->paired)
-        snprintf(samples, sizeof(samples), "paired over the %zu %s of both, of %zu and %zu",
-                 c->a_samples, MGK_NOUN(c->a_samples, "sample", "samples"), all_b, all_a);
-    else
-        snprintf(samples, sizeof(samples), "unpaired, over %zu and %zu samples", c->b_samples,
-                 c->a_samples);
-    if (tested > 0)
-        snprintf(note, sizeof(note),
-                 "%.200s: %s; %zu of %zu differences are significant at 5 %% (Holm)", c->name,
-                 samples, significant, tested);
-    else
-        snprintf(note, sizeof(note),
-                 "%.200s: %s; no difference is tested: that takes samples whose values vary",
-                 c->name, samples);
-    tell(m, note);
-    if (c->paired)
-        return;
-    snprintf(note, sizeof(note),
-             "%.200s: too few samples are in both inputs: all count, and none are paired", c->name);
-    warn(m, note);
-}
-
-static mgk_status compare_inputs(measuring *m)
-{
-    if (!m->options->compare)
-        return STATUS_OK;
-    TRY(mgk_alloc(m->count - 1, sizeof(*m->comparisons), &m->comparisons));
-    for (size_t i = 1; i < m->count; i++) {
-        TRY(mgk_diversity_compare(m->parts, m->count, i, &m->options->job, m->device->threads,
-                                  &m->comparisons[i - 1]));
-        tell_comparison(m, i);
-        tell_sizes(m, i);
-    }
-    char note[MGK_DIVERSITY_NOTE];
-    mgk_diversity_explain_weights(m->comparisons, m->count - 1, note);
-    if (*note)
-        tell(m, note);
-    return STATUS_OK;
-}
-
-static mgk_diversity_results results_of(const measuring *m, const char *settings)
+static mgk_diversity_results results_of(const mgk_measuring *m, const char *settings)
 {
     return (mgk_diversity_results){.parts = m->parts,
                                    .count = m->count,
@@ -618,7 +309,7 @@ static mgk_diversity_results results_of(const measuring *m, const char *settings
                                    .journal = m->journal};
 }
 
-static mgk_status hand_over(const measuring *m, mgk_table **out)
+static mgk_status hand_over(const mgk_measuring *m, mgk_table **out)
 {
     const mgk_diversity_results results = results_of(m, NULL);
     mgk_table *table;
@@ -631,7 +322,7 @@ static mgk_status hand_over(const measuring *m, mgk_table **out)
     return status;
 }
 
-static mgk_status write_output(const measuring *m)
+static mgk_status write_output(const mgk_measuring *m)
 {
     char *settings;
     TRY(mgk_diversity_settings(m->options, m->parts, m->count, &m->warnings, &settings));
@@ -642,7 +333,7 @@ static mgk_status write_output(const measuring *m)
 }
 
 /* What every process does by itself before the first matrix. */
-static mgk_status begin(measuring *m)
+static mgk_status begin(mgk_measuring *m)
 {
     const mgk_diversity_options *o = m->options;
     mgk_job host = o->job;
@@ -653,7 +344,7 @@ static mgk_status begin(measuring *m)
     TRY(claim_files(m));
     if (o->output && leads(m))
         TRY(mgk_output_check(o->output, o->job.force));
-    TRY(find_inputs(m));
+    TRY(mgk_measuring_find_inputs(m));
     mgk_job_report_device(&o->job, m->device);
     if (leads(m) && !m->measured)
         TRY(mgk_diversity_open_journal(o, m->parts, m->count, &m->journal));
@@ -661,15 +352,15 @@ static mgk_status begin(measuring *m)
 }
 
 /* `means` may be NULL. */
-static mgk_status finish(measuring *m, mgk_table **means)
+static mgk_status finish(mgk_measuring *m, mgk_table **means)
 {
-    TRY(compare_inputs(m));
+    TRY(mgk_measuring_compare(m));
     if (means)
         TRY(hand_over(m, means));
     return write_output(m);
 }
 
-static mgk_status measure(measuring *m, mgk_table **means)
+static mgk_status measure(mgk_measuring *m, mgk_table **means)
 {
     const mgk_diversity_options *o = m->options;
     mgk_status status;
@@ -680,7 +371,7 @@ static mgk_status measure(measuring *m, mgk_table **means)
     status = mgk_cluster_agree(o->job.cluster, leads(m) ? finish(m, means) : STATUS_OK);
 out:
     status = mgk_run_journal_close(m->journal, o->array_count == 0, status);
-    close_inputs(m);
+    mgk_measuring_close_inputs(m);
     mgk_device_close(m->device);
     mgk_claims_release(&m->claims);
     mgk_warnings_free(&m->warnings);
@@ -690,7 +381,7 @@ out:
 static mgk_status measure_into(const mgk_diversity_options *options, mgk_table **means)
 {
     mgk_diversity_options o = mgk_diversity_options_default();
-    measuring m = {.options = &o};
+    mgk_measuring m = {.options = &o};
     if (means)
         *means = NULL;
     TRY(mgk_api_take(options, sizeof(o), &o));
