@@ -58,7 +58,7 @@ def scatter(model, seed):
 
 def layers_of(model):
     base = model.base_model
-    for path in ("layers", "h", "decoder.layers"):
+    for path in ("language_model.layers", "text_model.layers", "layers", "h", "decoder.layers"):
         with contextlib.suppress(AttributeError):
             return base.get_submodule(path)
     raise AttributeError("no layers")
@@ -113,7 +113,8 @@ def write(name, kind, config, seed, older=None, check="eager", alone=False, **sa
     `saving`: of save_pretrained."""
     if len(sys.argv) > 1 and name not in sys.argv[1:]:
         return
-    config._attn_implementation = config._experts_implementation = "eager"
+    for part in (config, config.get_text_config()):
+        part._attn_implementation = part._experts_implementation = "eager"
     folder = os.path.join(HERE, name)
     shutil.rmtree(folder, ignore_errors=True)
     with double_throughout():
@@ -306,6 +307,49 @@ def write_mixtures():
                                 tie_word_embeddings=True)), 69)
 
 
+def write_seeing():
+    """Language models that also see pictures, without a picture."""
+    t = transformers
+    small = dict(hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=2)
+    square = dict(image_size=4, patch_size=2, **small)
+    siglip, clip = t.SiglipVisionConfig(**square), t.CLIPVisionConfig(projection_dim=8, **square)
+    qwen = dict(depth=1, hidden_size=8, num_heads=2, intermediate_size=8, patch_size=2)
+
+    def see(name, kind, words, pictures, seed, older=None, **more):
+        config = getattr(t, kind + "Config")(text_config=words, vision_config=pictures, **more)
+        write(name, getattr(t, kind + "ForConditionalGeneration"), config, seed, older)
+
+    see("llava", "Llava", t.LlamaConfig(**SHAPE), clip, 101)
+    see("llava_next", "LlavaNext", t.MistralConfig(**SHAPE), clip, 102)
+    see("llava_onevision", "LlavaOnevision", t.Qwen2Config(**SHAPE), siglip, 103)
+    see("gemma3-seeing", "Gemma3", t.Gemma3TextConfig(**shape(head_dim=6, sliding_window=4)),
+        siglip, 104, mm_tokens_per_image=1)
+    see("mistral3", "Mistral3", t.MistralConfig(**shape(head_dim=6)),
+        t.PixtralVisionConfig(**square), 105, tie_word_embeddings=False)
+    see("internvl", "InternVL", t.Qwen2Config(**SHAPE),
+        t.InternVLVisionConfig(**small, image_size=[4, 4], patch_size=[2, 2]), 107,
+        tie_word_embeddings=False)
+    see("idefics3", "Idefics3", t.LlamaConfig(**SHAPE), t.Idefics3VisionConfig(**square), 108)
+    see("smolvlm", "SmolVLM", t.LlamaConfig(**SHAPE), t.SmolVLMVisionConfig(**square), 109,
+        tie_word_embeddings=True)
+    # A quarter of the frequencies for each of two directions, a half for the third.
+    rope = {"rope_type": "default", "rope_theta": 100.0, "mrope_section": [1, 1, 2]}
+    wide = shape(hidden_size=32)
+    pictures = t.Qwen2VLVisionConfig(depth=1, embed_dim=8, hidden_size=32, num_heads=2,
+                                     patch_size=2, mlp_ratio=1)
+    see("qwen2_vl", "Qwen2VL", t.Qwen2VLTextConfig(**wide, rope_parameters=dict(rope)), pictures,
+        110, older={"text_config": None, "rope_theta": 100.0, "rms_norm_eps": 1e-5,
+                    "rope_scaling": {"type": "mrope", "mrope_section": [1, 1, 2]}, **wide})
+    see("qwen2_5_vl", "Qwen2_5_VL",
+        t.Qwen2_5_VLTextConfig(**wide, rope_parameters=dict(rope), use_sliding_window=True,
+                               sliding_window=4, max_window_layers=1),
+        t.Qwen2_5_VLVisionConfig(**qwen, out_hidden_size=32), 111)
+    see("qwen3_vl", "Qwen3VL",
+        t.Qwen3VLTextConfig(**shape(head_dim=8), rope_parameters=rope | {"mrope_interleaved": True}),
+        t.Qwen3VLVisionConfig(**qwen, out_hidden_size=16, num_position_embeddings=4,
+                              deepstack_visual_indexes=[]), 112)
+
+
 def write_gpt_like():
     t = transformers
     write("gptj", t.GPTJForCausalLM,
@@ -371,6 +415,7 @@ def write_gpt_like():
 def main():
     write_llama_like()
     write_mixtures()
+    write_seeing()
     write_gpt_like()
 
 

@@ -39,6 +39,42 @@ static void check_family(void **state)
     check_converted(folder, expected);
 }
 
+/* A language model that also sees pictures: the model of pictures is left out, which is told. */
+static void check_seeing(void **state)
+{
+    char folder[512], expected[600];
+    mgk_model *model;
+    snprintf(folder, sizeof(folder), MGK_TEST_GOLDEN "/decoders/%s", (const char *)*state);
+    snprintf(expected, sizeof(expected), "%s/expected.safetensors", folder);
+    golden_check(folder, NULL, expected);
+    golden_check(folder, &(mgk_model_options){.part = "text"}, expected);
+    assert_ok(mgk_model_load(folder, NULL, NULL, &model));
+    assert_non_null(model->remark);
+    assert_non_null(strstr(model->remark, "tensors are not used"));
+    mgk_model_free(model);
+}
+
+/* The model of pictures of such a folder. */
+static void test_seeing(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"llava", "llava_next", "llava_onevision",
+                                          "gemma3-seeing"};
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        char folder[512];
+        mgk_model *model;
+        snprintf(folder, sizeof(folder), MGK_TEST_GOLDEN "/decoders/%s", folders[i]);
+        assert_ok(mgk_model_load(folder, &(mgk_model_options){.part = "vision"}, NULL, &model));
+        assert_int_equal(model->config.patch, 2);
+        assert_int_equal(model->config.layers, 1);
+        mgk_model_free(model);
+    }
+    mgk_model *model;
+    assert_fails(mgk_model_load(MGK_TEST_GOLDEN "/decoders/smolvlm",
+                                &(mgk_model_options){.part = "vision"}, NULL, &model),
+                 STATUS_UNSUPPORTED);
+}
+
 static void test_llama2c(void **state)
 {
     (void)state;
@@ -165,16 +201,27 @@ int main(void)
         "opt-mapped",
         "gptj",
     };
+    static const char *const seeing[] = {
+        "llava",    "llava_next", "llava_onevision", "gemma3-seeing", "mistral3", "internvl",
+        "idefics3", "smolvlm",    "qwen2_vl",        "qwen2_5_vl",    "qwen3_vl",
+    };
     enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
-    enum { OTHERS = 3 };
-    struct CMUnitTest tests[OTHERS + FAMILIES] = {
+    enum { SEEING = sizeof(seeing) / sizeof(seeing[0]) };
+    enum { OTHERS = 4 };
+    struct CMUnitTest tests[OTHERS + FAMILIES + SEEING] = {
         cmocka_unit_test(test_llama2c),
         cmocka_unit_test(test_llama2c_size),
         cmocka_unit_test(test_device_without_parts),
+        cmocka_unit_test(test_seeing),
     };
     for (int i = 0; i < FAMILIES; i++)
         tests[OTHERS + i] = (struct CMUnitTest){.name = families[i],
                                                 .test_func = check_family,
                                                 .initial_state = (void *)(uintptr_t)families[i]};
+    for (int i = 0; i < SEEING; i++)
+        tests[OTHERS + FAMILIES + i] =
+            (struct CMUnitTest){.name = seeing[i],
+                                .test_func = check_seeing,
+                                .initial_state = (void *)(uintptr_t)seeing[i]};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

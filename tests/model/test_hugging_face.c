@@ -106,6 +106,18 @@ static void test_usual_parts(void **state)
          "\"text_config_dict\": null}",
          "text", "expected [5,512]"},
         {"{\"model_type\": \"clip\"}", "text", "\"text_config\" is not an object"},
+        {"{\"model_type\": \"llava\"}", NULL, "\"text_config\" is not an object"},
+        {"{\"model_type\": \"llava\", \"text_config\": {}}", NULL, "expected [32000,4096]"},
+        {"{\"model_type\": \"llava\", \"text_config\": {\"model_type\": \"mistral\"}}", "text",
+         "expected [32000,4096]"},
+        {"{\"model_type\": \"gemma3\", \"text_config\": {}}", NULL, "expected [262208,2304]"},
+        {"{\"model_type\": \"gemma3\", \"vision_config\": {}}", "vision", "expected [768,3,16,16]"},
+        {"{\"model_type\": \"smolvlm\", \"text_config\": {}}", "vision",
+         "model of pictures of a \"smolvlm\" is not known"},
+        {"{\"model_type\": \"llava\", \"text_config\": {\"model_type\": \"pigeon\"}}", NULL,
+         "model_type \"pigeon\" within \"llava\" is not known"},
+        {"{\"model_type\": \"gpt2\", \"per_layer_config\": {\"1\": {\"n_inner\": 3}}}", NULL,
+         "settings of single layers are not known"},
     };
     copy_weights("clip");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

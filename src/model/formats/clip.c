@@ -5,10 +5,7 @@
  */
 #include "model/formats/clip.h"
 
-#include <stdio.h>
 #include <string.h>
-
-#include "base/json.h"
 
 #include "model/formats/format.h"
 #include "model/formats/hugging_face.h"
@@ -43,74 +40,6 @@ static const mgk_tensor_row rows[] = {
 
 static const char anchor[] = "embeddings.token_embedding.weight";
 static const mgk_tensor_names names = {anchor, "encoder.layers.", mgk_clip_rows, rows};
-
-/* Adds the keys that a model's own configuration lacks because they have their usual values. */
-static bool add_usual(cJSON *config, const char *type)
-{
-    static const struct {
-        const char *type, *key;
-        int value;
-    } missing[] = {
-        {"clip_text_model", "vocab_size", 49408},
-        {"clip_text_model", "hidden_size", 512},
-        {"clip_text_model", "intermediate_size", 2048},
-        {"clip_text_model", "num_hidden_layers", 12},
-        {"clip_text_model", "num_attention_heads", 8},
-        {"clip_text_model", "max_position_embeddings", 77},
-        {"siglip_text_model", "vocab_size", 32000},
-        {"siglip_text_model", "max_position_embeddings", 64},
-        {"clip_vision_model", "patch_size", 32},
-        {"siglip_vision_model", "patch_size", 16},
-        {"", "hidden_size", 768}, /* of the other three */
-        {"", "intermediate_size", 3072},
-        {"", "num_hidden_layers", 12},
-        {"", "num_attention_heads", 12},
-    };
-    bool added = mgk_json_add(config, "model_type", cJSON_CreateString(type));
-    for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++)
-        if ((!*missing[i].type || strcmp(missing[i].type, type) == 0) &&
-            !cJSON_GetObjectItemCaseSensitive(config, missing[i].key))
-            added &= mgk_json_add(config, missing[i].key, cJSON_CreateNumber(missing[i].value));
-    return added;
-}
-
-/* Takes the configuration of a part, "text_config", out of the whole; an older "text_config_dict"
- * beside it counts instead, as in transformers. */
-static cJSON *take_part(cJSON *whole, const char *part)
-{
-    char key[32], old[32];
-    snprintf(key, sizeof(key), "%s_config", part);
-    snprintf(old, sizeof(old), "%s_config_dict", part);
-    const bool older = cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(whole, old));
-    return cJSON_DetachItemFromObjectCaseSensitive(whole, older ? old : key);
-}
-
-mgk_status mgk_clip_enter_part(mgk_checkpoint *checkpoint, const char *part, const char *usual)
-{
-    const char *type, *chosen = part ? part : usual;
-    char own[64];
-    TRY(mgk_checkpoint_string(checkpoint, "model_type", "", &type));
-    if (strcmp(type, "clip") != 0 && strcmp(type, "siglip") != 0)
-        return part ? mgk_fail(STATUS_USAGE, "%s: has no part \"%s\"", checkpoint->path, part)
-                    : STATUS_OK;
-    if (!chosen || (strcmp(chosen, "text") != 0 && strcmp(chosen, "vision") != 0))
-        return mgk_fail(STATUS_USAGE,
-                        "%s has a model of text and one of pictures: expected \"text\" or "
-                        "\"vision\" for `part`",
-                        checkpoint->path);
-    snprintf(own, sizeof(own), "%.10s_%s_model", type, chosen);
-    cJSON *config = take_part(checkpoint->config, chosen);
-    if (!cJSON_IsObject(config)) {
-        cJSON_Delete(config);
-        return mgk_fail(STATUS_FORMAT, "%s: \"%s_config\" is not an object",
-                        checkpoint->config_path, chosen);
-    }
-    cJSON_Delete(checkpoint->config);
-    checkpoint->config = config;
-    cJSON_DeleteItemFromObjectCaseSensitive(config, "model_type");
-    return add_usual(config, own) ? STATUS_OK
-                                  : mgk_fail(STATUS_MEMORY, "no memory for config.json");
-}
 
 static mgk_status is_quick(const mgk_checkpoint *checkpoint, const char *fallback, bool *out)
 {

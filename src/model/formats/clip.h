@@ -5,13 +5,6 @@
 
 #include "model/formats/tensor_names.h"
 
-/*
- * Of a folder with a model of text and one of pictures (clip, siglip), makes config.json that of
- * one of them: the part, or, if that is NULL, the usual one. Keys that are missing there get the
- * family's values. STATUS_USAGE: both are NULL, or `part` is given and the folder has no such part.
- */
-mgk_status mgk_clip_enter_part(mgk_checkpoint *checkpoint, const char *part, const char *usual);
-
 /* The layers of both. */
 extern const mgk_tensor_row mgk_clip_rows[];
 

@@ -61,7 +61,7 @@ static mgk_status set_usual_layers(const mgk_checkpoint *checkpoint, const mgk_d
 {
     int pattern, first;
     TRY(mgk_checkpoint_integer(checkpoint, "sliding_window_pattern", family->pattern, &pattern));
-    TRY(mgk_checkpoint_integer(checkpoint, "max_window_layers", 28, &first));
+    TRY(mgk_checkpoint_integer(checkpoint, "max_window_layers", family->pattern, &first));
     if (family->local == MGK_LOCAL_MOST && pattern < 1)
         return mgk_fail(STATUS_FORMAT, "%s: \"sliding_window_pattern\" is %d, expected at least 1",
                         checkpoint->config_path, pattern);

@@ -32,7 +32,7 @@ typedef struct mgk_decoder {
     bool interleaved;   /* neighbours are rotated */
     double rotary_part; /* of a head, unless the file says it; 0: all, always */
     mgk_local_layers local;
-    int pattern;
+    int pattern;        /* the usual number for MGK_LOCAL_MOST or MGK_LOCAL_LATTER */
     bool rotates_local; /* layers that are not local have no positions */
     /* What tables cannot say: settings, after the others were read, and recipes. NULL: nothing. */
     mgk_status (*adjust)(const mgk_checkpoint *, mgk_config *);

@@ -7,10 +7,10 @@
 
 #include "base/memory.h"
 #include "base/number.h"
-#include "model/formats/clip.h"
 #include "model/formats/config_keys.h"
 #include "model/formats/decoder.h"
 #include "model/formats/hugging_face.h"
+#include "model/formats/parts.h"
 #include "model/formats/unused.h"
 
 static const mgk_model_format *const registry[] = {
@@ -128,6 +128,18 @@ static mgk_status refuse_quantised(const mgk_checkpoint *checkpoint)
     return STATUS_OK;
 }
 
+/* Settings of single layers may change any number. */
+static mgk_status refuse_layer_settings(const mgk_checkpoint *checkpoint)
+{
+    static const char key[] = "per_layer_config";
+    const cJSON *object;
+    TRY(mgk_checkpoint_object(checkpoint, key, &object));
+    return object && object->child
+               ? mgk_fail(STATUS_UNSUPPORTED, "%s: \"%s\": settings of single layers are not known",
+                          checkpoint->config_path, key)
+               : STATUS_OK;
+}
+
 static mgk_status find_format(mgk_checkpoint *checkpoint, const mgk_model_options *options,
                               const mgk_model_format **out)
 {
@@ -138,7 +150,8 @@ static mgk_status find_format(mgk_checkpoint *checkpoint, const mgk_model_option
             return STATUS_OK;
     }
     TRY(mgk_hugging_face_tell_type(checkpoint));
-    TRY(mgk_clip_enter_part(checkpoint, options->part, options->usual_part));
+    TRY(mgk_parts_enter(checkpoint, options->part, options->usual_part));
+    TRY(refuse_layer_settings(checkpoint));
     TRY(mgk_checkpoint_string(checkpoint, "model_type", NULL, &type));
     for (size_t i = 0; type && i < FORMATS; i++) {
         *out = registry[i];

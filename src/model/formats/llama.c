@@ -228,6 +228,23 @@ static const mgk_setting qwen3_own[] = {
 };
 static const mgk_settings qwen3 = {&llama, qwen3_own};
 
+/* The text of qwen2_vl and qwen2_5_vl, and of qwen3_vl. */
+static const mgk_setting qwen2_vl_own[] = {
+    {"key_heads", "num_key_value_heads", 8},
+    {"norm_epsilon", "rms_norm_eps", 1e-5},
+    {"rotary_base", NULL, 1e6},
+    {NULL, NULL, 0},
+};
+static const mgk_settings qwen2_vl = {&qwen2, qwen2_vl_own};
+
+static const mgk_setting qwen3_vl_own[] = {
+    {"length", "max_position_embeddings", 128000},
+    {"rotary_base", NULL, 500000},
+    {"window", NULL, 0},
+    {NULL, NULL, 0},
+};
+static const mgk_settings qwen3_vl = {&qwen3, qwen3_vl_own};
+
 static const mgk_setting mixtral_own[] = {
     {"experts", "num_local_experts|num_experts", 8},
     {"experts_used", "num_experts_per_tok", 2},
@@ -583,8 +600,27 @@ static const mgk_decoder families[] = {
      .local = MGK_LOCAL_UNROTATED,
      .adjust = adjust_smollm3},
     {.type = "mistral", .settings = &mistral, .names = &names},
-    {.type = "qwen2", .settings = &qwen2, .names = &names, .local = MGK_LOCAL_LATTER},
-    {.type = "qwen3", .settings = &qwen3, .names = &names, .local = MGK_LOCAL_LATTER},
+    {.type = "qwen2",
+     .settings = &qwen2,
+     .names = &names,
+     .local = MGK_LOCAL_LATTER,
+     .pattern = 28},
+    {.type = "qwen2_vl_text",
+     .settings = &qwen2_vl,
+     .names = &names,
+     .local = MGK_LOCAL_LATTER,
+     .pattern = 80},
+    {.type = "qwen2_5_vl_text",
+     .settings = &qwen2_vl,
+     .names = &names,
+     .local = MGK_LOCAL_LATTER,
+     .pattern = 80},
+    {.type = "qwen3",
+     .settings = &qwen3,
+     .names = &names,
+     .local = MGK_LOCAL_LATTER,
+     .pattern = 28},
+    {.type = "qwen3_vl_text", .settings = &qwen3_vl, .names = &names},
     {.type = "mixtral",
      .settings = &mixtral,
      .names = &mixtral_names,
@@ -597,6 +633,7 @@ static const mgk_decoder families[] = {
      .others = &names,
      .fused = &fused_names,
      .local = MGK_LOCAL_LATTER,
+     .pattern = 28,
      .adjust = adjust_qwen2_moe},
     {.type = "qwen3_moe",
      .settings = &qwen3_moe,

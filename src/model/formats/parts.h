@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Folders with a model of text and one of pictures, each with its own configuration. */
+#ifndef MGK_MODEL_PARTS_H
+#define MGK_MODEL_PARTS_H
+
+#include "model/formats/checkpoint.h"
+
+/*
+ * Makes config.json that of one of the two models: of `part`, "text" or "vision", or, if that is
+ * NULL, the usual one. Of language models that also see pictures this is the one of text, if
+ * `usual` is NULL, too. Keys that are missing there get the family's values. Other folders stay as
+ * they are. STATUS_USAGE: there is a part to choose, or none; STATUS_UNSUPPORTED: the part is not
+ * known.
+ */
+mgk_status mgk_parts_enter(mgk_checkpoint *checkpoint, const char *part, const char *usual);
+
+#endif
