@@ -35,6 +35,7 @@ typedef struct content {
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
+/* Reads the tables; the paths of the other files are those of stores. */
 static mgk_status sort_inputs(content *c)
 {
     const mgk_report_options *o = c->options;
@@ -46,7 +47,7 @@ static mgk_status sort_inputs(content *c)
         if (mgk_file_is_diversity(kind))
             TRY(mgk_report_tables_read(&c->tables, o->inputs[i]));
         else if (kind == MGK_FILE_ARRAYS)
-            TRY(mgk_report_open_store(o, o->inputs[i], &c->stores[c->store_count++]));
+            c->stores[c->store_count++].path = o->inputs[i];
         else
             return mgk_fail(STATUS_FORMAT,
                             "%s: neither measures of mgk-diversity nor an attention store",
@@ -58,6 +59,13 @@ static mgk_status sort_inputs(content *c)
                           o->inputs[0]);
 }
 
+static mgk_status open_stores(content *c)
+{
+    for (size_t i = 0; i < c->store_count; i++)
+        TRY(mgk_report_open_store(c->options, c->stores[i].path, &c->tables, &c->stores[i]));
+    return STATUS_OK;
+}
+
 /* Tells of stores that no model of the tables has. */
 static void tell_unused(const content *c)
 {
@@ -67,7 +75,8 @@ static void tell_unused(const content *c)
             used = used || c->store_of[i] == (int32_t)s;
         if (!used)
             mgk_job_report_remark(&c->options->job, c->stores[s].path,
-                                  "no table names this store or its model: it is not shown");
+                                  "no table is of this store, by its name or model and by its "
+                                  "layers and heads: it is not shown");
     }
 }
 
@@ -113,6 +122,7 @@ static void name_by_stores(content *c)
 static mgk_status open_content(content *c)
 {
     TRY(sort_inputs(c));
+    TRY(open_stores(c));
     TRY(mgk_report_tables_merge(&c->tables));
     TRY(name_models(c));
     mgk_report_match(&c->measures, c->stores, c->store_count, c->store_of);

@@ -7,20 +7,48 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "report/text.h"
+#include "run/array_axes.h"
 #include "run/job.h"
 
 /* Bytes of a matrix: the levels of its entries, and the mark of those that are not finite. */
 enum { LEVELS = 254, NOT_FINITE = 255 };
 
+/* What the axes of an array are taken for. */
+static void tell_axes(const mgk_job *job, const mgk_report_store *store)
+{
+    int axes[MGK_LEADING_AXES];
+    char note[512];
+    mgk_array_axes(store->description, axes);
+    mgk_array_axes_explain(store->path, axes, NULL, note, sizeof(note));
+    if (*note)
+        mgk_job_report(job, &(mgk_report){.note = note, .milestone = true, .warning = true});
+}
+
+static mgk_status open_as(const char *path, const mgk_report_reading *reading,
+                          mgk_report_store *out)
+{
+    TRY(mgk_store_open_as(path, reading->dataset, reading->axes, &out->reader));
+    if (reading->mask)
+        TRY(mgk_store_mask(out->reader, reading->mask));
+    out->description = mgk_store_describe(out->reader);
+    out->causal = out->description->causal || reading->causal;
+    return STATUS_OK;
+}
+
 mgk_status mgk_report_open_store(const mgk_report_options *options, const char *path,
-                                 mgk_report_store *out)
+                                 const mgk_report_tables *tables, mgk_report_store *out)
 {
     enum { USUAL_SAMPLES = 4, USUAL_TOKENS = 128 };
     const int32_t samples = options->samples > 0 ? options->samples : USUAL_SAMPLES,
                   tokens = options->tokens > 0 ? options->tokens : USUAL_TOKENS;
+    mgk_report_reading reading;
     *out = (mgk_report_store){.path = path};
-    TRY(mgk_store_open(path, NULL, &out->reader));
-    const mgk_store_description *d = mgk_store_describe(out->reader);
+    mgk_status status = mgk_report_tables_reading(tables, path, &reading);
+    if (status == STATUS_OK)
+        status = open_as(path, &reading, out);
+    cJSON_Delete(reading.settings);
+    TRY(status);
+    const mgk_store_description *d = out->description;
     if (!(d->objects & MGK_STORE_BIT(STORE_ATTENTION)))
         return mgk_fail(STATUS_FORMAT, "%s: the store has no \"attention\"", path);
     if (d->cross)
@@ -28,7 +56,8 @@ mgk_status mgk_report_open_store(const mgk_report_options *options, const char *
                         "%s: attention of one sequence to another, which reports do not show "
                         "(mgk-plot attention draws it)",
                         path);
-    out->description = d;
+    if (!reading.known)
+        tell_axes(&options->job, out);
     out->samples = d->samples < samples ? d->samples : samples;
     out->tokens = d->tokens < tokens ? d->tokens : tokens;
     return STATUS_OK;
@@ -60,6 +89,27 @@ static agreement compare_models(const mgk_plot_measured *model, const mgk_report
     return strcmp(a, b) == 0 ? SAME : OTHER;
 }
 
+static bool has_numbers(const int32_t *there, int32_t there_count, const int32_t *wanted,
+                        size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        int32_t k = 0;
+        while (k < there_count && there[k] != wanted[i])
+            k++;
+        if (k == there_count)
+            return false;
+    }
+    return true;
+}
+
+/* Whether the store has the layers and heads of the table. */
+static bool has_heads(const mgk_report_store *store, const mgk_diversity_values *values)
+{
+    const mgk_store_description *d = store->description;
+    return has_numbers(d->layer_index, d->layers, values->layers, values->layout.layers) &&
+           has_numbers(d->head_index, d->heads, values->heads, values->layout.heads);
+}
+
 /* The store of a model: of those with the same hash, or of those that may be it, the one that the
  * table names. */
 static int32_t find_store(const mgk_plot_measured *model, const mgk_report_store *stores,
@@ -68,7 +118,7 @@ static int32_t find_store(const mgk_plot_measured *model, const mgk_report_store
     int32_t same = -1, named = -1, both = -1;
     for (size_t s = count; s-- > 0;) {
         const agreement models = compare_models(model, &stores[s]);
-        const bool is = is_named(model, &stores[s]);
+        const bool is = is_named(model, &stores[s]) && has_heads(&stores[s], model->values);
         same = models == SAME ? (int32_t)s : same;
         named = is && models == UNKNOWN ? (int32_t)s : named;
         both = is && models == SAME ? (int32_t)s : both;
@@ -215,7 +265,7 @@ static mgk_status write_store(FILE *page, const mgk_job *job, const mgk_report_s
     fputs(",\"attention\":", page);
     mgk_report_string(page, d->attention);
     fprintf(page,
-            ",\"causal\":%s,\"text\":%s,\"all\":%ld,\"layers\":", d->causal ? "true" : "false",
+            ",\"causal\":%s,\"text\":%s,\"all\":%ld,\"layers\":", store->causal ? "true" : "false",
             d->token_text.subword ? "true" : "false", (long)d->samples);
     mgk_report_integers(page, d->layer_index, (size_t)d->layers);
     fputs(",\"heads\":", page);

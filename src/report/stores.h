@@ -7,20 +7,24 @@
 
 #include "mgk.h"
 #include "plot/measures.h"
+#include "report/tables.h"
 #include "store/schema/reader.h"
 
 typedef struct mgk_report_store {
     const char *path;
     mgk_store_reader *reader;
     const mgk_store_description *description;
+    bool causal;
     int32_t samples; /* that are shown, from the first */
     int32_t tokens;  /* the most of a sample that are shown, from the first */
 } mgk_report_store;
 
-/* Opens a store, or an array of other software; release with mgk_report_close_store.
- * STATUS_FORMAT: without matrices; STATUS_UNSUPPORTED: cross-attention. Else as mgk_store_open. */
+/* Opens a store, or an array of other software as the tables say that it was read; if they do not
+ * say it, a report tells what its axes are taken for. Release with mgk_report_close_store.
+ * STATUS_FORMAT: without matrices; STATUS_UNSUPPORTED: cross-attention. Else as mgk_store_open_as
+ * and mgk_store_mask. */
 mgk_status mgk_report_open_store(const mgk_report_options *options, const char *path,
-                                 mgk_report_store *out);
+                                 const mgk_report_tables *tables, mgk_report_store *out);
 void mgk_report_close_store(mgk_report_store *store); /* a zeroed one is accepted */
 
 /*

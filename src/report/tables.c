@@ -95,6 +95,37 @@ mgk_status mgk_report_settings(const mgk_diversity_source *source, cJSON **out)
                : STATUS_OK;
 }
 
+static bool names_file(const mgk_diversity_values *values, const char *path)
+{
+    const char *name = mgk_file_name(values->name);
+    return *name && strcmp(name, mgk_file_name(path)) == 0;
+}
+
+static const char *text_of(const cJSON *settings, const char *key)
+{
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(settings, key));
+}
+
+mgk_status mgk_report_tables_reading(const mgk_report_tables *tables, const char *path,
+                                     mgk_report_reading *out)
+{
+    *out = (mgk_report_reading){.known = false};
+    for (size_t t = 0; t < tables->count; t++)
+        for (size_t i = 0; i < tables->sets[t].count; i++) {
+            const mgk_diversity_source source = {&tables->sets[t], i};
+            if (!names_file(mgk_diversity_of(source), path) || !source.set->settings)
+                continue;
+            TRY(mgk_report_settings(&source, &out->settings));
+            out->known = true;
+            out->dataset = text_of(out->settings, "dataset");
+            out->axes = text_of(out->settings, "axes");
+            out->mask = text_of(out->settings, "mask");
+            out->causal = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(out->settings, "causal"));
+            return STATUS_OK;
+        }
+    return STATUS_OK;
+}
+
 /* Whether the samples are the same, and of them the matrices. */
 static mgk_status compare_samples(const mgk_diversity_source *first,
                                   const mgk_diversity_source *second, bool *same)

@@ -41,6 +41,19 @@ mgk_status mgk_report_tables_read(mgk_report_tables *tables, const char *path);
  */
 mgk_status mgk_report_tables_merge(mgk_report_tables *tables);
 
+/* How the matrices of a file were read when they were measured. Zeroed: as usual. */
+typedef struct mgk_report_reading {
+    bool known;                        /* a table says it */
+    const char *dataset, *axes, *mask; /* NULL: none */
+    bool causal;
+    cJSON *settings; /* owns the texts; release with cJSON_Delete */
+} mgk_report_reading;
+
+/* Finds it for a file, by the first table that names one so. STATUS_MEMORY; errors of the table's
+ * settings. */
+mgk_status mgk_report_tables_reading(const mgk_report_tables *tables, const char *path,
+                                     mgk_report_reading *out);
+
 /* Parses the settings with which an input was measured; release with cJSON_Delete. *out is NULL if
  * its table does not have them. Errors as of mgk_json_parse_object. */
 mgk_status mgk_report_settings(const mgk_diversity_source *source, cJSON **out);

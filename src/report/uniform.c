@@ -83,7 +83,7 @@ static mgk_status add_samples(score_sums *sums, const mgk_diversity_values *valu
             TRY(mgk_store_read_tokens(store->reader, s, room, &n));
         else
             TRY(mgk_store_read_length(store->reader, s, &n));
-        add_sample(sums, room, n, d->causal);
+        add_sample(sums, room, n, store->causal);
         if (room)
             hash = mgk_samples_hash(hash, n, mgk_tokens_hash(room, (size_t)n));
         mgk_samples_hash_print(hash, text);
