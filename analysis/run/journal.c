@@ -220,7 +220,7 @@ static mgk_status lock_file(const mgk_journal *j, mgk_journal_start start)
         return mgk_fail(STATUS_EXISTS, "%s: another run has just removed it", j->path);
     if (start == MGK_JOURNAL_REFUSE && info.st_size > 0)
         return mgk_fail(STATUS_EXISTS,
-                        "%s: an interrupted run has left it (use `resume` to continue that run, "
+                        "%s: an unfinished run has left it (use `resume` to continue that run, "
                         "or `force` to start anew)",
                         j->path);
     return STATUS_OK;

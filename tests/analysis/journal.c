@@ -376,7 +376,7 @@ static void other_files_are_refused(void **state)
     mgk_rank_table whole;
     leave_journal(0, &whole);
     mgk_rank_table_free(&whole);
-    refuse(MGK_JOURNAL_REFUSE, STATUS_EXISTS, "journal.part: an interrupted run has left it");
+    refuse(MGK_JOURNAL_REFUSE, STATUS_EXISTS, "journal.part: an unfinished run has left it");
     mgk_journal *journal = open_journal(MGK_JOURNAL_RESUME);
     refuse(MGK_JOURNAL_REPLACE, STATUS_EXISTS, "another run is writing it");
     assert_true(mgk_journal_close(journal, true));

@@ -65,7 +65,8 @@ static void spectra_come_back(void **state)
     mgk_rank_table_free(&back);
 }
 
-/* [sample, layer, head, index] over samples 2, 9, layers 0, 5 and heads 0, 1. */
+/* [sample, layer, head, index] over samples 9, 2, as the rows have them, layers 0, 5, heads 0, 1.
+ */
 static void spectra_lie_on_a_grid(void **state)
 {
     (void)state;
@@ -81,12 +82,44 @@ static void spectra_lie_on_a_grid(void **state)
     H5Dclose(scale);
     H5Dclose(dataset);
     H5Fclose(file);
-    assert_int_equal(samples[0], 2);
-    assert_int_equal(samples[1], 9);
-    assert_same_reals(grid[1][0][1], spectra, LENGTH);
-    assert_same_reals(grid[0][0][1], spectra + LENGTH, LENGTH);
-    assert_same_reals(grid[0][1][0], spectra + 2 * LENGTH, LENGTH);
-    assert_true(isnan(grid[1][1][1][0]));
+    assert_int_equal(samples[0], 9);
+    assert_int_equal(samples[1], 2);
+    assert_same_reals(grid[0][0][1], spectra, LENGTH);
+    assert_same_reals(grid[1][0][1], spectra + LENGTH, LENGTH);
+    assert_same_reals(grid[1][1][0], spectra + 2 * LENGTH, LENGTH);
+    assert_true(isnan(grid[0][1][1][0]));
+}
+
+/* The numbers of an axis may have any order, and must be those of the rows. */
+static void spectra_lie_where_scales_say(void **state)
+{
+    (void)state;
+    double grid[2][2][2][LENGTH], other[2][2][2][LENGTH];
+    int32_t samples[] = {2, 9};
+    mgk_rank_table back;
+    write_example();
+    hid_t file = H5Fopen(PATH, H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t dataset = H5Dopen2(file, "singular_values", H5P_DEFAULT);
+    hid_t scale = H5Dopen2(file, "samples", H5P_DEFAULT);
+    H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, grid);
+    memcpy(other[0], grid[1], sizeof(grid[0]));
+    memcpy(other[1], grid[0], sizeof(grid[0]));
+    H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, other);
+    H5Dwrite(scale, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, samples);
+    H5Dclose(scale);
+    H5Dclose(dataset);
+    H5Fclose(file);
+    assert_ok(mgk_rank_file_read(PATH, true, &back));
+    assert_same_reals(back.spectra, spectra, MATRICES * LENGTH);
+    mgk_rank_table_free(&back);
+    samples[1] = 8;
+    file = H5Fopen(PATH, H5F_ACC_RDWR, H5P_DEFAULT);
+    scale = H5Dopen2(file, "samples", H5P_DEFAULT);
+    H5Dwrite(scale, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, samples);
+    H5Dclose(scale);
+    H5Fclose(file);
+    assert_fails(mgk_rank_file_read(PATH, true, &back), STATUS_SHAPE);
+    assert_non_null(strstr(mgk_fail_message(), "lacks sample 9, layer 0, head 1"));
 }
 
 /* Files of earlier versions or of other software lack columns. */
@@ -144,6 +177,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spectra_come_back),
         cmocka_unit_test(spectra_lie_on_a_grid),
+        cmocka_unit_test(spectra_lie_where_scales_say),
         cmocka_unit_test(without_later_columns),
         cmocka_unit_test(bad_files),
     };
