@@ -201,7 +201,8 @@ def diversity(
     precision, device, threads, part, run_as, settings, targets
         As for `ranks`; several models may run on the same texts.
     measures : str or list of str, optional
-        Names of measures, see `measures`; "all"; by default those that are quick.
+        Names of measures, see `measures`, a string with commas between them; "all"; by default
+        those that are quick.
     causal : bool
         Arrays come from a model with a causal mask.
     compare : bool
@@ -238,6 +239,8 @@ def diversity(
         "allow_half": allow_half,
         "cross": cross,
     }
+    if isinstance(measures, str):
+        measures = [name.strip() for name in measures.split(",")]
     with (
         tempfile.TemporaryDirectory(prefix="mgk-") as folder,
         _inputs.inputs(x, texts, dataset, precision, length, about, targets) as fields,

@@ -94,6 +94,10 @@ class Diversity(unittest.TestCase):
         a = attention_like(2, 2, 3, 7, 7)
         expected = -(a * np.log(a)).sum(-1).mean(-1).mean(0)
         table = mgk.diversity(a, measures=["entropy"])
+        self.assertEqual(
+            set(mgk.diversity(a, measures="entropy, confidence")["measure"].tolist()),
+            {"entropy", "confidence"},
+        )
         np.testing.assert_allclose(table["value"], expected.ravel(), rtol=1e-13)
 
     def test_samples(self):

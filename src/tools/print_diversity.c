@@ -156,7 +156,7 @@ static column column_of(const rows *in, const char *name, int32_t measure)
     return c;
 }
 
-/* Chooses the columns of an input, at most COLUMNS; returns their number. */
+/* Chooses those of the named measures that an input has, at most COLUMNS; returns their number. */
 static size_t choose_columns(const rows *in, const char *const *names, size_t count, column *out)
 {
     size_t chosen = 0;
@@ -166,6 +166,21 @@ static size_t choose_columns(const rows *in, const char *const *names, size_t co
             out[chosen++] = column_of(in, names[i], measure);
     }
     return chosen;
+}
+
+/* Chooses the usual columns of differences, or all where these are few. */
+static size_t choose_differences(const rows *in, column *out)
+{
+    const means *m = in->m;
+    const char *names[COLUMNS];
+    size_t count = 0;
+    for (size_t i = 0; i < m->measure.word_count; i++)
+        if (has_measure(in, (int32_t)i)) {
+            if (count == COLUMNS)
+                return choose_columns(in, usual, USUAL, out);
+            names[count++] = m->measure.words[i];
+        }
+    return choose_columns(in, names, count, out);
 }
 
 static void print_value(const rows *in, int32_t layer, const column *c)
@@ -262,7 +277,8 @@ static void print_curves(const rows *in)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* Prints the layers of an input, which the rows of its first measure name. */
+/* Prints the layers of an input, which the rows of its first measure name; count 0: the usual
+ * measures. */
 static void print_input(const rows *in, const char *const *measures, size_t count)
 {
     const means *m = in->m;
@@ -270,7 +286,9 @@ static void print_input(const rows *in, const char *const *measures, size_t coun
     const int32_t js = find_measure(m, "js");
     const bool closest = js >= 0 && has_measure(in, js) && !are_differences(in);
     column columns[COLUMNS];
-    const size_t chosen = choose_columns(in, measures, count, columns);
+    const size_t chosen = count > 0             ? choose_columns(in, measures, count, columns)
+                          : are_differences(in) ? choose_differences(in, columns)
+                                                : choose_columns(in, usual, USUAL, columns);
     printf("%s\n%5s", m->input.words[m->input.integers[first]], "layer");
     for (size_t i = 0; i < chosen; i++)
         printf(" %*s%s", columns[i].width, columns[i].heading, are_differences(in) ? " " : "");
@@ -316,7 +334,7 @@ void mgk_print_diversity(const mgk_table *table, const char *const *measures, si
         if (is_curve(&m, first))
             print_curves(&in);
         else
-            print_input(&in, count > 0 ? measures : usual, count > 0 ? count : USUAL);
+            print_input(&in, measures, count);
     }
     puts("means over samples, and over the heads or pairs of a layer");
     if (has_tests(&m))

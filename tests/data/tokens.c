@@ -65,6 +65,15 @@ static void padding_is_cut(void **state)
     assert_refused(&options, STATUS_FORMAT, "line 2: no tokens");
 }
 
+static void blank_lines_at_the_end_are_left_out(void **state)
+{
+    const char *path = write_text(state, "ids", "1 2\n3\n \r\n\n");
+    mgk_dataset_options options = token_options(&path, 9);
+    mgk_dataset *set = open_ok(&options);
+    assert_int_equal(mgk_dataset_size(set), 2);
+    mgk_dataset_close(set);
+}
+
 static void malformed_lines_are_refused(void **state)
 {
     static const struct {
@@ -353,6 +362,7 @@ int main(void)
         folder_test(padding_is_cut),
         folder_test(padding_on_the_left),
         folder_test(padding_that_ends_texts),
+        folder_test(blank_lines_at_the_end_are_left_out),
         folder_test(malformed_lines_are_refused),
         folder_test(arrays_become_samples),
         folder_test(one_axis_becomes_windows),
