@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "plot/plot.h"
 #include "plots/figures/figures.h"
+#include "run/job.h"
 #include "run/recognise.h"
 
 /* The published figures show attention of a sequence to itself. */
@@ -131,6 +132,26 @@ static mgk_status check_models(const sorted_inputs *in, const mgk_plot_matrices 
     return STATUS_OK;
 }
 
+/* Rank results in CSV do not say of which model they are. If their heads are others than those of
+ * the store, they may be in another order. */
+static void tell_heads(mgk_plot *plot, const sorted_inputs *in, const mgk_plot_matrices *matrices,
+                       const mgk_plot_ranks *ranks)
+{
+    for (size_t i = 0; i < in->store_count; i++) {
+        const mgk_plot_matrices *m = &matrices[i];
+        const size_t last = (size_t)m->heads[m->panels.heads - 1];
+        char note[512];
+        if ((*m->sha256 && *ranks[i].sha256) || last == ranks[i].last_head)
+            continue;
+        snprintf(note, sizeof(note),
+                 "%s has heads up to %zu and the rank results \"%s\" up to %zu: are they of one "
+                 "model? Stores and rank results come in the same order",
+                 in->stores[i], last, ranks[i].title, ranks[i].last_head);
+        mgk_job_report(&plot->options->job,
+                       &(mgk_report){.note = note, .milestone = true, .warning = true});
+    }
+}
+
 static mgk_status draw_attention_and_ranks(mgk_plot *plot)
 {
     mgk_status status;
@@ -147,6 +168,8 @@ static mgk_status draw_attention_and_ranks(mgk_plot *plot)
     CHECK(mgk_plot_read_stores(o, in.stores, in.store_count, STORE_ATTENTION, matrices));
     CHECK(check_square(matrices, in.store_count));
     CHECK(check_models(&in, matrices, ranks));
+    if (!o->heads)
+        tell_heads(plot, &in, matrices, ranks);
     mgk_plot_groups(plot, matrices, in.store_count, groups);
     mgk_plot_share_ranks(o, ranks, rank_models, &least, &most);
     for (size_t i = 0; i < rank_models; i++)

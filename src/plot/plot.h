@@ -184,6 +184,7 @@ typedef struct mgk_plot_ranks {
     double *sizes; /* [layer_count, count]: N of the matrices */
     int32_t *layers; /* the model's numbers, ascending, [layer_count] */
     size_t layer_count, count;
+    size_t last_head; /* the largest number of a head */
     size_t tokens, least_tokens; /* N of the largest and of the smallest matrix */
     double *thresholds; /* [threshold_count]; NaN: a CSV with one threshold does not contain it */
     size_t threshold_count;

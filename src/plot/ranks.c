@@ -117,7 +117,8 @@ static mgk_status gather(const mgk_plot_options *o, const char *path, const mgk_
         out->noise[l] = NAN;
         for (size_t i = 0; i < out->count; i++) {
             size_t row = entries[(size_t)positions[l] * out->count + i].row;
-            const size_t n = table->rows[row].n;
+            const size_t n = table->rows[row].n, head = table->rows[row].head;
+            out->last_head = head > out->last_head ? head : out->last_head;
             out->tokens = n > out->tokens ? n : out->tokens;
             out->least_tokens = n < out->least_tokens ? n : out->least_tokens;
             out->sizes[l * out->count + i] = (double)n;

@@ -46,18 +46,43 @@ typedef struct steps_picture {
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
+/* The last component of a path of so many bytes. */
+static const char *last_component(const char *path, size_t length)
+{
+    const char *at = path + length;
+    while (at > path && at[-1] != '/')
+        at--;
+    return at;
+}
+
+/* The length of a folder's name "run/checkpoint-500/", as transformers' Trainer writes it, without
+ * the checkpoint; 0: it is another. */
+static size_t folder_length(const char *name)
+{
+    static const char mark[] = "checkpoint-";
+    size_t length = strlen(name);
+    while (length > 0 && name[length - 1] == '/')
+        length--;
+    const char *file = last_component(name, length), *digits = file + sizeof(mark) - 1;
+    if (strncmp(file, mark, sizeof(mark) - 1) != 0 ||
+        strspn(digits, "0123456789") != (size_t)(name + length - digits) || *digits == '\0')
+        return 0;
+    return (size_t)(file - name) > 1 ? (size_t)(file - name) - 1 : sizeof(mark) - 2;
+}
+
 /* The length of a name without ".step-000500" and what follows, or without its ending: all models
  * of a run have this beginning. */
 static size_t run_length(const char *name)
 {
     static const char mark[] = ".step-";
+    const size_t folder = folder_length(name);
     const char *file = mgk_file_name(name), *end = strrchr(file, '.');
     for (const char *at = strstr(file, mark); at; at = strstr(at + 1, mark)) {
         const char digit = at[sizeof(mark) - 1];
         if (digit >= '0' && digit <= '9')
             end = at;
     }
-    return end && end > file ? (size_t)(end - name) : strlen(name);
+    return folder > 0 ? folder : end && end > file ? (size_t)(end - name) : strlen(name);
 }
 
 static bool is_same_run(const checkpoint *a, const checkpoint *b)
@@ -87,7 +112,8 @@ static mgk_status add_checkpoint(steps_picture *p, size_t i)
     return input->set->settings
                ? mgk_fail(STATUS_FORMAT,
                           "%s: the training step of \"%s\" is not known: measure models of "
-                          "mgk-train (option keep), or stores of such models",
+                          "mgk-train (option keep), folders \"checkpoint-500\" of transformers, or "
+                          "stores of such models",
                           input->path, c->name)
                : mgk_fail(STATUS_FORMAT,
                           "%s: the table does not say training steps, as no CSV does: let "
@@ -124,12 +150,12 @@ static void set_title(steps_picture *p, size_t r)
 {
     training_run *run = &p->runs[r];
     const checkpoint *c = run->checkpoints;
-    const char *file = mgk_file_name(c->name);
+    const char *file = last_component(c->name, c->length);
     const size_t length = c->length - (size_t)(file - c->name);
     bool unique = true;
     for (size_t i = 0; i < p->run_count; i++) {
         const checkpoint *other = p->runs[i].checkpoints;
-        const char *name = mgk_file_name(other->name);
+        const char *name = last_component(other->name, other->length);
         unique = unique && (i == r || other->length - (size_t)(name - other->name) != length ||
                             memcmp(name, file, length) != 0);
     }

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -86,6 +87,60 @@ static void copy_weights(const char *model)
     assert_ok(mgk_map_file(path, &weights));
     assert_ok(mgk_write_file("model.safetensors", true, weights.data, weights.size));
     mgk_unmap_file(&weights);
+}
+
+/* Makes a folder with a model and, unless it is NULL, a state of transformers' Trainer. */
+static void make_folder(const char *folder, const char *state)
+{
+    static const char *const files[] = {"config.json", "model.safetensors"};
+    char from[512], to[512];
+    mgk_mapping file;
+    mkdir(folder, 0755);
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(from, sizeof(from), "%sgpt2/%s", top, files[i]);
+        snprintf(to, sizeof(to), "%s/%s", folder, files[i]);
+        assert_ok(mgk_map_file(from, &file));
+        assert_ok(mgk_write_file(to, true, file.data, file.size));
+        mgk_unmap_file(&file);
+    }
+    snprintf(to, sizeof(to), "%s/trainer_state.json", folder);
+    if (state)
+        assert_ok(mgk_write_file(to, true, state, strlen(state)));
+    else
+        unlink(to);
+}
+
+/* The Trainer of transformers says the step in a file and in the name of the folder. */
+static void test_trainer_step(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *folder, *state;
+        int64_t step;
+    } cases[] = {{"checkpoint-70", NULL, 70},
+                 {"checkpoint-70", "{\"global_step\": 65}", 65},
+                 {"checkpoint-70", "{\"global_step\": null}", 70},
+                 {"checkpoint-70", "not JSON", 70},
+                 {"checkpoint-70b", NULL, -1},
+                 {"checkpoint-", NULL, -1},
+                 {"final", "{\"global_step\": 80}", 80},
+                 {"final", "{\"global_step\": -1}", -1}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char path[64];
+        mgk_model *model;
+        make_folder(cases[i].folder, cases[i].state);
+        assert_ok(mgk_model_load(cases[i].folder, NULL, NULL, &model));
+        if (model->step != cases[i].step)
+            fail_msg("case %zu: step %lld", i, (long long)model->step);
+        mgk_model_free(model);
+        static const char *const files[] = {"config.json", "model.safetensors",
+                                            "trainer_state.json"};
+        for (size_t f = 0; f < 3; f++) {
+            snprintf(path, sizeof(path), "%s/%s", cases[i].folder, files[f]);
+            unlink(path);
+        }
+        rmdir(cases[i].folder);
+    }
 }
 
 /* A part's own configuration may lack what is usual; sizes of tensors tell which values it got. */
@@ -879,6 +934,7 @@ int main(void)
     static const struct CMUnitTest others[] = {
         cmocka_unit_test(test_file_in_folder),
         cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_trainer_step),
         cmocka_unit_test(test_usual_parts),
         cmocka_unit_test(test_remark),
         cmocka_unit_test(test_refused),

@@ -249,6 +249,11 @@ for i in 1 3; do
 done
 refuses 1 's1.h5: its model is not that of the rank results "known3"' figure 2 s1.h5 s3.h5 known3.json known1.json -o p.png
 draws p.png figure 2 s1.h5 s3.h5 known1.json known3.json
+"$programs/mgk-plot" figure 2 s1.h5 s3.h5 r3.csv r1.csv --force -q -o p.png >out.txt 2>err.txt || complain "figure 2: $(cat err.txt)"
+grep -q 's1.h5 has heads up to 0 and the rank results "r3" up to 2: are they of one model?' err.txt ||
+    complain "rank results in another order: $(cat err.txt)"
+"$programs/mgk-plot" figure 2 s1.h5 s3.h5 r1.csv r3.csv --force -q -o p.png >out.txt 2>err.txt || complain "figure 2: $(cat err.txt)"
+[ ! -s err.txt ] || complain "rank results in the same order: $(cat err.txt)"
 refuses 1 'm1.safetensors: neither' figure 2 s1.h5 m1.safetensors -o p.png
 
 # Missing and damaged files, and files of other kinds.

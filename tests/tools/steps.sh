@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Measures against the step of training: mgk-train keeps models, mgk-diversity measures them or
-# stores of them, mgk-plot draws the curves. Usage: steps.sh PROGRAMS FOLDER
+# stores of them, mgk-plot draws the curves. Usage: steps.sh PROGRAMS FOLDER GOLDEN
 set -eu
+golden=$3
 . "$(dirname "$0")/begin.sh"
 
 run() {
@@ -57,6 +58,20 @@ for step in 000000 000008 000016; do
 done
 run "$diversity" mgk.step-*.h5 --threads 1 --measures js -o stores.h5
 draws stores.h5 --measure js
+
+# Of folders as the Trainer of transformers writes them: of one run, within it and from outside, or of two.
+for folder in a/checkpoint-5 a/checkpoint-10 b/checkpoint-5; do
+    mkdir -p $folder
+    cp "$golden/hugging_face/gpt2/config.json" "$golden/hugging_face/gpt2/model.safetensors" $folder
+done
+echo '1 2 3 4 5 6' >ids.txt
+of_ids="--tokens ids.txt --measures js --threads 1"
+run "$diversity" --model a/checkpoint-5 a/checkpoint-10/ $of_ids -o folders.h5
+draws folders.h5 --measure js --name one
+run "$diversity" --model a/checkpoint-5 b/checkpoint-5 a/checkpoint-10 $of_ids -o two.h5
+draws two.h5 --measure js --name one two
+(cd a && run "$diversity" --model checkpoint-5 checkpoint-10 --tokens ../ids.txt --measures js --threads 1 -o ../within.h5)
+draws within.h5 --measure js --name one
 
 # What cannot be drawn.
 refuses 1 'mgk.csv: the table does not say training steps, as no CSV does' mgk.csv

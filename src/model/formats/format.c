@@ -257,6 +257,8 @@ static mgk_status make_model(const mgk_checkpoint *checkpoint, const mgk_model_f
         CHECK(read_weights(checkpoint, format, model));
     if (format->step)
         CHECK(format->step(checkpoint, &model->step));
+    else if (mgk_format_has_types(format))
+        CHECK(mgk_hugging_face_step(checkpoint, &model->step));
     const char *tokenizer = format->tokenizer ? format->tokenizer(checkpoint) : NULL;
     if (tokenizer)
         CHECK(mgk_copy_string(tokenizer, &model->tokenizer));

@@ -2,10 +2,13 @@
 #include "model/formats/hugging_face.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/number.h"
 
 /*
  * A bert that was saved without the module "bert.". RoBERTa's tensors have the same names, but it
@@ -237,4 +240,32 @@ mgk_status mgk_hugging_face_compute_places(const mgk_checkpoint *checkpoint,
 out:
     mgk_free(kind);
     return status;
+}
+
+/* The number in "checkpoint-500"; -1: another name. */
+static int64_t step_of_name(const char *folder)
+{
+    static const char mark[] = "checkpoint-";
+    char *path = realpath(folder, NULL);
+    const char *name = path ? mgk_file_name(path) : folder;
+    const char *digits = name + sizeof(mark) - 1, *end;
+    int64_t step = -1;
+    if (strncmp(name, mark, sizeof(mark) - 1) != 0 || !mgk_read_int64(digits, &end, &step) ||
+        *end != '\0' || step < 0)
+        step = -1;
+    free(path);
+    return step;
+}
+
+mgk_status mgk_hugging_face_step(const mgk_checkpoint *checkpoint, int64_t *out)
+{
+    char *path = NULL;
+    cJSON *state = NULL;
+    mgk_status status = mgk_checkpoint_json(checkpoint, "trainer_state.json", &path, &state);
+    const cJSON *step = cJSON_GetObjectItemCaseSensitive(state, "global_step");
+    const bool known = cJSON_IsNumber(step) && step->valuedouble >= 0 && step->valuedouble <= 1e15;
+    *out = known ? (int64_t)step->valuedouble : step_of_name(checkpoint->folder);
+    cJSON_Delete(state);
+    mgk_free(path);
+    return status == STATUS_MEMORY ? status : STATUS_OK; /* the model does not need it */
 }

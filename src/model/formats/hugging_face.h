@@ -87,4 +87,8 @@ mgk_status mgk_hugging_face_compute_places(const mgk_checkpoint *checkpoint,
                                            const mgk_config *config, const mgk_recipe *recipe,
                                            const mgk_parameter *parameter, double *values);
 
+/* The step of training of a folder that transformers' Trainer wrote: that of trainer_state.json, or
+ * of its name, "checkpoint-500"; -1: not known. STATUS_MEMORY. */
+mgk_status mgk_hugging_face_step(const mgk_checkpoint *checkpoint, int64_t *out);
+
 #endif
