@@ -119,7 +119,8 @@ static mgk_status check_store(const mgk_source_options *options, const char *pat
     if (d->storage == STORE_F16 && !options->allow_half)
         return mgk_fail(STATUS_UNSUPPORTED,
                         "%s: the matrices are f16, whose rounding alone gives hundreds of singular "
-                        "values above 1e-6 (`allow_half` counts them all the same)",
+                        "values above 1e-6 (`allow_half` counts them all the same; measures "
+                        "without ranks and spectra do not need it)",
                         path);
     TRY(check_numbers(path, d->sample_index, d->samples));
     TRY(check_numbers(path, d->layer_index, d->layers));

@@ -17,7 +17,9 @@ static mgk_status open_one(const mgk_store_reader *reader, const char *name, H5T
 static const char *find_scale(const mgk_store_reader *reader, mgk_store_axis axis)
 {
     const mgk_axis_layout *layout = &mgk_axis_layouts[axis];
-    return mgk_h5_has_dataset(&reader->file, layout->label) ? layout->label : layout->older;
+    const bool older = layout->older && !mgk_h5_has_dataset(&reader->file, layout->label) &&
+                       mgk_h5_has_dataset(&reader->file, layout->older);
+    return older ? layout->older : layout->label;
 }
 
 /* Reads the dimension scale with the numbers of the stored samples, layers or heads. */
