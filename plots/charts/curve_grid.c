@@ -2,6 +2,8 @@
 #include "plots/charts/curve_grid.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "plots/canvas/fit.h"
 #include "plots/canvas/page.h"
@@ -84,11 +86,22 @@ static void draw_title(mgk_canvas *canvas, const char *title, mgk_rect frame, do
                     mgk_fit_font(font, title, frame.width), ANCHOR_MIDDLE);
 }
 
+/* A label, without its unit in parentheses where both are longer than the frame is high. */
+static void shorten_label(const char *label, mgk_font font, double height, char *out, size_t size)
+{
+    snprintf(out, size, "%s", label);
+    char *unit = strstr(out, " (");
+    if (unit && mgk_text_width(out, font) > height)
+        *unit = '\0';
+}
+
 /* What is in front of a row: the labels of all rows stand in one line, at x. */
 static void draw_front(mgk_canvas *canvas, const mgk_curve_grid *grid, size_t row, double x,
                        mgk_rect frame, const mgk_style *style)
 {
-    const char *label = grid->plots[row * grid->columns].y_label;
+    char label[256];
+    shorten_label(grid->plots[row * grid->columns].y_label, style->text, frame.height, label,
+                  sizeof(label));
     mgk_canvas_text(canvas, frame.x, frame.y - 0.35 * style->small.size, grid->row_notes[row],
                     style->small, ANCHOR_START);
     mgk_canvas_text_upward(canvas, x + MGK_CAP_HEIGHT * style->text.size,
