@@ -184,6 +184,7 @@ mgk_status mgk_diversity_set_merge(mgk_diversity_set *set, const mgk_diversity_s
     TRY(add_input(set, sources, count));
     mgk_diversity_values *v = &set->inputs[set->count - 1];
     v->training_step = first->training_step;
+    TRY(copy_text(set, first->model, &v->model));
     TRY(copy_text(set, first->model_sha256, &v->model_sha256));
     TRY(copy_text(set, first->samples_hash, &v->samples_hash));
     if (sources[0].set->settings)

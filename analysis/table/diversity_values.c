@@ -65,7 +65,7 @@ mgk_status mgk_diversity_set_add(mgk_diversity_set *set, const mgk_diversity_sha
     mgk_diversity_values *v = &set->inputs[set->count];
     *v = (mgk_diversity_values){.training_step = -1, .sample_count = shape->sample_count};
     set->count++; /* from here on mgk_diversity_set_free releases its arrays */
-    v->model_sha256 = v->samples_hash = "";
+    v->model = v->model_sha256 = v->samples_hash = "";
     TRY(copy_text(&set->arena, shape->name, &v->name));
     TRY(copy_numbers(&set->arena, shape->layers, shape->layer_count, &v->layers));
     TRY(copy_numbers(&set->arena, shape->heads, shape->head_count, &v->heads));

@@ -13,6 +13,7 @@
  */
 typedef struct mgk_diversity_values {
     const char *name;         /* "": not known */
+    const char *model;        /* of a store: the name of its model; "": not known */
     const char *model_sha256; /* of the model's file; "": not known */
     const char *samples_hash; /* of their lengths and tokens, in their order; "": not known */
     int64_t training_step;    /* of the model; -1: not known */

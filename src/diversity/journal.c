@@ -106,20 +106,22 @@ static cJSON *print_samples_hash(const mgk_diversity_part *part)
     return cJSON_CreateString(text);
 }
 
-/* The inputs of the run, the models' hashes and training steps, and hashes of the samples; null if
- * unknown. */
+/* The inputs of the run, the models' hashes, the names of those of stores, training steps, and
+ * hashes of the samples; null if unknown. */
 static bool add_inputs(cJSON *settings, const mgk_diversity_part *parts, size_t count)
 {
     cJSON *inputs = cJSON_AddArrayToObject(settings, "inputs");
     cJSON *hashes = inputs ? cJSON_AddArrayToObject(settings, "model_sha256") : NULL;
-    cJSON *steps = hashes ? cJSON_AddArrayToObject(settings, "training_step") : NULL;
+    cJSON *models = hashes ? cJSON_AddArrayToObject(settings, "models") : NULL;
+    cJSON *steps = models ? cJSON_AddArrayToObject(settings, "training_step") : NULL;
     cJSON *samples = steps ? cJSON_AddArrayToObject(settings, "samples_hash") : NULL;
     bool added = samples != NULL;
     for (size_t i = 0; i < count && added; i++) {
-        const char *hash = parts[i].input->sha256;
+        const char *hash = parts[i].input->sha256, *model = parts[i].input->model;
         const int64_t step = parts[i].input->training_step;
         added = mgk_json_append(inputs, cJSON_CreateString(parts[i].name)) &&
                 mgk_json_append(hashes, *hash ? cJSON_CreateString(hash) : cJSON_CreateNull()) &&
+                mgk_json_append(models, *model ? cJSON_CreateString(model) : cJSON_CreateNull()) &&
                 mgk_json_append(steps,
                                 step < 0 ? cJSON_CreateNull() : cJSON_CreateNumber((double)step)) &&
                 mgk_json_append(samples, print_samples_hash(&parts[i]));

@@ -62,20 +62,22 @@ static void write_file(const mgk_plot_measures *measures, const mgk_plot_measure
 static void set_title(const mgk_plot_measures *measures, char (*names)[MGK_PLOT_TITLE], size_t i,
                       mgk_plot_measured *input)
 {
-    bool elsewhere = false, here = false;
+    const int64_t step = input->values->training_step;
+    bool elsewhere = false, here = false, same_step = step < 0;
     size_t number = 1; /* of the input in its file */
     for (size_t k = 0; k < measures->count; k++) {
         const bool same_file = strcmp(measures->inputs[k].path, input->path) == 0;
         const bool same = k != i && strcmp(names[k], names[i]) == 0;
         here = here || (same && same_file);
+        same_step =
+            same_step || (same && same_file && measures->inputs[k].values->training_step == step);
         elsewhere = elsewhere || (same && !same_file);
         number += k < i && same_file;
     }
-    const int64_t step = input->values->training_step;
     char file[MGK_PLOT_TITLE] = "", count[32] = "";
     if (elsewhere)
         write_file(measures, input, file);
-    if (here && step >= 0)
+    if (here && !same_step)
         snprintf(count, sizeof(count), ", step %lld", (long long)step);
     else if (here)
         snprintf(count, sizeof(count), ", input %zu", number);
@@ -83,13 +85,26 @@ static void set_title(const mgk_plot_measures *measures, char (*names)[MGK_PLOT_
              names[i], count);
 }
 
+/* What was measured: a model, or, where that is not known or several inputs are of one model, a
+ * file. */
+static void name_input(const mgk_plot_measures *measures, size_t i, char out[MGK_PLOT_TITLE])
+{
+    const mgk_plot_measured *input = &measures->inputs[i];
+    const char *model = input->values->model;
+    bool known = *model != '\0';
+    for (size_t k = 0; k < measures->count && known; k++)
+        known = k == i || strcmp(measures->inputs[k].values->model, model) != 0;
+    mgk_plot_file_title(known                  ? model
+                        : *input->values->name ? input->values->name
+                                               : input->path,
+                        out);
+}
+
 static void set_titles(const mgk_plot_options *o, mgk_plot_measures *measures)
 {
     char names[MGK_GROUPS_MAX][MGK_PLOT_TITLE];
-    for (size_t i = 0; i < measures->count; i++) {
-        const mgk_plot_measured *input = &measures->inputs[i];
-        mgk_plot_file_title(*input->values->name ? input->values->name : input->path, names[i]);
-    }
+    for (size_t i = 0; i < measures->count; i++)
+        name_input(measures, i, names[i]);
     for (size_t i = 0; i < measures->count; i++)
         if (i < o->name_count)
             mgk_utf8_copy(o->names[i], SIZE_MAX, measures->inputs[i].title,

@@ -51,11 +51,11 @@ static const cJSON *first_of(const cJSON *settings, const char *array)
     return cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(settings, array), 0);
 }
 
-static mgk_status take_hash(mgk_diversity_set *set, const cJSON *hash, const char **out)
+static mgk_status take_text(mgk_diversity_set *set, const cJSON *text, const char **out)
 {
-    if (!cJSON_IsString(hash))
+    if (!cJSON_IsString(text))
         return STATUS_OK;
-    return mgk_arena_text(&set->arena, hash->valuestring, strlen(hash->valuestring), out);
+    return mgk_arena_text(&set->arena, text->valuestring, strlen(text->valuestring), out);
 }
 
 /* What the settings say of each input, which a file has in their order. */
@@ -64,18 +64,21 @@ static mgk_status take_models(mgk_diversity_set *set, const char *path)
     cJSON *settings;
     TRY(parse_settings(set, path, &settings));
     const cJSON *name = first_of(settings, "inputs"), *step = first_of(settings, "training_step"),
-                *hash = first_of(settings, "model_sha256"),
+                *hash = first_of(settings, "model_sha256"), *model = first_of(settings, "models"),
                 *samples = first_of(settings, "samples_hash");
     mgk_status status = STATUS_OK;
     for (size_t i = 0; i < set->count && name && status == STATUS_OK; i++, name = name->next) {
         if (cJSON_IsString(name) && strcmp(set->inputs[i].name, name->valuestring) == 0) {
             set->inputs[i].training_step = step ? step_of(step) : -1;
-            status = take_hash(set, hash, &set->inputs[i].model_sha256);
+            status = take_text(set, hash, &set->inputs[i].model_sha256);
             if (status == STATUS_OK)
-                status = take_hash(set, samples, &set->inputs[i].samples_hash);
+                status = take_text(set, model, &set->inputs[i].model);
+            if (status == STATUS_OK)
+                status = take_text(set, samples, &set->inputs[i].samples_hash);
         }
         step = step ? step->next : NULL;
         hash = hash ? hash->next : NULL;
+        model = model ? model->next : NULL;
         samples = samples ? samples->next : NULL;
     }
     cJSON_Delete(settings);

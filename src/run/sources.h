@@ -51,6 +51,7 @@ typedef struct mgk_source_options {
 typedef struct mgk_source_input {
     const char *name;                 /* path, borrowed */
     char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "": not known */
+    char model[128];        /* of a store: the name of the model's file or folder; "": not known */
     mgk_file_identity file; /* of a store or array before it was opened; zeroed: a model */
     /* Of what is read, where several processes have to read the same; see content.h. 0: of one
      * process alone, and of an array in memory */

@@ -7,6 +7,7 @@
 #include "analysis/run/selection.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/utf8.h"
 #include "kernels/attention.h"
 #include "model/core/config.h"
 #include "run/arguments.h"
@@ -443,6 +444,8 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
                               .source = source,
                               .close = close_store};
     mgk_array_axes(d, out->axes);
+    if (d->model)
+        mgk_utf8_copy(d->model, SIZE_MAX, out->model, sizeof(out->model));
     if (d->model_sha256 && mgk_sha256_is_hex(d->model_sha256))
         memcpy(out->sha256, d->model_sha256, sizeof(out->sha256));
 out:

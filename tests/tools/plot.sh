@@ -228,8 +228,8 @@ refuses 2 'entropy" is a measure of the level head' pairs d3.h5 --measure entrop
 refuses 1 'd1.csv: no measure "entropie" of "s1"; similar: entropy' depth d1.csv --measure entropie -o p.png
 refuses 1 'd1.csv: no measure "beauty" of "s1"; there are rank, ' depth d1.csv --measure beauty -o p.png
 refuses 1 'd1.csv: "effective_heads" has no value for "s1"' depth d1.csv --measure effective_heads -o p.png
-refuses 1 'd1.h5: 1 head of "s1", expected at least 2 for pairs' pairs d1.h5 -o p.png
-refuses 1 'd3.h5: 1 head of "s3", expected' pairs d3.h5 --heads 0 -o p.png
+refuses 1 'd1.h5: 1 head of "m1", expected at least 2 for pairs' pairs d1.h5 -o p.png
+refuses 1 'd3.h5: 1 head of "m3", expected' pairs d3.h5 --heads 0 -o p.png
 refuses 1 'd3.csv: no layer 4' depth d3.csv --layers 4 -o p.png
 refuses 1 'd3.csv: no head 3' roles d3.csv --heads 3 -o p.png
 refuses 1 'c.csv: no difference of "js" with a value; there are rank, ' compare c.csv --measure js -o p.png
@@ -254,6 +254,7 @@ grep -q 's1.h5 has heads up to 0 and the rank results "r3" up to 2: are they of 
     complain "rank results in another order: $(cat err.txt)"
 "$programs/mgk-plot" figure 2 s1.h5 s3.h5 r1.csv r3.csv --force -q -o p.png >out.txt 2>err.txt || complain "figure 2: $(cat err.txt)"
 [ ! -s err.txt ] || complain "rank results in the same order: $(cat err.txt)"
+rm p.png
 refuses 1 'm1.safetensors: neither' figure 2 s1.h5 m1.safetensors -o p.png
 
 # Missing and damaged files, and files of other kinds.
@@ -286,12 +287,12 @@ head -c 3000 d3.json >cut.json
 sed '2s/,head,/,tail,/' d1.csv >bad_level.csv
 sed 3d d3.csv >lacks_row.csv
 sed '1!d' d1.csv >no_values.csv
-refuses 1 'd3.h5: no pairs of heads of different layers of "s3" (option across-layers of mgk-diversity)' \
+refuses 1 'd3.h5: no pairs of heads of different layers of "m3" (option across-layers of mgk-diversity)' \
     map d3.h5 -o p.png
 refuses 1 'd3.h5: s3 has no curve of pruning, which mgk-diversity adds with its option prune' prune d3.h5 -o p.png
 refuses 1 'e3.h5: no curve "prune_importance_hidden" of m3; there are prune_importance, prune_random, prune_redundancy' \
     prune e3.h5 --measure prune_importance_hidden -o p.png
-refuses 1 'a3.h5: 1 head of "s3", expected at least 2 for a map' map a3.h5 --layers 0 --heads 1 -o p.png
+refuses 1 'a3.h5: 1 head of "m3", expected at least 2 for a map' map a3.h5 --layers 0 --heads 1 -o p.png
 for kind in heads depth pairs roles compare prune map mixture; do
     refuses 1 'cut.json: ' $kind cut.json -o p.png
     refuses 1 'bad_level.csv: line 2: ' $kind bad_level.csv -o p.png

@@ -210,7 +210,7 @@ for table in layers.h5 layers.json; do
     "$programs/mgk-diversity" softmax-store.h5 --measures entropy --force -q -o entropy.h5 >out.txt
     for tables in "$table entropy.h5" "entropy.h5 $table"; do
         reports f.html $tables
-        [ "$(data title f.html)" = '"title":"softmax-store"' ] || complain "$tables are $(data title f.html)"
+        [ "$(data title f.html)" = '"title":"softmax"' ] || complain "$tables are $(data title f.html)"
         [ "$(data heads f.html)" = '"heads":[0,1,2' ] || complain "$tables have $(data heads f.html)"
         [ "$(grep -c '"name":"e[nf][tf].*"level":' f.html)" -eq 2 ] || complain "$tables lack a measure"
     done
