@@ -289,7 +289,7 @@ sed 3d d3.csv >lacks_row.csv
 sed '1!d' d1.csv >no_values.csv
 refuses 1 'd3.h5: no pairs of heads of different layers of "m3" (option across-layers of mgk-diversity)' \
     map d3.h5 -o p.png
-refuses 1 'd3.h5: s3 has no curve of pruning, which mgk-diversity adds with its option prune' prune d3.h5 -o p.png
+refuses 1 'd3.h5: m3 has no curve of pruning, which mgk-diversity adds with its option prune' prune d3.h5 -o p.png
 refuses 1 'e3.h5: no curve "prune_importance_hidden" of m3; there are prune_importance, prune_random, prune_redundancy' \
     prune e3.h5 --measure prune_importance_hidden -o p.png
 refuses 1 'a3.h5: 1 head of "m3", expected at least 2 for a map' map a3.h5 --layers 0 --heads 1 -o p.png
