@@ -127,8 +127,9 @@ mgk_status mgk_rank_fail_zero_row(size_t i)
 {
     return mgk_fail(STATUS_UNSUPPORTED,
                     "row %zu is all zeros, as those of padded queries are, and those whose scores "
-                    "underflow where a small number is added to their sum: leave padding out, or "
-                    "accept such rows by `allow_zero_rows`",
+                    "underflow where a small number is added to their sum: leave padding out, by "
+                    "the mask or the lengths of the samples, or accept such rows by "
+                    "`allow_zero_rows`",
                     i);
 }
 
