@@ -139,7 +139,9 @@ static void tell_heads(mgk_plot *plot, const sorted_inputs *in, const mgk_plot_m
 {
     for (size_t i = 0; i < in->store_count; i++) {
         const mgk_plot_matrices *m = &matrices[i];
-        const size_t last = (size_t)m->heads[m->panels.heads - 1];
+        size_t last = 0;
+        for (size_t h = 0; h < m->panels.heads; h++)
+            last = (size_t)m->heads[h] > last ? (size_t)m->heads[h] : last;
         char note[512];
         if ((*m->sha256 && *ranks[i].sha256) || last == ranks[i].last_head)
             continue;

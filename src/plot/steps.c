@@ -55,19 +55,22 @@ static const char *last_component(const char *path, size_t length)
     return at;
 }
 
-/* The length of a folder's name "run/checkpoint-500/", as transformers' Trainer writes it, without
- * the checkpoint; 0: it is another. */
+/* The length of a path without "checkpoint-500", a folder of transformers' Trainer or a store of
+ * it, and what follows; 0: there is none. */
 static size_t folder_length(const char *name)
 {
     static const char mark[] = "checkpoint-";
-    size_t length = strlen(name);
-    while (length > 0 && name[length - 1] == '/')
-        length--;
-    const char *file = last_component(name, length), *digits = file + sizeof(mark) - 1;
-    if (strncmp(file, mark, sizeof(mark) - 1) != 0 ||
-        strspn(digits, "0123456789") != (size_t)(name + length - digits) || *digits == '\0')
-        return 0;
-    return (size_t)(file - name) > 1 ? (size_t)(file - name) - 1 : sizeof(mark) - 2;
+    for (size_t end = strlen(name); end > 0;) {
+        const char *at = last_component(name, end), *digits = at + sizeof(mark) - 1;
+        const size_t before = (size_t)(at - name);
+        if (strncmp(at, mark, sizeof(mark) - 1) == 0) {
+            const char after = digits[strspn(digits, "0123456789")];
+            if (*digits >= '0' && *digits <= '9' && (after == '/' || after == '.' || !after))
+                return before > 1 ? before - 1 : sizeof(mark) - 2;
+        }
+        end = before > 0 ? before - 1 : 0;
+    }
+    return 0;
 }
 
 /* The length of a name without ".step-000500" and what follows, or without its ending: all models

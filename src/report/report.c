@@ -26,28 +26,30 @@ typedef struct content {
     mgk_report_tables tables;
     mgk_plot_measures measures; /* of the models */
     mgk_report_drawn drawn;     /* room for what a picture is drawn from: all models or tables */
-    mgk_report_store *stores;   /* [store_count] */
-    size_t store_count, pictures;
-    int32_t store_of[MGK_GROUPS_MAX]; /* of each model; -1: none */
-    bool hidden;                      /* the place is in a part that these models do not need */
-    bool undrawn;                     /* the place is a picture that could not be drawn */
+    const char **paths;         /* [path_count], of stores */
+    mgk_report_store *stores; /* [store_count], each path as often as tables read it differently */
+    size_t path_count, store_count, pictures;
+    mgk_report_reading readings[MGK_GROUPS_MAX]; /* of each model */
+    int32_t store_of[MGK_GROUPS_MAX];            /* of each model; -1: none */
+    bool hidden;  /* the place is in a part that these models do not need */
+    bool undrawn; /* the place is a picture that could not be drawn */
 } content;
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
-/* Reads the tables; the paths of the other files are those of stores. */
+/* Reads the tables, and keeps the paths of the stores. */
 static mgk_status sort_inputs(content *c)
 {
     const mgk_report_options *o = c->options;
     mgk_file_kind kind;
     TRY(mgk_report_tables_make(o->input_count, &c->tables));
-    TRY(mgk_alloc(o->input_count, sizeof(*c->stores), &c->stores));
+    TRY(mgk_alloc(o->input_count, sizeof(*c->paths), &c->paths));
     for (size_t i = 0; i < o->input_count; i++) {
         TRY(mgk_recognise(o->inputs[i], &kind));
         if (mgk_file_is_diversity(kind))
             TRY(mgk_report_tables_read(&c->tables, o->inputs[i]));
         else if (kind == MGK_FILE_ARRAYS)
-            c->stores[c->store_count++].path = o->inputs[i];
+            c->paths[c->path_count++] = o->inputs[i];
         else
             return mgk_fail(STATUS_FORMAT,
                             "%s: neither measures of mgk-diversity nor an attention store",
@@ -59,10 +61,64 @@ static mgk_status sort_inputs(content *c)
                           o->inputs[0]);
 }
 
+/* A matrix that cannot be read as a table has read it, or is gone, is not shown. */
+static mgk_status tell_unread(const content *c, const char *path, mgk_status status)
+{
+    char note[1024];
+    if (status == STATUS_MEMORY || status == STATUS_INTERRUPTED)
+        return status;
+    snprintf(note, sizeof(note), "not shown, because it cannot be read as its table says: %s",
+             mgk_fail_message());
+    mgk_job_report_remark(&c->options->job, path, note);
+    return STATUS_OK;
+}
+
+/* Opens a path as the table of model i has read it, unless it is open so. */
+static mgk_status open_named(content *c, const char *path, size_t i, bool exact)
+{
+    for (size_t s = 0; s < c->store_count; s++)
+        if (c->stores[s].path == path && c->stores[s].reading &&
+            mgk_report_same_reading(c->stores[s].reading, &c->readings[i]))
+            return STATUS_OK;
+    mgk_report_store *store = &c->stores[c->store_count];
+    mgk_status status = mgk_report_open_store(c->options, path, &c->readings[i], exact, store);
+    if (status == STATUS_OK) {
+        c->store_count++;
+        return STATUS_OK;
+    }
+    mgk_report_close_store(store);
+    *store = (mgk_report_store){.path = NULL};
+    return tell_unread(c, path, status);
+}
+
+/* Opens a path for each model whose table names it, or else as usual. A table of the same path goes
+ * before those of other files of this name. */
+static mgk_status open_path(content *c, const char *path)
+{
+    const char *file = mgk_file_name(path);
+    bool exact = false, named = false;
+    for (size_t i = 0; i < c->measures.count; i++)
+        exact = exact || strcmp(c->measures.inputs[i].values->name, path) == 0;
+    for (size_t i = 0; i < c->measures.count; i++) {
+        const char *name = c->measures.inputs[i].values->name;
+        if (!c->readings[i].known ||
+            strcmp(exact ? name : mgk_file_name(name), exact ? path : file))
+            continue;
+        named = true;
+        TRY(open_named(c, path, i, exact));
+    }
+    return named
+               ? STATUS_OK
+               : mgk_report_open_store(c->options, path, NULL, exact, &c->stores[c->store_count++]);
+}
+
 static mgk_status open_stores(content *c)
 {
-    for (size_t i = 0; i < c->store_count; i++)
-        TRY(mgk_report_open_store(c->options, c->stores[i].path, &c->tables, &c->stores[i]));
+    for (size_t i = 0; i < c->measures.count; i++)
+        TRY(mgk_report_reading_of(&c->tables.models[i].sources[0], &c->readings[i]));
+    TRY(mgk_alloc(c->path_count * (c->measures.count + 1), sizeof(*c->stores), &c->stores));
+    for (size_t i = 0; i < c->path_count; i++)
+        TRY(open_path(c, c->paths[i]));
     return STATUS_OK;
 }
 
@@ -122,10 +178,10 @@ static void name_by_stores(content *c)
 static mgk_status open_content(content *c)
 {
     TRY(sort_inputs(c));
-    TRY(open_stores(c));
     TRY(mgk_report_tables_merge(&c->tables));
     TRY(name_models(c));
-    mgk_report_match(&c->measures, c->stores, c->store_count, c->store_of);
+    TRY(open_stores(c));
+    mgk_report_match(&c->measures, c->readings, c->stores, c->store_count, c->store_of);
     name_by_stores(c);
     tell_unused(c);
     return STATUS_OK;
@@ -135,7 +191,10 @@ static void close_content(content *c)
 {
     for (size_t i = 0; i < c->store_count; i++)
         mgk_report_close_store(&c->stores[i]);
+    for (size_t i = 0; i < c->measures.count; i++)
+        mgk_report_reading_free(&c->readings[i]);
     mgk_free(c->stores);
+    mgk_free(c->paths);
     mgk_plot_measures_free(&c->measures);
     mgk_report_tables_free(&c->tables);
     mgk_free(c->drawn.paths);

@@ -24,30 +24,21 @@ static void tell_axes(const mgk_job *job, const mgk_report_store *store)
         mgk_job_report(job, &(mgk_report){.note = note, .milestone = true, .warning = true});
 }
 
-static mgk_status open_as(const char *path, const mgk_report_reading *reading,
-                          mgk_report_store *out)
-{
-    TRY(mgk_store_open_as(path, reading->dataset, reading->axes, &out->reader));
-    if (reading->mask)
-        TRY(mgk_store_mask(out->reader, reading->mask));
-    out->description = mgk_store_describe(out->reader);
-    out->causal = out->description->causal || reading->causal;
-    return STATUS_OK;
-}
-
 mgk_status mgk_report_open_store(const mgk_report_options *options, const char *path,
-                                 const mgk_report_tables *tables, mgk_report_store *out)
+                                 const mgk_report_reading *reading, bool exact,
+                                 mgk_report_store *out)
 {
     enum { USUAL_SAMPLES = 4, USUAL_TOKENS = 128 };
+    static const mgk_report_reading usual = {.known = false};
     const int32_t samples = options->samples > 0 ? options->samples : USUAL_SAMPLES,
                   tokens = options->tokens > 0 ? options->tokens : USUAL_TOKENS;
-    mgk_report_reading reading;
-    *out = (mgk_report_store){.path = path};
-    mgk_status status = mgk_report_tables_reading(tables, path, &reading);
-    if (status == STATUS_OK)
-        status = open_as(path, &reading, out);
-    cJSON_Delete(reading.settings);
-    TRY(status);
+    const mgk_report_reading *as = reading ? reading : &usual;
+    *out = (mgk_report_store){.path = path, .reading = reading, .exact = exact};
+    TRY(mgk_store_open_as(path, as->dataset, as->axes, &out->reader));
+    if (as->mask)
+        TRY(mgk_store_mask(out->reader, as->mask));
+    out->description = mgk_store_describe(out->reader);
+    out->causal = out->description->causal || as->causal;
     const mgk_store_description *d = out->description;
     if (!(d->objects & MGK_STORE_BIT(STORE_ATTENTION)))
         return mgk_fail(STATUS_FORMAT, "%s: the store has no \"attention\"", path);
@@ -56,7 +47,7 @@ mgk_status mgk_report_open_store(const mgk_report_options *options, const char *
                         "%s: attention of one sequence to another, which reports do not show "
                         "(mgk-plot attention draws it)",
                         path);
-    if (!reading.known)
+    if (!as->known)
         tell_axes(&options->job, out);
     out->samples = d->samples < samples ? d->samples : samples;
     out->tokens = d->tokens < tokens ? d->tokens : tokens;
@@ -73,9 +64,21 @@ void mgk_report_close_store(mgk_report_store *store)
 /* Whether the table of a model names this store. */
 static bool is_named(const mgk_plot_measured *model, const mgk_report_store *store)
 {
-    const char *name = mgk_file_name(model->values->name);
-    return *name && (strcmp(name, mgk_file_name(store->path)) == 0 ||
-                     strcmp(name, store->description->model) == 0);
+    const char *path = model->values->name, *name = mgk_file_name(path);
+    if (!*name)
+        return false;
+    return store->exact ? strcmp(path, store->path) == 0
+                        : strcmp(name, mgk_file_name(store->path)) == 0 ||
+                              strcmp(name, store->description->model) == 0;
+}
+
+/* Whether the store was read as the table of a model says; one that no table names is read as
+ * usual. */
+static bool is_read_so(const mgk_report_reading *reading, const mgk_report_store *store)
+{
+    const char *array = reading->dataset ? reading->dataset : "attention";
+    return store->reading ? mgk_report_same_reading(reading, store->reading)
+                          : strcmp(array + (*array == '/'), "attention") == 0;
 }
 
 /* Whether the files of the two models are known to be the same, or known to differ. */
@@ -112,11 +115,13 @@ static bool has_heads(const mgk_report_store *store, const mgk_diversity_values 
 
 /* The store of a model: of those with the same hash, or of those that may be it, the one that the
  * table names. */
-static int32_t find_store(const mgk_plot_measured *model, const mgk_report_store *stores,
-                          size_t count)
+static int32_t find_store(const mgk_plot_measured *model, const mgk_report_reading *reading,
+                          const mgk_report_store *stores, size_t count)
 {
     int32_t same = -1, named = -1, both = -1;
     for (size_t s = count; s-- > 0;) {
+        if (!is_read_so(reading, &stores[s]))
+            continue;
         const agreement models = compare_models(model, &stores[s]);
         const bool is = is_named(model, &stores[s]) && has_heads(&stores[s], model->values);
         same = models == SAME ? (int32_t)s : same;
@@ -126,11 +131,11 @@ static int32_t find_store(const mgk_plot_measured *model, const mgk_report_store
     return both >= 0 ? both : same >= 0 ? same : named;
 }
 
-void mgk_report_match(const mgk_plot_measures *measures, const mgk_report_store *stores,
-                      size_t count, int32_t *out)
+void mgk_report_match(const mgk_plot_measures *measures, const mgk_report_reading *readings,
+                      const mgk_report_store *stores, size_t count, int32_t *out)
 {
     for (size_t i = 0; i < measures->count; i++)
-        out[i] = find_store(&measures->inputs[i], stores, count);
+        out[i] = find_store(&measures->inputs[i], &readings[i], stores, count);
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */

@@ -12,6 +12,8 @@
 
 typedef struct mgk_report_store {
     const char *path;
+    const mgk_report_reading *reading; /* of the table that names the file; NULL: none does */
+    bool exact;                        /* a table names this path, not only a file of this name */
     mgk_store_reader *reader;
     const mgk_store_description *description;
     bool causal;
@@ -19,20 +21,22 @@ typedef struct mgk_report_store {
     int32_t tokens;  /* the most of a sample that are shown, from the first */
 } mgk_report_store;
 
-/* Opens a store, or an array of other software as the tables say that it was read; if they do not
- * say it, a report tells what its axes are taken for. Release with mgk_report_close_store.
- * STATUS_FORMAT: without matrices; STATUS_UNSUPPORTED: cross-attention. Else as mgk_store_open_as
- * and mgk_store_mask. */
+/* Opens the store at a path, or an array of other software as a table has read it; if none says
+ * it, a report tells what its axes are taken for. `reading` and `exact` are taken over. Release
+ * with mgk_report_close_store. STATUS_FORMAT: without matrices; STATUS_UNSUPPORTED:
+ * cross-attention. Else as mgk_store_open_as and mgk_store_mask. */
 mgk_status mgk_report_open_store(const mgk_report_options *options, const char *path,
-                                 const mgk_report_tables *tables, mgk_report_store *out);
+                                 const mgk_report_reading *reading, bool exact,
+                                 mgk_report_store *out);
 void mgk_report_close_store(mgk_report_store *store); /* a zeroed one is accepted */
 
 /*
- * Finds the store of each model, out [measures->count]: that of the model with the same hash; where
- * a hash is not known, that which the table names, by its file or by its model; -1: none.
+ * Finds the store of each model, out [measures->count], that was read as the table of the model
+ * says (readings [measures->count]): that of the model with the same hash; where a hash is not
+ * known, that which the table names, by its file or by its model; -1: none.
  */
-void mgk_report_match(const mgk_plot_measures *measures, const mgk_report_store *stores,
-                      size_t count, int32_t *out);
+void mgk_report_match(const mgk_plot_measures *measures, const mgk_report_reading *readings,
+                      const mgk_report_store *stores, size_t count, int32_t *out);
 
 /*
  * Writes an array of stores [count]. A sample has texts and ids of tokens (null: not known) and,

@@ -52,7 +52,7 @@ static const char *const sampling[] = {"text",          "lines",     "article_pe
                                        "seed",          "samples",   NULL};
 
 /* Those that decide, with the array, which matrices are read. */
-static const char *const reading[] = {"axes", "mask", "causal", "attention", NULL};
+static const char *const reading_keys[] = {"axes", "mask", "causal", "attention", NULL};
 
 /* Whether both have the same settings of these names, or lack the same. */
 static bool same_settings(const cJSON *a, const cJSON *b, const char *const *names)
@@ -76,7 +76,7 @@ static const char *array_of(const cJSON *settings)
 
 static bool same_matrices(const cJSON *a, const cJSON *b)
 {
-    return same_settings(a, b, reading) && strcmp(array_of(a), array_of(b)) == 0;
+    return same_settings(a, b, reading_keys) && strcmp(array_of(a), array_of(b)) == 0;
 }
 
 /* Files that hold matrices are told by their names; of a model that was run, the settings tell. */
@@ -95,35 +95,37 @@ mgk_status mgk_report_settings(const mgk_diversity_source *source, cJSON **out)
                : STATUS_OK;
 }
 
-static bool names_file(const mgk_diversity_values *values, const char *path)
-{
-    const char *name = mgk_file_name(values->name);
-    return *name && strcmp(name, mgk_file_name(path)) == 0;
-}
-
 static const char *text_of(const cJSON *settings, const char *key)
 {
     return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(settings, key));
 }
 
-mgk_status mgk_report_tables_reading(const mgk_report_tables *tables, const char *path,
-                                     mgk_report_reading *out)
+mgk_status mgk_report_reading_of(const mgk_diversity_source *source, mgk_report_reading *out)
 {
-    *out = (mgk_report_reading){.known = false};
-    for (size_t t = 0; t < tables->count; t++)
-        for (size_t i = 0; i < tables->sets[t].count; i++) {
-            const mgk_diversity_source source = {&tables->sets[t], i};
-            if (!names_file(mgk_diversity_of(source), path) || !source.set->settings)
-                continue;
-            TRY(mgk_report_settings(&source, &out->settings));
-            out->known = true;
-            out->dataset = text_of(out->settings, "dataset");
-            out->axes = text_of(out->settings, "axes");
-            out->mask = text_of(out->settings, "mask");
-            out->causal = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(out->settings, "causal"));
-            return STATUS_OK;
-        }
+    *out = (mgk_report_reading){.known = source->set->settings != NULL};
+    TRY(mgk_report_settings(source, &out->settings));
+    out->dataset = text_of(out->settings, "dataset");
+    out->axes = text_of(out->settings, "axes");
+    out->mask = text_of(out->settings, "mask");
+    out->causal = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(out->settings, "causal"));
     return STATUS_OK;
+}
+
+void mgk_report_reading_free(mgk_report_reading *reading)
+{
+    cJSON_Delete(reading->settings);
+    *reading = (mgk_report_reading){.known = false};
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+bool mgk_report_same_reading(const mgk_report_reading *a, const mgk_report_reading *b)
+{
+    return same_text(a->dataset, b->dataset) && same_text(a->axes, b->axes) &&
+           same_text(a->mask, b->mask) && a->causal == b->causal;
 }
 
 /* Whether the samples are the same, and of them the matrices. */

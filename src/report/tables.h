@@ -41,18 +41,20 @@ mgk_status mgk_report_tables_read(mgk_report_tables *tables, const char *path);
  */
 mgk_status mgk_report_tables_merge(mgk_report_tables *tables);
 
-/* How the matrices of a file were read when they were measured. Zeroed: as usual. */
+/* How the matrices of an input were read. Zeroed: as usual. */
 typedef struct mgk_report_reading {
-    bool known;                        /* a table says it */
+    bool known;                        /* its table says it */
     const char *dataset, *axes, *mask; /* NULL: none */
     bool causal;
-    cJSON *settings; /* owns the texts; release with cJSON_Delete */
+    cJSON *settings; /* owns the texts */
 } mgk_report_reading;
 
-/* Finds it for a file, by the first table that names one so. STATUS_MEMORY; errors of the table's
- * settings. */
-mgk_status mgk_report_tables_reading(const mgk_report_tables *tables, const char *path,
-                                     mgk_report_reading *out);
+/* Finds it in the settings of a table; release with mgk_report_reading_free. STATUS_MEMORY; errors
+ * of the settings. */
+mgk_status mgk_report_reading_of(const mgk_diversity_source *source, mgk_report_reading *out);
+void mgk_report_reading_free(mgk_report_reading *reading); /* a zeroed one is accepted */
+
+bool mgk_report_same_reading(const mgk_report_reading *a, const mgk_report_reading *b);
 
 /* Parses the settings with which an input was measured; release with cJSON_Delete. *out is NULL if
  * its table does not have them. Errors as of mgk_json_parse_object. */

@@ -322,7 +322,8 @@ def write_seeing():
     see("llava", "Llava", t.LlamaConfig(**SHAPE), clip, 101)
     see("llava_next", "LlavaNext", t.MistralConfig(**SHAPE), clip, 102)
     see("llava_onevision", "LlavaOnevision", t.Qwen2Config(**SHAPE), siglip, 103)
-    see("gemma3-seeing", "Gemma3", t.Gemma3TextConfig(**shape(head_dim=6, sliding_window=4)),
+    see("gemma3-seeing", "Gemma3", t.Gemma3TextConfig(**shape(
+        head_dim=6, sliding_window=4, final_logit_softcapping=0.5)),  # a cap that is not used
         siglip, 104, mm_tokens_per_image=1)
     see("mistral3", "Mistral3", t.MistralConfig(**shape(head_dim=6)),
         t.PixtralVisionConfig(**square), 105, tie_word_embeddings=False)

@@ -65,7 +65,7 @@ static void test_seeing(void **state)
         mgk_model *model;
         snprintf(folder, sizeof(folder), MGK_TEST_GOLDEN "/decoders/%s", folders[i]);
         assert_ok(mgk_model_load(folder, &(mgk_model_options){.part = "vision"}, NULL, &model));
-        assert_int_equal(model->config.patch, 2);
+        assert_int_equal(model->config.picture.patch, 2);
         assert_int_equal(model->config.layers, 1);
         mgk_model_free(model);
     }

@@ -122,12 +122,33 @@ array() {
 peaks() {
     grep -o '"peak":"[^"]*' "$1" | sed 's/.*"//' | tr '\n' ' '
 }
+# data NAME PAGE: the numbers of this name in the data of a page.
+data() {
+    grep -o "\"$1\":-\?[0-9]*" "$2" | tr '\n' ' '
+}
 sharp="$more $quarter $half $half" even="$half $half $half $half"
 array $sharp $sharp $even $even >theirs.npy
-"$programs/mgk-diversity" theirs.npy --axes layer,sample,head --measures entropy -q -o theirs.h5 >out.txt
+for ending in h5 json; do
+    "$programs/mgk-diversity" theirs.npy --axes layer,sample,head --measures entropy -q -o theirs.$ending >out.txt
+done
 reports c.html theirs.h5 theirs.npy
 [ "$(peaks c.html)" = '0.75 0.5 0.75 0.5 ' ] || complain "other axes than the table's: $(peaks c.html)"
 [ ! -s err.txt ] || complain "known axes are told: $(cat err.txt)"
+# Each table has the matrices as it has read them, of the file that it names: by its path, if one does.
+"$programs/mgk-diversity" theirs.npy --axes sample,layer,head --measures entropy -q -o other-axes.h5 >out.txt
+reports c.html theirs.h5 other-axes.h5 theirs.npy
+[ "$(peaks c.html)" = '0.75 0.5 0.75 0.5 0.75 0.75 0.5 0.5 ' ] || complain "two readings of a file: $(peaks c.html)"
+[ "$(data store c.html)" = '"store":0 "store":1 ' ] || complain "stores of two readings: $(data store c.html)"
+mkdir -p elsewhere
+array $even $even $even $even >elsewhere/theirs.npy
+"$programs/mgk-diversity" elsewhere/theirs.npy --axes layer,sample,head --measures entropy -q -o elsewhere.h5 >out.txt
+reports c.html theirs.h5 elsewhere.h5 elsewhere/theirs.npy
+[ "$(data store c.html)" = '"store":-1 "store":0 ' ] || complain "a file of the same name: $(data store c.html)"
+# What cannot be read so any more is left out, with the reason.
+sed 's/"layer,sample,head"/"layer,head"/' theirs.json >bad.json
+reports c.html bad.json theirs.npy
+grep -q '^mgk-report: theirs.npy: not shown, because it cannot be read as its table says: ' err.txt || complain "other axes: $(cat err.txt)"
+[ "$(data store c.html)" = '"store":-1 ' ] || complain "matrices that cannot be read: $(data store c.html)"
 "$programs/mgk-diversity" theirs.npy --axes layer,sample,head --measures entropy -q -o theirs.csv >out.txt
 reports c.html theirs.csv theirs.npy
 grep -q '^mgk-report: .*theirs.npy: .* which is a guess: if' err.txt || complain "axes that no table names are not told"

@@ -72,6 +72,14 @@ run "$diversity" --model a/checkpoint-5 b/checkpoint-5 a/checkpoint-10 $of_ids -
 draws two.h5 --measure js --name one two
 (cd a && run "$diversity" --model checkpoint-5 checkpoint-10 --tokens ../ids.txt --measures js --threads 1 -o ../within.h5)
 draws within.h5 --measure js --name one
+# Of their files, and of stores that are named like them.
+run "$diversity" --model a/checkpoint-5/model.safetensors a/checkpoint-10/model.safetensors $of_ids -o files.h5
+draws files.h5 --measure js --name one
+for step in 5 10; do
+    run "$programs/mgk-dump" a/checkpoint-$step --tokens ids.txt --threads 1 -o checkpoint-$step.h5
+done
+run "$diversity" checkpoint-5.h5 checkpoint-10.h5 --threads 1 --measures js -o of-stores.h5
+draws of-stores.h5 --measure js --name one
 
 # What cannot be drawn.
 refuses 1 'mgk.csv: the table does not say training steps, as no CSV does' mgk.csv

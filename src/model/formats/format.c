@@ -150,8 +150,9 @@ static mgk_status find_format(mgk_checkpoint *checkpoint, const mgk_model_option
             return STATUS_OK;
     }
     TRY(mgk_hugging_face_tell_type(checkpoint));
-    TRY(mgk_parts_enter(checkpoint, options->part, options->usual_part));
     TRY(refuse_layer_settings(checkpoint));
+    TRY(mgk_parts_enter(checkpoint, options->part, options->usual_part));
+    TRY(refuse_layer_settings(checkpoint)); /* those of the part */
     TRY(mgk_checkpoint_string(checkpoint, "model_type", NULL, &type));
     for (size_t i = 0; type && i < FORMATS; i++) {
         *out = registry[i];

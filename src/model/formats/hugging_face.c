@@ -250,8 +250,8 @@ static int64_t step_of_name(const char *folder)
     const char *name = path ? mgk_file_name(path) : folder;
     const char *digits = name + sizeof(mark) - 1, *end;
     int64_t step = -1;
-    if (strncmp(name, mark, sizeof(mark) - 1) != 0 || !mgk_read_int64(digits, &end, &step) ||
-        *end != '\0' || step < 0)
+    if (strncmp(name, mark, sizeof(mark) - 1) != 0 || !(*digits >= '0' && *digits <= '9') ||
+        !mgk_read_int64(digits, &end, &step) || *end != '\0')
         step = -1;
     free(path);
     return step;

@@ -12,28 +12,29 @@
 
 #include "base/json.h"
 
-/* The model_type of a folder, and those of its parts, unless a part says its own. */
+/* The model_type of a folder, and those of its parts. */
 typedef struct folder_row {
     const char *type, *text, *vision; /* NULL: this part is not known */
     const char *usual;                /* the part that is taken if nobody chooses; NULL: none */
-    bool tied;                        /* "tie_word_embeddings" of the folder, unless it says it */
+    bool open; /* the text may be of another family, which its own configuration names */
+    bool tied; /* "tie_word_embeddings" of the folder, unless it says it */
     bool flat; /* keys of the text may stand in the folder's own configuration */
 } folder_row;
 
 static const folder_row folders[] = {
-    {"clip", "clip_text_model", "clip_vision_model", NULL, false, false},
-    {"siglip", "siglip_text_model", "siglip_vision_model", NULL, false, false},
-    {"gemma3", "gemma3_text", "siglip_vision_model", "text", true, false},
-    {"idefics3", "llama", NULL, "text", false, false},
-    {"internvl", "qwen2", NULL, "text", true, false},
-    {"llava", "llama", "clip_vision_model", "text", false, false},
-    {"llava_next", "llama", "clip_vision_model", "text", false, false},
-    {"llava_onevision", "qwen2", "siglip_vision_model", "text", false, false},
-    {"mistral3", "mistral", NULL, "text", true, false},
-    {"qwen2_vl", "qwen2_vl_text", NULL, "text", false, true},
-    {"qwen2_5_vl", "qwen2_5_vl_text", NULL, "text", false, true},
-    {"qwen3_vl", "qwen3_vl_text", NULL, "text", false, false},
-    {"smolvlm", "llama", NULL, "text", false, false},
+    {"clip", "clip_text_model", "clip_vision_model", NULL, false, false, false},
+    {"siglip", "siglip_text_model", "siglip_vision_model", NULL, false, false, false},
+    {"gemma3", "gemma3_text", "siglip_vision_model", "text", false, true, false},
+    {"idefics3", "llama", NULL, "text", true, false, false},
+    {"internvl", "qwen2", NULL, "text", true, true, false},
+    {"llava", "llama", "clip_vision_model", "text", true, false, false},
+    {"llava_next", "llama", "clip_vision_model", "text", true, false, false},
+    {"llava_onevision", "qwen2", "siglip_vision_model", "text", true, false, false},
+    {"mistral3", "mistral", NULL, "text", true, true, false},
+    {"qwen2_vl", "qwen2_vl_text", NULL, "text", false, false, true},
+    {"qwen2_5_vl", "qwen2_5_vl_text", NULL, "text", false, false, true},
+    {"qwen3_vl", "qwen3_vl_text", NULL, "text", false, false, false},
+    {"smolvlm", "llama", NULL, "text", true, false, false},
 };
 
 /* Sizes that a part's own configuration lacks because they are usual. */
@@ -82,11 +83,32 @@ static const usual_size usual_sizes[] = {
     {"gemma3_text", "num_hidden_layers", 26},
     {"gemma3_text", "num_attention_heads", 8},
     {"gemma3_text", "num_key_value_heads", 4},
+    {"qwen2", "vocab_size", 151936},
+    {"qwen2", "hidden_size", 4096},
+    {"qwen2", "intermediate_size", 22016},
+    {"qwen2", "num_hidden_layers", 32},
+    {"qwen2", "num_attention_heads", 32},
+    {"qwen2", "num_key_value_heads", 32},
+    {"qwen2_vl_text", "vocab_size", 152064},
+    {"qwen2_vl_text", "hidden_size", 8192},
+    {"qwen2_vl_text", "intermediate_size", 29568},
+    {"qwen2_vl_text", "num_hidden_layers", 80},
+    {"qwen2_vl_text", "num_attention_heads", 64},
+    {"qwen2_5_vl_text", "vocab_size", 152064},
+    {"qwen2_5_vl_text", "hidden_size", 8192},
+    {"qwen2_5_vl_text", "intermediate_size", 29568},
+    {"qwen2_5_vl_text", "num_hidden_layers", 80},
+    {"qwen2_5_vl_text", "num_attention_heads", 64},
+    {"qwen3_vl_text", "vocab_size", 151936},
+    {"qwen3_vl_text", "hidden_size", 4096},
+    {"qwen3_vl_text", "intermediate_size", 22016},
+    {"qwen3_vl_text", "num_hidden_layers", 32},
+    {"qwen3_vl_text", "num_attention_heads", 32},
 };
 
-/* Language models whose output has no scale or cap, which the ones with pictures do not have. */
-static const char *const plain[] = {"gemma3_text",   "llama",           "mistral", "qwen2",
-                                    "qwen2_vl_text", "qwen2_5_vl_text", "qwen3",   "qwen3_vl_text"};
+/* The other families: their output has no scale or cap, which language models that see pictures do
+ * not have. */
+static const char *const plain[] = {"llama", "mistral", "qwen2", "qwen3"};
 
 static const char type_key[] = "model_type", tied_key[] = "tie_word_embeddings";
 
@@ -113,14 +135,14 @@ static bool add_usual_sizes(cJSON *config, const char *type)
     return added;
 }
 
-/* Takes the configuration of a part, "text_config", out of the whole; an older "text_config_dict"
- * beside it counts instead, as in transformers. */
-static cJSON *take_part(cJSON *whole, const char *part)
+/* Takes the configuration of a part, "text_config", out of the whole. Of clip and siglip an older
+ * "text_config_dict" beside it counts instead, as in transformers. */
+static cJSON *take_part(cJSON *whole, const folder_row *row, const char *part)
 {
     char key[32], old[32];
     snprintf(key, sizeof(key), "%s_config", part);
     snprintf(old, sizeof(old), "%s_config_dict", part);
-    const bool older = cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(whole, old));
+    const bool older = !row->usual && cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(whole, old));
     return cJSON_DetachItemFromObjectCaseSensitive(whole, older ? old : key);
 }
 
@@ -129,10 +151,33 @@ static mgk_status read_tied(const mgk_checkpoint *checkpoint, const folder_row *
 {
     char prefix[MGK_TENSOR_NAME];
     const cJSON *text = cJSON_GetObjectItemCaseSensitive(checkpoint->config, "text_config");
+    const cJSON *own = cJSON_GetObjectItemCaseSensitive(text, tied_key);
     TRY(mgk_checkpoint_flag(checkpoint, tied_key, row->tied, out));
-    *out |= cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(text, tied_key));
+    if (own && !cJSON_IsBool(own) && !cJSON_IsNull(own))
+        return mgk_fail(STATUS_FORMAT, "%s: \"%s\" of text_config is not true or false",
+                        checkpoint->config_path, tied_key);
+    *out |= cJSON_IsTrue(own);
     *out &= !mgk_checkpoint_prefix(checkpoint, "lm_head.weight", prefix);
     return STATUS_OK;
+}
+
+/* Finds the model_type of a part. Those of clip have been called otherwise, and a flat one has that
+ * of its folder. */
+static mgk_status find_type(const mgk_checkpoint *checkpoint, const folder_row *row, bool text,
+                            const cJSON *config, const char **out)
+{
+    const char *named = NULL;
+    TRY(mgk_checkpoint_string_of(checkpoint, config, type_key, &named));
+    *out = text ? row->text : row->vision;
+    if (!row->usual || !named || strcmp(named, row->type) == 0 || strcmp(named, *out) == 0)
+        return STATUS_OK;
+    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]) && row->open && text; i++)
+        if (strcmp(named, plain[i]) == 0) {
+            *out = plain[i];
+            return STATUS_OK;
+        }
+    return mgk_fail(STATUS_UNSUPPORTED, "%s: model_type \"%.64s\" within \"%s\" is not known",
+                    checkpoint->config_path, named, row->type);
 }
 
 static bool replace(cJSON *object, const char *key, cJSON *value)
@@ -141,36 +186,20 @@ static bool replace(cJSON *object, const char *key, cJSON *value)
     return mgk_json_add(object, key, value);
 }
 
-/* The model_type of a part. Those of clip have been called otherwise, and a flat one has that of
- * its folder. */
-static const char *type_of(const folder_row *row, bool text, const cJSON *config)
-{
-    const char *type = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, type_key));
-    const bool own = type && row->usual && strcmp(type, row->type) != 0;
-    return own ? type : text ? row->text : row->vision;
-}
-
-static mgk_status check_plain(const mgk_checkpoint *checkpoint, const folder_row *row,
-                              const char *type)
-{
-    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
-        if (strcmp(plain[i], type) == 0)
-            return STATUS_OK;
-    return mgk_fail(STATUS_UNSUPPORTED, "%s: model_type \"%.64s\" within \"%s\" is not known",
-                    checkpoint->config_path, type, row->type);
-}
-
-/* Adds what a part's configuration lacks. False: no memory. */
+/* Makes the configuration of a part, in which the family's own values stand for what is missing,
+ * one of the type. False: no memory. */
 static bool complete(const folder_row *row, const char *type, bool text, bool tied, cJSON *config)
 {
+    const bool plain_output = row->usual && text;
+    if (plain_output) /* transformers reads it, and does not use it */
+        cJSON_DeleteItemFromObjectCaseSensitive(config, "final_logit_softcapping");
     return replace(config, type_key, cJSON_CreateString(type)) && add_usual_sizes(config, type) &&
-           (!row->usual || !text || replace(config, tied_key, cJSON_CreateBool(tied)));
+           (!plain_output || replace(config, tied_key, cJSON_CreateBool(tied)));
 }
 
 mgk_status mgk_parts_enter(mgk_checkpoint *checkpoint, const char *part, const char *usual)
 {
     const char *type;
-    char own[64];
     bool tied = false;
     TRY(mgk_checkpoint_string(checkpoint, type_key, "", &type));
     const folder_row *row = find_folder(type);
@@ -189,7 +218,7 @@ mgk_status mgk_parts_enter(mgk_checkpoint *checkpoint, const char *part, const c
                         "%s: the model of pictures of a \"%s\" is not known, that of text is",
                         checkpoint->path, row->type);
     TRY(read_tied(checkpoint, row, &tied));
-    cJSON *config = take_part(checkpoint->config, chosen);
+    cJSON *config = take_part(checkpoint->config, row, chosen);
     if (text && row->flat && (!config || cJSON_IsNull(config))) {
         cJSON_Delete(config);
         config = cJSON_Duplicate(checkpoint->config, true);
@@ -201,10 +230,8 @@ mgk_status mgk_parts_enter(mgk_checkpoint *checkpoint, const char *part, const c
     }
     cJSON_Delete(checkpoint->config);
     checkpoint->config = config;
-    snprintf(own, sizeof(own), "%s", type_of(row, text, config));
-    if (row->usual && text)
-        TRY(check_plain(checkpoint, row, own));
-    return complete(row, own, text, tied, config)
+    TRY(find_type(checkpoint, row, text, config, &type));
+    return complete(row, type, text, tied, config)
                ? STATUS_OK
                : mgk_fail(STATUS_MEMORY, "no memory for config.json");
 }

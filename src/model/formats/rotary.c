@@ -56,6 +56,14 @@ static mgk_status read_real(const mgk_checkpoint *checkpoint, const cJSON *objec
     return mgk_checkpoint_real_of(checkpoint, object, key, out);
 }
 
+/* Whether the family calls its positions in pictures "mrope". */
+static bool has_directions(const mgk_checkpoint *checkpoint)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(checkpoint->config, "model_type");
+    const char *type = cJSON_GetStringValue(item);
+    return type && (strcmp(type, "qwen2_vl_text") == 0 || strcmp(type, "qwen2_5_vl_text") == 0);
+}
+
 static mgk_status read_type(const mgk_checkpoint *checkpoint, const cJSON *object,
                             mgk_rotary_scaling *out)
 {
@@ -76,6 +84,8 @@ static mgk_status read_type(const mgk_checkpoint *checkpoint, const cJSON *objec
     const char *name = "default";
     TRY(mgk_checkpoint_string_of(checkpoint, object, "type", &name));
     TRY(mgk_checkpoint_string_of(checkpoint, object, "rope_type", &name));
+    if (strcmp(name, "mrope") == 0 && has_directions(checkpoint))
+        name = "default"; /* a text has the same positions in all three directions */
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (strcmp(rows[i].name, name) == 0) {
             *out = rows[i].scaling;
