@@ -44,8 +44,5 @@ mgk_status mgk_run_journal_close(mgk_journal *journal, bool resumable, mgk_statu
     const bool left = mgk_journal_close(journal, keep);
     if (left && status == STATUS_INTERRUPTED)
         mgk_fail(status, "%s; continue with `resume`", mgk_fail_message());
-    else if (left)
-        mgk_fail(status, "%s; what is finished is kept: `resume` goes on, `force` starts anew",
-                 mgk_fail_message());
     return status;
 }

@@ -24,8 +24,8 @@ mgk_status mgk_run_journal_open(const char *output, const mgk_job *job, bool res
 
 /*
  * Closes the journal of a run that ended with `status`, and returns it. The journal remains after a
- * failure of a resumable run, unless a number is at fault (STATUS_NUMERIC); the message then says
- * how to go on. NULL is accepted.
+ * failure of a resumable run, unless a number is at fault (STATUS_NUMERIC); the message of an
+ * interruption then says how to go on. NULL is accepted.
  */
 mgk_status mgk_run_journal_close(mgk_journal *journal, bool resumable, mgk_status status);
 

@@ -73,7 +73,6 @@ static mgk_status read_type(const mgk_checkpoint *checkpoint, const cJSON *objec
     } rows[] = {
         {"default", MGK_ROTARY_PLAIN},
         {"dynamic", MGK_ROTARY_PLAIN}, /* scales beyond max_position_embeddings alone */
-        {"mrope", MGK_ROTARY_PLAIN},   /* a text has the same positions in all three directions */
         {"linear", MGK_ROTARY_LINEAR},
         {"llama3", MGK_ROTARY_LLAMA3},
         {"yarn", MGK_ROTARY_YARN},
