@@ -278,8 +278,9 @@ static void titles_differ(void **state)
 {
     (void)state;
     static const char *const same[] = {"measures.h5", "measures.csv"};
-    expect_titles(same, 1, (const char *const[]){"plot"}, 1);
-    expect_titles(same, 2, (const char *const[]){"measures.h5: plot", "measures.csv: plot"}, 2);
+    expect_titles(same, 1, (const char *const[]){"plot_model"}, 1);
+    expect_titles(&same[1], 1, (const char *const[]){"plot"}, 1);
+    expect_titles(same, 2, (const char *const[]){"plot_model", "plot"}, 2);
     static const char *const folders[] = {"./measures.h5", "measures.h5"};
     expect_titles(folders, 2, (const char *const[]){"./measures.h5: plot", "measures.h5: plot"}, 2);
     static const char *const twice = "twice.csv";
@@ -338,7 +339,7 @@ static void pairs_are_those_of_the_file(void **state)
                             .value_name = "distance, 1 \u2212 cosine",
                             .notes = notes,
                             .note_count = 2},
-                "plot", &picture);
+                "plot_model", &picture);
     mgk_free(picture.pixels);
 }
 
