@@ -52,12 +52,8 @@ static mgk_status open_source(source *s)
 static void tell_axes(const source *s)
 {
     const mgk_plot_options *o = s->options;
-    int axes[MGK_LEADING_AXES];
-    char note[512];
-    mgk_array_axes(s->description, axes);
-    mgk_array_axes_explain(s->path, axes, o->dataset, note, sizeof(note));
-    if (*note && !o->axes && s->object == STORE_ATTENTION)
-        mgk_job_report(&o->job, &(mgk_report){.note = note, .milestone = true, .warning = true});
+    if (!o->axes && s->object == STORE_ATTENTION)
+        mgk_array_axes_tell(&o->job, s->path, s->description, o->dataset);
 }
 
 /* Readers see the sample's number in the input, as in titles, and try it. */

@@ -131,8 +131,8 @@ static void tell_unused(const content *c)
             used = used || c->store_of[i] == (int32_t)s;
         if (!used)
             mgk_job_report_remark(&c->options->job, c->stores[s].path,
-                                  "no table is of this store, by its name or model and by its "
-                                  "layers and heads: it is not shown");
+                                  "not shown: no table has its name or model, and its layers and "
+                                  "heads");
     }
 }
 

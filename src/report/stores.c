@@ -13,17 +13,6 @@
 /* Bytes of a matrix: the levels of its entries, and the mark of those that are not finite. */
 enum { LEVELS = 254, NOT_FINITE = 255 };
 
-/* What the axes of an array are taken for. */
-static void tell_axes(const mgk_job *job, const mgk_report_store *store)
-{
-    int axes[MGK_LEADING_AXES];
-    char note[512];
-    mgk_array_axes(store->description, axes);
-    mgk_array_axes_explain(store->path, axes, NULL, note, sizeof(note));
-    if (*note)
-        mgk_job_report(job, &(mgk_report){.note = note, .milestone = true, .warning = true});
-}
-
 mgk_status mgk_report_open_store(const mgk_report_options *options, const char *path,
                                  const mgk_report_reading *reading, bool exact,
                                  mgk_report_store *out)
@@ -48,7 +37,7 @@ mgk_status mgk_report_open_store(const mgk_report_options *options, const char *
                         "(mgk-plot attention draws it)",
                         path);
     if (!as->known)
-        tell_axes(&options->job, out);
+        mgk_array_axes_tell(&options->job, path, out->description, NULL);
     out->samples = d->samples < samples ? d->samples : samples;
     out->tokens = d->tokens < tokens ? d->tokens : tokens;
     return STATUS_OK;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "run/job.h"
 
 void mgk_array_axes(const mgk_store_description *d, int axes[MGK_LEADING_AXES])
 {
@@ -73,4 +74,15 @@ void mgk_array_axes_explain(const char *name, const int axes[MGK_LEADING_AXES], 
                  name, shape, samples, MGK_NOUN(samples, "sample", "samples"), layers,
                  MGK_NOUN(layers, "layer", "layers"), heads, MGK_NOUN(heads, "head", "heads"),
                  others[count].what, others[count].axes, others[count].as_read);
+}
+
+void mgk_array_axes_tell(const mgk_job *job, const char *name,
+                         const mgk_store_description *description, const char *dataset)
+{
+    int axes[MGK_LEADING_AXES];
+    char note[512];
+    mgk_array_axes(description, axes);
+    mgk_array_axes_explain(name, axes, dataset, note, sizeof(note));
+    if (*note)
+        mgk_job_report(job, &(mgk_report){.note = note, .milestone = true, .warning = true});
 }

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "mgk.h"
 #include "store/foreign/axes.h"
 #include "store/schema/description.h"
 
@@ -19,5 +20,9 @@ void mgk_array_axes(const mgk_store_description *description, int axes[MGK_LEADI
  */
 void mgk_array_axes_explain(const char *name, const int axes[MGK_LEADING_AXES], const char *dataset,
                             char *note, size_t size);
+
+/* Reports that as a warning, if there is something to tell. */
+void mgk_array_axes_tell(const mgk_job *job, const char *name,
+                         const mgk_store_description *description, const char *dataset);
 
 #endif

@@ -101,14 +101,14 @@ grep -q '"store":0' c.html || complain "a named store is not taken"
 for other in renamed.h5 mgk-store.h5; do
     reports c.html t.csv $other
     grep -q '"store":-1' c.html || complain "matrices of $other beside measures of another store"
-    grep -q "^mgk-report: $other: no table is of this store, by its name" err.txt || complain "$other: $(cat err.txt)"
+    grep -q "^mgk-report: $other: not shown: no table has its name" err.txt || complain "$other: $(cat err.txt)"
 done
 "$programs/mgk-diversity" renamed.h5 mgk-store.h5 -q -o two.h5 >out.txt
 reports c.html two.h5 mgk-store.h5
 [ "$(grep -o '"store":-\?[0-9]*' c.html | tr '\n' ' ')" = '"store":-1 "store":0 ' ] || complain "stores are mixed up"
 cp mgk-store.h5 stray.h5
 reports c.html softmax.h5 stray.h5 softmax-store.h5
-grep -q '^mgk-report: stray.h5: no table is of this store, by its name' err.txt || complain "a stray store: $(cat err.txt)"
+grep -q '^mgk-report: stray.h5: not shown: no table has its name' err.txt || complain "a stray store: $(cat err.txt)"
 
 # ---- arrays of other software are read as their table was made: [layer 2, sample 2, head 1, 2, 2]
 quarter='\320\077' half='\340\077' more='\350\077' one='\360\077' zero='\000\000'
@@ -154,7 +154,7 @@ reports c.html theirs.csv theirs.npy
 grep -q '^mgk-report: .*theirs.npy: .* which is a guess: if' err.txt || complain "axes that no table names are not told"
 "$programs/mgk-diversity" theirs.npy --axes sample,head,layer --measures entropy -q -o theirs.csv --force >out.txt
 reports c.html theirs.csv theirs.npy
-grep -q 'theirs.npy: no table is of this store' err.txt || complain "an array with other layers than the table's is taken"
+grep -q 'theirs.npy: not shown: no table has its name' err.txt || complain "an array with other layers than the table's is taken"
 sharp="$one $zero $half $half"
 array $sharp $sharp $sharp $sharp >causal.npy
 for causal in "" --causal; do

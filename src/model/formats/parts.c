@@ -106,8 +106,8 @@ static const usual_size usual_sizes[] = {
     {"qwen3_vl_text", "num_attention_heads", 32},
 };
 
-/* The other families: their output has no scale or cap, which language models that see pictures do
- * not have. */
+/* Families that an open text may be of. Language models that see pictures put no scale or cap on
+ * the output, and neither do these. */
 static const char *const plain[] = {"llama", "mistral", "qwen2", "qwen3"};
 
 static const char type_key[] = "model_type", tied_key[] = "tie_word_embeddings";

@@ -7,10 +7,9 @@
 
 /*
  * Makes config.json that of one of the two models: of `part`, "text" or "vision", or, if that is
- * NULL, the usual one. Of language models that also see pictures this is the one of text, if
- * `usual` is NULL, too. Keys that are missing there get the family's values. Other folders stay as
- * they are. STATUS_USAGE: there is a part to choose, or none; STATUS_UNSUPPORTED: the part is not
- * known.
+ * NULL, of `usual`. If both are NULL, a language model that also sees pictures is its text. Keys
+ * that are missing there get the family's values. Other folders stay as they are. STATUS_USAGE:
+ * there is a part to choose, or no such part; STATUS_UNSUPPORTED: the part is not known.
  */
 mgk_status mgk_parts_enter(mgk_checkpoint *checkpoint, const char *part, const char *usual);
 

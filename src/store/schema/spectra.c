@@ -33,6 +33,12 @@ static int compare_numbers(const void *left, const void *right)
                                   : (a->at > b->at) - (a->at < b->at);
 }
 
+static int compare_to_place(const void *number, const void *element)
+{
+    const int32_t wanted = *(const int32_t *)number, there = ((const place *)element)->number;
+    return (wanted > there) - (wanted < there);
+}
+
 static int compare_places(const void *left, const void *right)
 {
     const place *a = left, *b = right;
@@ -95,17 +101,11 @@ static bool find_place(const grid *g, const mgk_spectra *spectra, size_t matrix,
                                    spectra->head[matrix]};
     start[INDEX] = 0;
     for (int i = 0; i < INDEX; i++) {
-        size_t low = 0, high = g->count[i];
-        while (low < high) {
-            const size_t middle = low + (high - low) / 2;
-            if (g->places[i][middle].number < number[i])
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        if (low == g->count[i] || g->places[i][low].number != number[i])
+        const place *found =
+            bsearch(&number[i], g->places[i], g->count[i], sizeof(*found), compare_to_place);
+        if (!found)
             return false;
-        start[i] = g->places[i][low].at;
+        start[i] = found->at;
     }
     return true;
 }
