@@ -52,9 +52,8 @@ typedef struct mgk_row_kernels {
     /* sum_j x_j y_j; error E and one rounding of each product at most. */
     double (*dot)(size_t n, const double *x, const double *y);
 
-    /* out_i = the dot product of vector i of x [count, n], `pitch` >= n apart, with itself; the
-     * bits of `dot`. */
-    void (*squares)(size_t count, size_t n, const double *x, size_t pitch, double *out);
+    /* out_i = the dot product of vector i of x [count, n] with itself; the bits of `dot`. */
+    void (*squares)(size_t count, size_t n, const double *x, double *out);
 
     /* Divides each vector of x [count, n] by its length, lengths [count]. Vectors of length 0
      * become 0, those whose length overflows NaN. */
@@ -73,6 +72,14 @@ typedef struct mgk_row_kernels {
      */
     void (*weigh)(size_t rows, size_t keys, size_t dim, const double *a, size_t pitch,
                   const double *values, double *out);
+
+    /*
+     * The cross energy ||xᵀ y||_F² of the vectors x and y [count, n], which may be the same: the
+     * sum of the squares of all products of a column of x with one of y. n is a multiple of
+     * MGK_WEIGH_UNIT, x and y are aligned to 64 bytes. product [n, n] becomes xᵀ y, terms added as
+     * in `weigh`.
+     */
+    double (*energy)(size_t count, size_t n, const double *x, const double *y, double *product);
 
     /* sum_j (x_j - y_j)², 0 for identical rows; the relative error is at most
      * (n / 2 + 20) 2^-53, but for squares below 2^-1022. */
@@ -97,9 +104,11 @@ typedef struct mgk_row_kernels {
     /*
      * Sorts each of the rows [MGK_SORT_ROWS], of n entries each and any sign, in ascending order.
      * Column r of sorted [n, MGK_SORT_ROWS], row-major, becomes row r; rows may be the same.
-     * `floats`: all numbers are floats, and so they are sorted in half of the time.
      */
-    void (*sort)(size_t n, const double *const *rows, bool floats, double *sorted);
+    void (*sort)(size_t n, const double *const *rows, double *sorted);
+
+    /* The same for rows of floats, in half of the time. */
+    void (*sort_floats)(size_t n, const float *const *rows, double *sorted);
 
     /* The sum of the differences of all pairs of each column, sorted as `sort` leaves it:
      * out_c = sum_{i<k} (x_kc - x_ic) = sum_k (2 k + 1 - n) x_kc; error (n + 2) 2^-53 times the sum

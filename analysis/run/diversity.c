@@ -74,6 +74,13 @@ static mgk_status is_wanted(mgk_diversity_work *work, const mgk_group *group, bo
                               : STATUS_OK;
 }
 
+/* The matrices that a group may have whose first one takes a seat. */
+static size_t seats_left(const mgk_diversity_work *work, size_t seat)
+{
+    const size_t named = work->most_matrices - work->matrix_count, seats = work->room - seat;
+    return named < seats ? named : seats;
+}
+
 /* Names the groups of a round; across layers they are those of whole samples. */
 static mgk_status name_groups(mgk_diversity_work *work)
 {
@@ -81,11 +88,12 @@ static mgk_status name_groups(mgk_diversity_work *work)
     const size_t least = mgk_diversity_needs_groups(work) ? work->layout->heads : 1;
     bool end = false;
     work->group_count = work->matrix_count = 0;
-    while (!end && work->room - work->matrix_count >= least &&
+    while (!end && work->most_matrices - work->matrix_count >= least &&
            work->record_count < work->record_room) {
+        const size_t seat = work->matrix_count % work->room;
         mgk_group *named = &work->named[work->group_count];
         *named = (mgk_group){0};
-        TRY(source->next(source->state, work->room - work->matrix_count, named, &end));
+        TRY(source->next(source->state, seats_left(work, seat), named, &end));
         if (end)
             return STATUS_OK;
         if (mgk_diversity_needs_groups(work) && named->count != least)
@@ -98,6 +106,7 @@ static mgk_status name_groups(mgk_diversity_work *work)
         work->groups[work->group_count++] =
             (mgk_diversity_group){.group = named,
                                   .slot = work->matrix_count,
+                                  .seat = seat,
                                   .tokens = NAN,
                                   .record = find_record(work, named->sample)};
         work->matrix_count += named->count;
@@ -159,6 +168,22 @@ static size_t count_items(const void *state, size_t unit, size_t stage)
     return stage <= LAYERS || whole ? counts[stage] : 0;
 }
 
+/* The group that the span of a unit begins with, perhaps before those prepared. */
+static const mgk_diversity_group *find_span(const prepared_groups *all, size_t unit)
+{
+    const mgk_diversity_work *work = all->work;
+    return &work->groups[(all->first / work->span_groups + unit) * work->span_groups];
+}
+
+/* Whether there are seats for all heads of the spans of units first … unit. */
+static bool has_seats(const void *state, size_t first, size_t unit)
+{
+    const mgk_diversity_work *work = ((const prepared_groups *)state)->work;
+    const mgk_diversity_group *last = find_span(state, unit);
+    const size_t heads = work->kept ? work->span_heads : last->group->count;
+    return last->slot + heads - find_span(state, first)->slot <= work->room;
+}
+
 static void take_inputs(const prepared_groups *groups)
 {
     mgk_diversity_work *work = groups->work;
@@ -214,6 +239,7 @@ static mgk_status measure_groups(prepared_groups *groups)
                                    .threads = work->threads,
                                    .count = count_items,
                                    .run = run_item,
+                                   .fits = has_seats,
                                    .state = groups};
     TRY(mgk_pipeline_run(&pipeline));
     return mgk_failure_return(&work->failure);

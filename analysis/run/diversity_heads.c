@@ -33,6 +33,12 @@ static void store(const head_matrix *m, size_t measure, double value)
     mgk_record_values(layout, m->record, m->layer, measure)[m->head] = value;
 }
 
+/* Where it is kept. */
+static size_t place_of(const head_matrix *m)
+{
+    return mgk_diversity_place(m->work, m->group->slot + m->which);
+}
+
 /* ---- entries --------------------------------------------------------------------------------- */
 
 static void find_zero_rows(const head_matrix *m)
@@ -56,7 +62,8 @@ static mgk_status describe_entries(head_matrix *m)
     find_zero_rows(m);
     if (m->row.zero_rows > 0 && !m->work->options->allow_zero_rows)
         return refuse_zero_row(m);
-    m->work->norms[m->group->slot + m->which] = m->row.frobenius;
+    if (m->work->norms)
+        m->work->norms[place_of(m)] = m->row.frobenius;
     return STATUS_OK;
 }
 
@@ -72,7 +79,7 @@ static double look_at_row(head_matrix *m, size_t i)
         range = kernels->range(m->n, row);
         m->attends_later = true;
     }
-    m->lowest = fmin(m->lowest, range.smallest);
+    m->lowest = range.smallest < m->lowest ? range.smallest : m->lowest;
     return range.largest;
 }
 
@@ -106,6 +113,24 @@ typedef struct row_mean {
     size_t count;
 } row_mean;
 
+/* Row r of a block as floats, which its entries are: the row that is kept, or a copy. */
+static const float *floats_of(const head_matrix *m, const mgk_rows *rows, size_t r)
+{
+    if (m->work->kept)
+        return mgk_diversity_floats(m->work, place_of(m), m->keys, rows->first + r);
+    float *copy = m->worker->floats + r * m->n;
+    rows->kernels->narrow(rows->longest, mgk_row(rows, r), copy);
+    return copy;
+}
+
+static void sort_floats(const head_matrix *m, const mgk_rows *rows)
+{
+    const float *row[MGK_ROWS_MOST];
+    for (size_t r = 0; r < MGK_ROWS_MOST; r++)
+        row[r] = r < rows->count ? floats_of(m, rows, r) : row[rows->count - 1];
+    rows->kernels->sort_floats(rows->longest, row, m->worker->sorted);
+}
+
 /* Sorts the rows of the block, up to the last key that one of them sees. Keys that a query does not
  * see have weight 0. Columns beyond the last row repeat it. */
 static void sort_rows(const head_matrix *m, const mgk_rows *rows)
@@ -113,7 +138,13 @@ static void sort_rows(const head_matrix *m, const mgk_rows *rows)
     const double *row[MGK_ROWS_MOST];
     for (size_t r = 0; r < MGK_ROWS_MOST; r++)
         row[r] = mgk_row(rows, r < rows->count ? r : rows->count - 1);
-    rows->kernels->sort(rows->longest, row, m->work->source->floats, m->worker->sorted);
+    rows->kernels->sort(rows->longest, row, m->worker->sorted);
+}
+
+static void keep_rows(const head_matrix *m, const mgk_rows *rows)
+{
+    for (size_t r = 0; r < rows->count; r++)
+        mgk_diversity_keep(m->work, place_of(m), m->keys, rows->first + r, mgk_row(rows, r));
 }
 
 /* The distances of keys from queries, see mgk_rows. */
@@ -149,8 +180,10 @@ static mgk_rows take_rows(head_matrix *m, size_t first)
     for (size_t r = 0; r < rows.count && m->entropies; r++)
         m->entropies[first + r] =
             rows.kernels->entropy(mgk_row_entries(&rows, r), mgk_row(&rows, r));
+    if (m->work->kept)
+        keep_rows(m, &rows);
     if (mgk_diversity_wants(m->work, MGK_NEEDS_SORTED))
-        sort_rows(m, &rows);
+        (m->work->source->floats ? sort_floats : sort_rows)(m, &rows);
     return rows;
 }
 
@@ -169,13 +202,6 @@ static void add_rows(const head_matrix *m, const mgk_rows *rows, const mgk_measu
     *mean = (row_mean){sum, count};
 }
 
-static void keep_rows(const head_matrix *m, const mgk_rows *rows)
-{
-    const size_t place = mgk_diversity_place(m->work, m->group->slot + m->which);
-    for (size_t r = 0; r < rows->count; r++)
-        mgk_diversity_keep(m->work, place, m->keys, rows->first + r, mgk_row(rows, r));
-}
-
 /* All that rows are needed for is done while they are in the first cache. */
 static mgk_status measure_rows(head_matrix *m)
 {
@@ -183,8 +209,6 @@ static mgk_status measure_rows(head_matrix *m)
     row_mean means[MGK_MEASURES_MOST] = {{0, 0}};
     for (size_t first = 0; first < m->queries; first += MGK_ROWS_MOST) {
         const mgk_rows rows = take_rows(m, first);
-        if (m->work->kept)
-            keep_rows(m, &rows);
         for (size_t k = 0; k < layout->measure_count; k++)
             if (layout->measures[k]->rows && is_defined(m, layout->measures[k]))
                 add_rows(m, &rows, layout->measures[k], &means[k]);
@@ -251,14 +275,12 @@ static void measure_mixture(const head_matrix *m)
     const mgk_record_layout *layout = work->layout;
     const size_t before = mgk_diversity_vectors(work, m->group) + m->which * m->n * source->dim;
     const size_t parameters = (m->layer * layout->heads + m->head) * layout->mixtures;
-    const size_t keys = source->mixtures * (before - m->which * m->n * source->dim) +
-                        m->which * source->mixtures * m->n * source->dim;
     const mgk_mixture_view view = {.n = m->n,
                                    .dim = source->dim,
                                    .mixtures = layout->mixtures,
                                    .causal = source->causal,
                                    .queries = work->queries ? work->queries + before : NULL,
-                                   .keys = work->keys + keys,
+                                   .keys = work->keys + source->mixtures * before,
                                    .priors = work->priors + parameters * source->n_max,
                                    .prior_pitch = source->n_max,
                                    .variances = work->variances + parameters,
@@ -321,22 +343,22 @@ static bool is_constant(const head_matrix *m, size_t dim, const double *values, 
     return left <= rounding * top && left <= rounding * largest_of_column(m->n, dim, values, d);
 }
 
-/* Copies the output with the mean of each column subtracted, to rows `pitch` apart; squares [n] of
- * its rows. A constant column becomes exactly 0. */
+/* Copies the output with the mean of each column subtracted; squares [n] of its rows. A constant
+ * column becomes exactly 0. */
 static void centre(const head_matrix *m, size_t dim, const double *values, const double *output,
-                   double *centred, size_t pitch, double *squares)
+                   double *centred, double *squares)
 {
     const mgk_row_kernels *kernels = m->work->kernels;
-    const size_t n = m->n, size = n * dim;
+    const size_t n = m->n, size = n * dim, width = mgk_diversity_width(m->work);
     const mgk_row_range range = kernels->range(size, values);
     const double top = fmax(range.largest, -range.smallest);
     double *means = m->worker->columns, *left = means + dim;
-    kernels->centre(n, dim, output, means, centred, pitch, left);
+    kernels->centre(n, dim, output, means, centred, width, left);
     for (size_t d = 0; d < dim; d++)
         if (is_constant(m, dim, values, top, d, left[d]))
             for (size_t i = 0; i < n; i++)
-                centred[i * pitch + d] = 0;
-    kernels->squares(n, dim, centred, pitch, squares);
+                centred[i * width + d] = 0;
+    kernels->squares(n, width, centred, squares);
 }
 
 /* Divides the vectors x [n, dim] by their lengths; zero [n]: those of length 0. */
@@ -348,26 +370,17 @@ static void normalise(const head_matrix *m, size_t dim, double *x, bool *zero)
         zero[i] = lengths[i] == 0;
 }
 
-/* Where the centred output of the head begins, among those of its span. */
-static double *centred_at(const head_matrix *m)
-{
-    const mgk_diversity_work *work = m->work;
-    const size_t g = (size_t)(m->group - work->groups), first = g - g % work->span_groups;
-    const size_t head = m->group->slot + m->which - work->groups[first].slot;
-    return work->centred + mgk_diversity_vectors(work, &work->groups[first]) +
-           head * work->source->dim;
-}
-
 static void compute_output(const head_matrix *m)
 {
     const mgk_diversity_work *work = m->work;
     const size_t dim = work->source->dim;
     const size_t before = mgk_diversity_vectors(work, m->group) + m->which * m->n * dim;
-    const size_t rows = m->group->rows + m->which * m->n;
+    const size_t rows = mgk_diversity_rows(work, m->group) + m->which * m->n;
     double *values = work->values + before, *output = work->outputs + before;
     multiply(m, dim, values, output);
     if (work->centred)
-        centre(m, dim, values, output, centred_at(m), work->span_heads * dim, work->squares + rows);
+        centre(m, dim, values, output, work->centred + rows * mgk_diversity_width(work),
+               work->squares + rows);
     normalise(m, dim, values, work->zero_values + rows);
     normalise(m, dim, output, work->zero_outputs + rows);
 }
@@ -415,7 +428,7 @@ static void tell_progress(mgk_diversity_work *work)
 void mgk_diversity_head(mgk_diversity_work *work, size_t g, size_t slot)
 {
     const mgk_diversity_group *group = &work->groups[g];
-    const size_t which = slot - group->slot;
+    const size_t which = slot - group->slot, seat = group->seat + which;
     head_matrix m = {.work = work,
                      .group = group,
                      .worker = &work->workers[omp_get_thread_num()],
@@ -423,10 +436,10 @@ void mgk_diversity_head(mgk_diversity_work *work, size_t g, size_t slot)
                      .queries = group->group->queries,
                      .keys = group->group->keys,
                      .n = group->group->n,
-                     .row_sums = work->row_sums + slot * work->source->n_max,
-                     .zero_rows = work->zero_rows + slot * work->source->n_max,
+                     .row_sums = work->row_sums + seat * work->source->n_max,
+                     .zero_rows = work->zero_rows + seat * work->source->n_max,
                      .entropies =
-                         work->entropies ? work->entropies + slot * work->source->n_max : NULL,
+                         work->entropies ? work->entropies + seat * work->source->n_max : NULL,
                      .record = group->record,
                      .layer = group->group->layer,
                      .head = (size_t)group->group->heads[which]};

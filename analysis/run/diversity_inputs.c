@@ -110,20 +110,12 @@ static mgk_status check_order(const mgk_diversity_work *work, size_t g)
     return STATUS_OK;
 }
 
-/* The rows of all matrices of a prepared group. */
-static size_t rows_of(const mgk_diversity_group *group)
-{
-    return group->group->count * group->group->n;
-}
-
 mgk_status mgk_diversity_inputs(mgk_diversity_work *work, size_t g)
 {
     const mgk_source *source = work->source;
     const mgk_group *group = work->groups[g].group;
     const size_t each = group->n * source->dim;
     TRY(check_order(work, g));
-    if (g > 0)
-        work->groups[g].rows = work->groups[g - 1].rows + rows_of(&work->groups[g - 1]);
     const size_t first = mgk_diversity_vectors(work, &work->groups[g]);
     TRY(take_vectors(work, group, MGK_VALUES, each, work->values ? work->values + first : NULL));
     TRY(take_vectors(work, group, MGK_QUERIES, each, work->queries ? work->queries + first : NULL));

@@ -60,6 +60,12 @@ void mgk_diversity_keep(mgk_diversity_work *work, size_t place, size_t keys, siz
         memcpy((double *)to + row.start, from, row.count * sizeof(double));
 }
 
+const float *mgk_diversity_floats(const mgk_diversity_work *work, size_t place, size_t keys,
+                                  size_t i)
+{
+    return (const float *)matrix_at(work, place) + find_row(work->source, keys, i).start;
+}
+
 void mgk_diversity_row(const mgk_diversity_work *work, size_t place, size_t keys, size_t i,
                        double *out)
 {

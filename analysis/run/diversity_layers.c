@@ -24,8 +24,7 @@ static bool find_before(const mgk_diversity_work *work, size_t g, mgk_layer_befo
     if (before)
         *out = (mgk_layer_before){.layer = before->layer,
                                   .sample = before->sample,
-                                  .place = mgk_diversity_place(work, work->groups[g - 1].slot),
-                                  .norms = work->norms + work->groups[g - 1].slot};
+                                  .place = mgk_diversity_place(work, work->groups[g - 1].slot)};
     else
         *out = work->before;
     return out->sample == group->sample &&
@@ -69,10 +68,11 @@ static void compare(mgk_diversity_work *work, size_t g)
     mgk_layer_before before;
     if (group->group->n == 0 || !find_before(work, g, &before))
         return;
-    for (size_t h = 0; h < heads; h++)
-        cosines[h] = multiply_entries(work, group->group, (before.place + h) % work->ring,
-                                      mgk_diversity_place(work, group->slot + h)) /
-                     (before.norms[h] * work->norms[group->slot + h]);
+    for (size_t h = 0; h < heads; h++) {
+        const size_t a = (before.place + h) % work->ring;
+        const size_t b = mgk_diversity_place(work, group->slot + h);
+        cosines[h] = multiply_entries(work, group->group, a, b) / (work->norms[a] * work->norms[b]);
+    }
     const mgk_depth_view view = {
         .kernels = work->kernels, .heads = heads, .n = group->group->n, .cosines = cosines};
     store(work, group, before.layer, MGK_NEEDS_NEXT_LAYER, &view);
@@ -235,12 +235,8 @@ static void keep_last(mgk_diversity_work *work)
     work->before_known = true;
     work->before = (mgk_layer_before){.layer = last->group->layer,
                                       .sample = last->group->sample,
-                                      .place = mgk_diversity_place(work, last->slot),
-                                      .norms = work->before_norms};
-    if (work->before_norms) {
-        memcpy(work->before_norms, work->norms + last->slot, work->layout->heads * sizeof(double));
-        work->ring_start = (work->ring_start + work->matrix_count) % work->ring;
-    }
+                                      .place = mgk_diversity_place(work, last->slot)};
+    work->ring_start = (work->ring_start + work->matrix_count) % work->ring;
     if (!work->rollouts)
         return;
     work->rolled[0] = work->rolled[work->group_count];

@@ -31,22 +31,29 @@ static bool measures_values(const mgk_diversity_work *work)
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-/* Matrices of a round for each thread: at most MOST, and of large ones, which are to be in caches
- * when their pairs are measured, what fits into `cached_bytes`, but LEAST at least. At the end of a
- * round threads wait for each other. */
-enum { ROUND_LEAST = 8, ROUND_MOST = 16 };
-static const double cached_bytes = 0x1p22;
+/* Seats for each thread: few, so that matrices are in caches when their pairs are measured; more
+ * where they are all matrices of a round. */
+enum { SEATS = 8, SEATS_OF_ROUND = 16 };
 
-/* The bytes of a round at most, if it is not one span. */
-static const double round_bytes = 0x1p28;
+/* The bytes of all seats at most, if they are not those of one span. */
+static const double seats_bytes = 0x1p28;
 
-/* Bytes of what a round holds of one matrix. */
+/* Matrices of a round for each thread: as many as have this number of entries, at most MOST. What a
+ * round has computed is lost if it ends early. */
+enum { ROUND_MOST = 256 };
+static const double round_entries = 0x1p24;
+
+/* The bytes of the records of a round at most, beyond those of the matrices that have seats. */
+static const double record_bytes = 0x1p24;
+
+/* Bytes of a seat. */
 static double matrix_bytes(const mgk_diversity_work *work)
 {
     const double n = (double)work->source->n_max, dim = (double)work->source->dim;
     double numbers = 3 * n;
     if (has_vectors(work, MGK_VALUES))
-        numbers += 3 * n * dim + n + (double)work->span_heads;
+        numbers +=
+            2 * n * dim + n * (double)mgk_diversity_width(work) + n + (double)work->span_heads;
     if (has_vectors(work, MGK_QUERIES))
         numbers += n * dim;
     if (has_vectors(work, MGK_KEYS))
@@ -54,7 +61,7 @@ static double matrix_bytes(const mgk_diversity_work *work)
     return (double)work->kept_bytes + numbers * sizeof(double);
 }
 
-/* Bytes of what a round holds of one group, besides its matrices. */
+/* Bytes of what is held of one group, besides its matrices. */
 static double group_bytes(const mgk_diversity_work *work)
 {
     const double n = (double)work->source->n_max, heads = (double)work->span_heads;
@@ -78,7 +85,7 @@ static size_t kept_matrices(const mgk_diversity_work *work)
                : 0;
 }
 
-/* Bytes that do not depend on the round. */
+/* Bytes that do not depend on the number of seats. */
 static double fixed_bytes(const mgk_diversity_work *work)
 {
     const double n = (double)work->source->n_max, heads = (double)work->layout->heads;
@@ -107,16 +114,16 @@ static mgk_status fail_memory(const mgk_diversity_work *work, size_t matrices, c
                     bytes / 1e9, held, ((double)o->memory + (double)o->held) / 1e9);
 }
 
-/* The matrices of a round if memory does not matter: two spans at least, so that threads have work
- * on one while they wait for the other. */
+/* The seats if memory does not matter: two spans at least, so that threads have work on one while
+ * they wait for the other. */
 static size_t wanted_room(const mgk_diversity_work *work, size_t least)
 {
-    const double each = fmax(ROUND_LEAST, fmin(ROUND_MOST, cached_bytes / matrix_bytes(work)));
-    return larger((size_t)work->granted * (size_t)each, (work->granted > 1 ? 2 : 1) * least);
+    const size_t each = mgk_diversity_wants(work, MGK_NEEDS_ROLLOUT) ? SEATS_OF_ROUND : SEATS;
+    return larger((size_t)work->granted * each, (work->granted > 1 ? 2 : 1) * least);
 }
 
-/* Chooses the matrices of a round: whole groups where they are needed, across layers those of whole
- * samples, of which half of `memory` holds as many as it can, and at least one. */
+/* Chooses the seats: for whole groups where they are needed, across layers those of whole samples,
+ * of which half of `memory` holds as many as it can, and at least one. */
 static mgk_status choose_room(mgk_diversity_work *work)
 {
     const mgk_source *source = work->source;
@@ -125,7 +132,7 @@ static mgk_status choose_room(mgk_diversity_work *work)
     const double groups =
         mgk_diversity_needs_groups(work) ? (double)work->span_groups * group_bytes(work) : 0;
     const double one = (double)least * matrix_bytes(work) + groups;
-    double units = round_bytes / one;
+    double units = seats_bytes / one;
     if (work->options->memory_is_most && fixed + one > memory)
         return fail_memory(work, least, "and their measures take", fixed + one);
     if (memory > 0)
@@ -142,11 +149,40 @@ static mgk_status choose_room(mgk_diversity_work *work)
     return STATUS_OK;
 }
 
+/* Chooses the matrices of a round, once there are seats: with rollouts, which are kept until it
+ * ends, no more. */
+static void choose_round(mgk_diversity_work *work)
+{
+    const double n = (double)work->source->n_max;
+    const size_t each = (size_t)fmin(ROUND_MOST, round_entries / fmax(n * n, 1));
+    const size_t least = mgk_diversity_needs_groups(work) ? work->span_heads : 1;
+    size_t most = (size_t)work->granted * each;
+    if (mgk_diversity_wants(work, MGK_NEEDS_ROLLOUT))
+        most = work->room;
+    if (work->source->count > 0)
+        most = smaller(most, work->source->count);
+    if (work->options->part)
+        most = smaller(most, work->options->part->ahead);
+    work->most_matrices = larger(most / least * least, work->room);
+}
+
+/* The samples whose records a round holds. */
+static size_t choose_records(const mgk_diversity_work *work)
+{
+    const double memory = (double)work->options->memory;
+    const double bytes = memory > 0 ? fmin(record_bytes, memory / 16) : record_bytes;
+    const double each = (double)mgk_record_size(work->layout) * sizeof(double);
+    const size_t matrices = work->layout->heads * work->layout->layers;
+    const size_t least = work->room / matrices + 3, most = work->most_matrices / matrices + 3;
+    return smaller(most, least + (size_t)(bytes / each));
+}
+
 /* ---- workspaces of threads ------------------------------------------------------------------- */
 
 static mgk_status open_worker(const mgk_diversity_work *work, mgk_diversity_worker *worker)
 {
-    const size_t n = work->source->n_max, heads = work->span_heads, dim = work->source->dim;
+    const size_t n = work->source->n_max, heads = work->span_heads;
+    const size_t dim = work->source->dim, width = mgk_diversity_width(work);
     const size_t pitch = mgk_reduction_pitch(n);
     size_t entries, rows;
     TRY(mgk_multiply(n, n, &entries));
@@ -161,8 +197,11 @@ static mgk_status open_worker(const mgk_diversity_work *work, mgk_diversity_work
         if (work->source->cross)
             TRY(mgk_alloc(mgk_rectangle_work(n), sizeof(double), &worker->reflections));
     }
-    if (mgk_diversity_wants(work, MGK_NEEDS_SORTED))
+    if (mgk_diversity_wants(work, MGK_NEEDS_SORTED)) {
         TRY(mgk_alloc(n, MGK_ROWS_MOST * sizeof(double), &worker->sorted));
+        if (work->source->floats && !work->kept)
+            TRY(mgk_alloc(n, MGK_ROWS_MOST * sizeof(float), &worker->floats));
+    }
     if (work->keys)
         TRY(mgk_alloc(mgk_mixture_scratch(n, work->source->mixtures), sizeof(double),
                       &worker->mixture));
@@ -176,7 +215,7 @@ static mgk_status open_worker(const mgk_diversity_work *work, mgk_diversity_work
     if (!work->outputs)
         return STATUS_OK;
     TRY(mgk_alloc(dim, 2 * sizeof(double), &worker->columns));
-    return mgk_alloc(dim * dim, MGK_ENERGY_HEADS * sizeof(double), &worker->product);
+    return mgk_alloc(width * width, sizeof(double), &worker->product);
 }
 
 static void close_worker(mgk_diversity_worker *worker)
@@ -186,6 +225,7 @@ static void close_worker(mgk_diversity_worker *worker)
     mgk_free(worker->reflections);
     mgk_free(worker->sigma);
     mgk_free(worker->sorted);
+    mgk_free(worker->floats);
     mgk_free(worker->distances);
     mgk_free(worker->column_sums);
     mgk_free(worker->scratch);
@@ -264,14 +304,16 @@ static mgk_status make_common(mgk_diversity_work *work)
 /* Arrays for measures that need whole groups. */
 static mgk_status open_groups(mgk_diversity_work *work)
 {
-    const size_t n = work->source->n_max, heads = work->layout->heads, room = work->room;
+    const size_t n = work->source->n_max, room = work->room;
     size_t sums, vectors, rollouts;
     TRY(mgk_multiply(work->span_heads, work->span_heads, &sums));
     TRY(mgk_multiply(sums, work->pair_blocks * work->sum_count * sizeof(double), &sums));
     work->ring = room + kept_matrices(work);
     TRY(mgk_alloc(work->ring, work->kept_bytes, &work->kept));
+    if (mgk_diversity_wants(work, MGK_NEEDS_NEXT_LAYER))
+        TRY(mgk_alloc(work->ring, sizeof(double), &work->norms));
     if (mgk_diversity_wants(work, MGK_NEEDS_PAIRS))
-        TRY(mgk_alloc(work->most_groups / work->span_groups, sums, &work->sums));
+        TRY(mgk_alloc(work->seat_groups / work->span_groups, sums, &work->sums));
     if (measures_values(work)) {
         TRY(mgk_multiply(room * work->source->dim, n, &vectors));
         TRY(mgk_alloc(vectors, sizeof(double), &work->values));
@@ -280,22 +322,21 @@ static mgk_status open_groups(mgk_diversity_work *work)
         TRY(mgk_alloc(room, n * sizeof(bool), &work->zero_outputs));
     }
     if (work->outputs && mgk_diversity_wants(work, MGK_NEEDS_ENERGIES)) {
+        TRY(mgk_multiply(room * mgk_diversity_width(work), n, &vectors));
         TRY(mgk_alloc(vectors, sizeof(double), &work->centred));
         TRY(mgk_alloc(room, n * sizeof(double), &work->squares));
         TRY(mgk_alloc(room, work->span_heads * sizeof(double), &work->energies));
     }
     if (mgk_diversity_wants(work, MGK_NEEDS_LAYER_OUTPUT) && work->source->output) {
-        TRY(mgk_multiply(work->most_groups * work->source->model_dim, n, &vectors));
+        TRY(mgk_multiply(work->seat_groups * work->source->model_dim, n, &vectors));
         TRY(mgk_alloc(vectors, sizeof(double), &work->layer_outputs));
     }
-    if (kept_matrices(work) > 0)
-        TRY(mgk_alloc(heads, sizeof(double), &work->before_norms));
     if (!mgk_diversity_wants(work, MGK_NEEDS_ROLLOUT))
         return STATUS_OK;
     TRY(mgk_multiply(n, n, &rollouts));
     TRY(mgk_alloc(rollouts, sizeof(double), &work->mixed));
-    TRY(mgk_alloc(work->most_groups + 1, sizeof(*work->rolled), &work->rolled));
-    TRY(mgk_multiply(rollouts, work->most_groups + 1, &rollouts));
+    TRY(mgk_alloc(work->seat_groups + 1, sizeof(*work->rolled), &work->rolled));
+    TRY(mgk_multiply(rollouts, work->seat_groups + 1, &rollouts));
     return mgk_alloc(rollouts, sizeof(double), &work->rollouts);
 }
 
@@ -316,6 +357,7 @@ static mgk_status open_mixture(mgk_diversity_work *work)
 static mgk_status open_round(mgk_diversity_work *work)
 {
     const size_t n = work->source->n_max, heads = work->layout->heads;
+    const size_t each = mgk_diversity_needs_groups(work) ? heads : 1; /* least group */
     size_t bytes;
     if (mgk_diversity_needs_groups(work))
         TRY(mgk_diversity_kept_size(work, &work->kept_bytes));
@@ -325,8 +367,10 @@ static mgk_status open_round(mgk_diversity_work *work)
     work->span_heads = work->span_groups * heads;
     work->sum_count = measures_values(work) ? MGK_PAIR_SUMS : MGK_SUM_VALUES;
     TRY(choose_room(work));
-    work->most_groups = mgk_diversity_needs_groups(work) ? work->room / heads : work->room;
-    work->record_room = work->room / (heads * work->layout->layers) + 3;
+    choose_round(work);
+    work->seat_groups = work->room / each;
+    work->most_groups = work->most_matrices / each;
+    work->record_room = choose_records(work);
     TRY(mgk_alloc(work->most_groups, sizeof(*work->named), &work->named));
     TRY(mgk_alloc(work->most_groups, sizeof(*work->groups), &work->groups));
     TRY(mgk_alloc(work->record_room, sizeof(*work->samples), &work->samples));
@@ -334,7 +378,6 @@ static mgk_status open_round(mgk_diversity_work *work)
     TRY(mgk_alloc(work->record_room, bytes, &work->records));
     TRY(mgk_alloc(work->room, n * sizeof(double), &work->row_sums));
     TRY(mgk_alloc(work->room, n * sizeof(bool), &work->zero_rows));
-    TRY(mgk_alloc(work->room, sizeof(double), &work->norms));
     if (mgk_diversity_wants(work, MGK_NEEDS_ENTROPIES | MGK_NEEDS_DIVERGENCES))
         TRY(mgk_alloc(work->room, n * sizeof(double), &work->entropies));
     if (work->source->tokens)
@@ -399,7 +442,6 @@ void mgk_diversity_close(mgk_diversity_work *work)
     mgk_free(work->squares);
     mgk_free(work->energies);
     mgk_free(work->norms);
-    mgk_free(work->before_norms);
     mgk_free(work->mixed);
     mgk_free(work->rolled);
     mgk_free(work->rollouts);

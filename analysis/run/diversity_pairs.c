@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "analysis/run/diversity_work.h"
-#include "kernels/blas.h"
 #include "kernels/cpu/spectral/reductions.h"
 
 /* ---- sums over rows -------------------------------------------------------------------------- */
@@ -36,7 +35,7 @@ static bool collect_facts(const row_sums *r, size_t i)
     const mgk_diversity_work *work = r->work;
     bool all = true;
     for (size_t h = 0; h < r->heads; h++) {
-        const size_t at = (r->span->groups->slot + h) * work->source->n_max + i;
+        const size_t at = (r->span->groups->seat + h) * work->source->n_max + i;
         all = all && !work->zero_rows[at];
         r->given[h] = !work->zero_rows[at];
         r->totals[h] = work->row_sums[at];
@@ -152,7 +151,6 @@ static mgk_diversity_span span_of(const mgk_diversity_work *work, size_t number)
 {
     const mgk_diversity_group *groups = &work->groups[number * work->span_groups];
     return (mgk_diversity_span){.groups = groups,
-                                .number = number,
                                 .heads = work->span_heads,
                                 .n = groups->group->n,
                                 .queries = groups->group->queries,
@@ -164,7 +162,8 @@ static double *sums_of_span(const mgk_diversity_work *work, const mgk_diversity_
                             size_t block)
 {
     const size_t size = work->sum_count * span->heads * span->heads;
-    return work->sums + (span->number * work->pair_blocks + block) * size;
+    const size_t number = span->groups->seat / span->heads;
+    return work->sums + (number * work->pair_blocks + block) * size;
 }
 
 /* Adds the products of the unit vectors [P, n, D] of all heads, of tokens first … end − 1. */
@@ -207,20 +206,16 @@ void mgk_diversity_sum(mgk_diversity_work *work, size_t number, size_t block)
 
 /* ---- cross energies of outputs --------------------------------------------------------------- */
 
-/* ||X_gᵀ X_h||_F² for all g <= h of a span's head h: one product for several g. */
+/* ||X_gᵀ X_h||_F² for all g <= h of a span's head h. */
 static void compute_energies(mgk_diversity_work *work, const mgk_diversity_span *span, size_t h)
 {
-    const size_t dim = work->source->dim, pitch = span->heads * dim;
-    const double *centred = work->centred + mgk_diversity_vectors(work, span->groups);
+    const size_t width = mgk_diversity_width(work), size = span->n * width;
+    const double *centred = work->centred + mgk_diversity_rows(work, span->groups) * width;
     double *product = work->workers[omp_get_thread_num()].product;
-    double *energies = work->energies + (span->groups->slot + h) * span->heads;
-    for (size_t g = 0; g <= h; g += MGK_ENERGY_HEADS) {
-        const size_t count = h + 1 - g < MGK_ENERGY_HEADS ? h + 1 - g : MGK_ENERGY_HEADS;
-        mgk_blas.dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (blasint)(count * dim),
-                       (blasint)dim, (blasint)span->n, 1, centred + g * dim, (blasint)pitch,
-                       centred + h * dim, (blasint)pitch, 0, product, (blasint)dim);
-        work->kernels->squares(count, dim * dim, product, dim * dim, energies + g);
-    }
+    double *energies = work->energies + (span->groups->seat + h) * span->heads;
+    for (size_t g = 0; g <= h; g++)
+        energies[g] =
+            work->kernels->energy(span->n, width, centred + g * size, centred + h * size, product);
 }
 
 /* ---- totals ---------------------------------------------------------------------------------- */
@@ -259,16 +254,17 @@ void mgk_diversity_total(mgk_diversity_work *work, size_t number, size_t turn)
 static mgk_outputs outputs_of(const mgk_diversity_work *work, const mgk_diversity_span *span)
 {
     const double *sums = sums_of_span(work, span, 0);
+    const size_t seat = span->groups->seat, rows = mgk_diversity_rows(work, span->groups);
     return (mgk_outputs){
         .kernels = work->kernels,
         .heads = span->heads,
         .n = span->n,
         .value_products = sums + MGK_SUM_VALUES * span->heads * span->heads,
         .output_products = sums + MGK_SUM_OUTPUTS * span->heads * span->heads,
-        .zero_values = work->zero_values + span->groups->rows,
-        .zero_outputs = work->zero_outputs + span->groups->rows,
-        .energies = work->energies ? work->energies + span->groups->slot * span->heads : NULL,
-        .squares = work->squares ? work->squares + span->groups->rows : NULL,
+        .zero_values = work->zero_values + rows,
+        .zero_outputs = work->zero_outputs + rows,
+        .energies = work->energies ? work->energies + seat * span->heads : NULL,
+        .squares = work->squares ? work->squares + rows : NULL,
     };
 }
 

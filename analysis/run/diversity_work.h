@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A round of mgk_diversity_run: the matrices of some groups, in memory together. What is done with
- * the heads of a span, by threads one item each, writes into records; see mgk_pipeline.
+ * A round of mgk_diversity_run: the matrices of some groups. What is done with the heads of a span,
+ * by threads one item each, writes into records; see mgk_pipeline. The memory has seats for some
+ * matrices, which those of the round take in turn: a span waits until those before it have left
+ * enough. At the end of a round threads wait for each other, so it has more matrices than seats.
  */
 #ifndef MGK_ANALYSIS_DIVERSITY_WORK_H
 #define MGK_ANALYSIS_DIVERSITY_WORK_H
@@ -13,8 +15,8 @@
 /* A group of the round. */
 typedef struct mgk_diversity_group {
     const mgk_group *group;
-    size_t slot;             /* of its first matrix */
-    size_t rows;             /* of the matrices before it in the round */
+    size_t slot;             /* of its first matrix, counted in the round */
+    size_t seat;             /* of its first matrix; those of a group follow each other */
     double *record;          /* of its sample */
     const mgk_place *places; /* [n], see mgk_matrix_view; NULL: no tokens */
     double tokens;           /* see MGK_FACT_TOKENS; NaN: no tokens */
@@ -26,7 +28,6 @@ typedef struct mgk_diversity_group {
  */
 typedef struct mgk_diversity_span {
     const mgk_diversity_group *groups; /* of one sample, so all of the same queries and keys */
-    size_t number;                     /* of the span in the round */
     size_t heads, n;                   /* n, queries, keys: as in the groups */
     size_t queries, keys;
 } mgk_diversity_span;
@@ -34,17 +35,17 @@ typedef struct mgk_diversity_span {
 /* The layer before one. */
 typedef struct mgk_layer_before {
     size_t sample, layer;
-    size_t place;        /* in the ring, of its first matrix */
-    const double *norms; /* [H] */
+    size_t place; /* in the ring, of its first matrix */
 } mgk_layer_before;
 
 /* The workspace of one thread. Members that no measure needs are NULL. */
 typedef struct mgk_diversity_worker {
     mgk_engine *engine;
-    double *matrix;       /* [n_max, n_max], of the head that is measured */
-    double *reflections;  /* [mgk_rectangle_work(n_max)] */
-    double *sigma;        /* [n_max] */
-    double *sorted;       /* [n_max, MGK_ROWS_MOST] */
+    double *matrix;      /* [n_max, n_max], of the head that is measured */
+    double *reflections; /* [mgk_rectangle_work(n_max)] */
+    double *sigma;       /* [n_max] */
+    double *sorted;      /* [n_max, MGK_ROWS_MOST] */
+    float *floats;       /* [MGK_ROWS_MOST, n_max], rows that are sorted but not kept */
     double largest[MGK_ROWS_MOST];
     double *distances;    /* [2 n − 1], see mgk_rows, for the order n of the last matrix */
     size_t distances_for; /* this n */
@@ -52,7 +53,7 @@ typedef struct mgk_diversity_worker {
     double *scratch;      /* [n_max] */
     double *rows, *roots; /* [P, mgk_reduction_pitch(n_max)], a row of each head of a span */
     double *pairs;        /* [P, P + 4] */
-    double *product;      /* [MGK_ENERGY_HEADS, D, D] */
+    double *product;      /* [D', D'], see mgk_diversity_width */
     double *columns;      /* [2, D] */
     double *mixture;      /* [mgk_mixture_scratch] */
     double *hidden;       /* [3, C] */
@@ -69,9 +70,6 @@ enum {
     MGK_SUM_OUTPUTS,
     MGK_PAIR_SUMS
 };
-
-/* Heads whose outputs are multiplied with those of one head at a time. */
-enum { MGK_ENERGY_HEADS = 16 };
 
 /* The most blocks of rows whose sums are apart, whatever the number of threads. */
 enum { MGK_PAIR_BLOCKS = 16 };
@@ -95,29 +93,30 @@ typedef struct mgk_diversity_work {
     mgk_failure failure;           /* parts are matrices of the round */
 
     /* The round. */
-    size_t room;                 /* the most matrices */
-    size_t most_groups;          /* G */
-    size_t span_groups;          /* of a span: L across layers, else 1 */
-    size_t span_heads;           /* P */
-    size_t pair_blocks;          /* at most MGK_PAIR_BLOCKS; the same for all spans */
-    mgk_group *named;            /* [G], as the source names them */
-    mgk_diversity_group *groups; /* [G] */
+    size_t room;                       /* seats */
+    size_t seat_groups;                /* G, groups that have seats at once */
+    size_t most_matrices, most_groups; /* of a round */
+    size_t span_groups;                /* of a span: L across layers, else 1 */
+    size_t span_heads;                 /* P */
+    size_t pair_blocks;                /* at most MGK_PAIR_BLOCKS; the same for all spans */
+    mgk_group *named;                  /* [most_groups], as the source names them */
+    mgk_diversity_group *groups;       /* [most_groups] */
     size_t group_count;
     size_t matrix_count;
     /* Measured matrices, if measures need groups: see diversity_kept.c. A ring, in which slot 0 of
-     * the round is at `ring_start`; longer than a round where a layer is kept for the next one. */
+     * the round is at `ring_start`; longer than `room` where a layer is kept for the next one. */
     unsigned char *kept; /* [ring, kept_bytes] */
+    double *norms;       /* [ring], Frobenius norms; NULL: not needed */
     size_t kept_bytes, ring, ring_start;
     double *row_sums;  /* [room, n_max] */
     bool *zero_rows;   /* [room, n_max] */
     double *entropies; /* [room, n_max], of rows; NULL: not needed */
-    double *norms;     /* [room], Frobenius norm of each matrix */
-    mgk_place *places; /* [G, n_max] */
-    double *values;  /* [rows, D], at most room n_max rows; those of a matrix follow each other, and
-                        are divided by their lengths once it is measured */
-    double *outputs; /* [rows, D]; the same */
+    mgk_place *places; /* [most_groups, n_max] */
+    double *values;    /* [rows, D], rows = room n_max; those of a matrix follow each other, and
+                          are divided by their lengths once it is measured */
+    double *outputs;   /* [rows, D]; the same */
     bool *zero_values, *zero_outputs; /* [rows], vectors of length 0 */
-    double *centred;                  /* of each span [n, P, D] */
+    double *centred;                  /* [rows, D'], see mgk_diversity_width */
     double *squares;                  /* [rows] */
     double *energies;                 /* [room, P] */
     size_t sum_count;                 /* of MGK_PAIR_SUMS, those that there are */
@@ -132,10 +131,9 @@ typedef struct mgk_diversity_work {
     /* The layer before the first group of the round, and the rollout of its sample. */
     bool before_known;
     mgk_layer_before before;
-    double *before_norms; /* [H]; NULL: not needed */
-    double *rollouts;     /* [1 + G, n_max, n_max]; first that of the layer before */
-    bool *rolled;         /* [1 + G], whether the rollout is defined */
-    double *mixed;        /* [n_max, n_max] */
+    double *rollouts; /* [1 + G, n_max, n_max]; first that of the layer before */
+    bool *rolled;     /* [1 + G], whether the rollout is defined */
+    double *mixed;    /* [n_max, n_max] */
 
     double *layer_outputs; /* [G, n_max, C]; NULL: none */
 
@@ -172,6 +170,10 @@ mgk_status mgk_diversity_kept_size(const mgk_diversity_work *work, size_t *out);
 void mgk_diversity_keep(mgk_diversity_work *work, size_t place, size_t keys, size_t i,
                         const double *from);
 
+/* A row that is kept, if the source has floats: as many entries as mgk_diversity_row copies. */
+const float *mgk_diversity_floats(const mgk_diversity_work *work, size_t place, size_t keys,
+                                  size_t i);
+
 /* The keys that query i of a matrix sees. */
 static inline size_t mgk_diversity_keys(const mgk_diversity_work *work, size_t keys, size_t i)
 {
@@ -183,18 +185,33 @@ static inline size_t mgk_diversity_keys(const mgk_diversity_work *work, size_t k
 void mgk_diversity_row(const mgk_diversity_work *work, size_t place, size_t keys, size_t i,
                        double *out);
 
-/* Where the vectors [H, n, D] of a group begin in `values` and `outputs`, and those [n, P, D] of a
- * span, which begins with the group, in `centred`. */
+/* D', the width of centred outputs: whole units, beyond D filled with zeros. */
+static inline size_t mgk_diversity_width(const mgk_diversity_work *work)
+{
+    return (work->source->dim + MGK_WEIGH_UNIT - 1) / MGK_WEIGH_UNIT * MGK_WEIGH_UNIT;
+}
+
+/* The first of the rows [H n] of a group among `rows`. Those of a span, whose n is the same, follow
+ * each other. */
+static inline size_t mgk_diversity_rows(const mgk_diversity_work *work,
+                                        const mgk_diversity_group *group)
+{
+    const size_t before = work->span_groups > 1 ? group->seat % work->span_heads : 0;
+    return (group->seat - before) * work->source->n_max + before * group->group->n;
+}
+
+/* Where the vectors [H, n, D] of a group begin in `values` and `outputs`. */
 static inline size_t mgk_diversity_vectors(const mgk_diversity_work *work,
                                            const mgk_diversity_group *group)
 {
-    return group->rows * work->source->dim;
+    return mgk_diversity_rows(work, group) * work->source->dim;
 }
 
 /* The output of the layer of group g. */
 static inline double *mgk_diversity_output(const mgk_diversity_work *work, size_t g)
 {
-    return work->layer_outputs + g * work->source->n_max * work->source->model_dim;
+    const size_t place = work->groups[g].seat / work->layout->heads;
+    return work->layer_outputs + place * work->source->n_max * work->source->model_dim;
 }
 
 /* Whether head h of a measured group has an entry below 0, so that its rows are no distributions.

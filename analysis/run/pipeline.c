@@ -2,7 +2,6 @@
 #include "analysis/run/pipeline.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 
 #include "base/memory.h"
 
@@ -34,11 +33,14 @@ static void enter_stage(pipeline_run *run, size_t unit, size_t stage)
         run->first++;
 }
 
-/* Whether the unit before lets a unit begin its stage. */
+/* Whether the units before let a unit begin its stage. */
 static bool may_begin(const pipeline_run *run, size_t unit)
 {
+    const mgk_pipeline *p = run->pipeline;
     const size_t stage = run->units[unit].stage;
-    return unit == 0 || run->units[unit - 1].stage >= (stage > 0 ? stage : 1);
+    if (unit > 0 && run->units[unit - 1].stage < (stage > 0 ? stage : 1))
+        return false;
+    return stage > 0 || unit == run->first || p->fits(p->state, run->first, unit);
 }
 
 /* Claims an item that may begin, of the earliest unit that has one. */

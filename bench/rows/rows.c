@@ -23,7 +23,7 @@ typedef struct bench {
     const mgk_row_kernels *kernels;
     size_t n;
     double *rows;                /* [HEADS, n] */
-    double *floats;              /* the same, rounded to floats */
+    float *floats;               /* the same, rounded */
     double *changed;             /* [n, MGK_SORT_ROWS]: what is written */
     double pairs[HEADS * HEADS]; /* [HEADS, HEADS] */
     volatile double result;
@@ -180,25 +180,25 @@ static void roots_plain(bench *b)
 static void narrow_ours(bench *b)
 {
     for (size_t h = 0; h < HEADS; h++)
-        b->kernels->narrow(b->n, b->floats + h * b->n, (float *)b->changed + h * b->n);
+        b->kernels->narrow(b->n, b->rows + h * b->n, (float *)b->changed + h * b->n);
 }
 
 static void narrow_plain(bench *b)
 {
     for (size_t j = 0; j < HEADS * b->n; j++)
-        ((float *)b->changed)[j] = (float)b->floats[j];
+        ((float *)b->changed)[j] = (float)b->rows[j];
 }
 
 static void widen_ours(bench *b)
 {
     for (size_t h = 0; h < HEADS; h++)
-        b->kernels->widen(b->n, (float *)b->floats + h * b->n, b->changed + h * b->n);
+        b->kernels->widen(b->n, b->floats + h * b->n, b->changed + h * b->n);
 }
 
 static void widen_plain(bench *b)
 {
     for (size_t j = 0; j < HEADS * b->n; j++)
-        b->changed[j] = (double)((float *)b->floats)[j];
+        b->changed[j] = (double)b->floats[j];
 }
 
 static void products_ours(bench *b)
@@ -250,22 +250,20 @@ static void roots_too_plain(bench *b)
 }
 
 /* Both sort the same numbers, each row twice or more often; the copy is part of the time. */
-static void sort_rows(bench *b, const double *rows, bool floats)
+static void sort_ours(bench *b)
 {
     const double *row[MGK_SORT_ROWS];
     for (size_t r = 0; r < MGK_SORT_ROWS; r++)
-        row[r] = rows + r % HEADS * b->n;
-    b->kernels->sort(b->n, row, floats, b->changed);
-}
-
-static void sort_ours(bench *b)
-{
-    sort_rows(b, b->rows, false);
+        row[r] = b->rows + r % HEADS * b->n;
+    b->kernels->sort(b->n, row, b->changed);
 }
 
 static void sort_floats(bench *b)
 {
-    sort_rows(b, b->floats, true);
+    const float *row[MGK_SORT_ROWS];
+    for (size_t r = 0; r < MGK_SORT_ROWS; r++)
+        row[r] = b->floats + r % HEADS * b->n;
+    b->kernels->sort_floats(b->n, row, b->changed);
 }
 
 static int compare(const void *x, const void *y)
@@ -343,7 +341,7 @@ static void fill(bench *b)
             row[j] /= sum;
     }
     for (size_t j = 0; j < HEADS * b->n; j++)
-        b->floats[j] = (double)(float)b->rows[j];
+        b->floats[j] = (float)b->rows[j];
 }
 
 static mgk_status run(size_t n)
@@ -351,7 +349,7 @@ static mgk_status run(size_t n)
     mgk_status status = STATUS_OK;
     bench b = {.n = n};
     CHECK(mgk_alloc(HEADS * n, sizeof(double), &b.rows));
-    CHECK(mgk_alloc(HEADS * n, sizeof(double), &b.floats));
+    CHECK(mgk_alloc(HEADS * n, sizeof(float), &b.floats));
     CHECK(mgk_alloc(MGK_SORT_ROWS * n, sizeof(double), &b.changed));
     fill(&b);
     for (size_t l = 0; l < sizeof levels / sizeof *levels; l++) {

@@ -164,6 +164,8 @@ static void move_row(double *matrix, size_t i, size_t stride, size_t keys, size_
 static void pack(double *matrix, size_t stride, const mgk_group *group)
 {
     const size_t rows = group->queries, n = group->n;
+    if (n == stride && group->keys == n)
+        return;
     for (size_t i = 0; i < rows && n <= stride; i++)
         move_row(matrix, i, stride, group->keys, n);
     for (size_t i = rows; i-- > 0 && n > stride;)

@@ -12,7 +12,7 @@ enum { UNITS = 7, STAGES = 4, ITEMS = 5 };
 
 /* What is watched of a run. */
 typedef struct trial {
-    size_t units;
+    size_t units, most;                                    /* that fit at once */
     int begun[UNITS][STAGES][ITEMS], ended[UNITS][STAGES]; /* how often; how many items */
     bool early;                                            /* an item began before it may */
     size_t order[UNITS * STAGES * ITEMS], count; /* unit · STAGES + stage, as they begin */
@@ -35,6 +35,21 @@ static bool has_ended(trial *t, size_t unit, size_t stage)
     return (size_t)ended == count_items(t, unit, stage);
 }
 
+static bool fit(const void *state, size_t first, size_t unit)
+{
+    return unit - first < ((const trial *)state)->most;
+}
+
+/* Whether all units that leave no memory for one have ended. */
+static bool has_memory(trial *t, size_t unit)
+{
+    bool ended = true;
+    for (size_t u = 0; u + t->most <= unit; u++)
+        for (size_t s = 0; s < STAGES; s++)
+            ended = ended && has_ended(t, u, s);
+    return ended;
+}
+
 static void watch(void *state, size_t unit, size_t stage, size_t item)
 {
     trial *t = state;
@@ -42,7 +57,8 @@ static void watch(void *state, size_t unit, size_t stage, size_t item)
 #pragma omp atomic
     t->begun[unit][stage][item]++;
     const size_t before = stage > 0 ? stage - 1 : 0;
-    if ((stage > 0 && !has_ended(t, unit, before)) || (unit > 0 && !has_ended(t, unit - 1, before)))
+    if ((stage > 0 && !has_ended(t, unit, before)) ||
+        (unit > 0 && !has_ended(t, unit - 1, before)) || !has_memory(t, unit))
 #pragma omp atomic write
         t->early = true;
 #pragma omp atomic capture
@@ -60,6 +76,7 @@ static void run(trial *t, int threads)
                                    .threads = threads,
                                    .count = count_items,
                                    .run = watch,
+                                   .fits = fit,
                                    .state = t};
     assert_ok(mgk_pipeline_run(&pipeline));
 }
@@ -69,7 +86,7 @@ static void every_item_runs_once_when_it_may(void **state)
     (void)state;
     for (size_t units = 0; units <= UNITS; units++)
         for (int threads = 1; threads <= 5; threads++) {
-            trial t = {.units = units};
+            trial t = {.units = units, .most = 1 + (size_t)threads % 4};
             run(&t, threads);
             assert_false(t.early);
             for (size_t u = 0; u < UNITS; u++)
@@ -84,7 +101,7 @@ static void every_item_runs_once_when_it_may(void **state)
 static void the_earliest_unit_is_first(void **state)
 {
     (void)state;
-    trial t = {.units = UNITS};
+    trial t = {.units = UNITS, .most = UNITS};
     run(&t, 1);
     for (size_t i = 1; i < t.count; i++)
         assert_true(t.order[i - 1] <= t.order[i]);
@@ -114,6 +131,12 @@ static size_t count_one(const void *state, size_t unit, size_t stage)
     return 1;
 }
 
+static bool fit_always(const void *state, size_t first, size_t unit)
+{
+    (void)state, (void)first, (void)unit;
+    return true;
+}
+
 static void meet(void *state, size_t unit, size_t stage, size_t item)
 {
     meeting *m = state;
@@ -129,8 +152,13 @@ static void units_do_not_wait_for_each_other(void **state)
 {
     (void)state;
     meeting m = {0};
-    const mgk_pipeline pipeline = {
-        .units = 2, .stages = 2, .threads = 2, .count = count_one, .run = meet, .state = &m};
+    const mgk_pipeline pipeline = {.units = 2,
+                                   .stages = 2,
+                                   .threads = 2,
+                                   .count = count_one,
+                                   .run = meet,
+                                   .fits = fit_always,
+                                   .state = &m};
     assert_ok(mgk_pipeline_run(&pipeline));
     assert_true(m.met);
 }

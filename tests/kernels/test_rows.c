@@ -280,18 +280,28 @@ static int compare(const void *x, const void *y)
 static void check_sort(const mgk_row_kernels *kernels, size_t n, bool floats, double *entries)
 {
     const double *row[SORTED];
+    const float *float_row[SORTED];
+    float *narrow = malloc(SORTED * n * sizeof(float));
     double *sorted = malloc((n + 1) * SORTED * sizeof(double));
     for (size_t j = 0; j < (n + 1) * SORTED; j++)
         sorted[j] = -1;
-    for (size_t r = 0; r < SORTED; r++)
+    for (size_t j = 0; j < n * SORTED; j++)
+        narrow[j] = (float)entries[j];
+    for (size_t r = 0; r < SORTED; r++) {
         row[r] = entries + r * n;
-    kernels->sort(n, row, floats, sorted);
+        float_row[r] = narrow + r * n;
+    }
+    if (floats)
+        kernels->sort_floats(n, float_row, sorted);
+    else
+        kernels->sort(n, row, sorted);
     for (size_t r = 0; r < SORTED; r++) {
         qsort(entries + r * n, n, sizeof(double), compare);
         for (size_t j = 0; j < n; j++)
             assert_true(sorted[j * SORTED + r] == entries[r * n + j]);
         assert_true(sorted[n * SORTED + r] == -1);
     }
+    free(narrow);
     free(sorted);
 }
 
@@ -354,7 +364,7 @@ static void differences_of_sorted_columns_are_summed(void **state)
                 entries[j] = j < n ? 0.25 : mgk_random_uniform(6, n, j);
             for (size_t r = 0; r < SORTED; r++)
                 row[r] = entries + r * n;
-            kernels[l]->sort(n, row, false, columns);
+            kernels[l]->sort(n, row, columns);
             kernels[l]->spreads(n, columns, out);
             for (size_t c = 0; c < SORTED; c++) {
                 long double expected = 0, magnitude = 0;
@@ -377,14 +387,14 @@ static void squares_are_products_of_vectors_with_themselves(void **state)
     const mgk_row_kernels *const *kernels = *state;
     for (size_t i = 0; i < SIZES; i++)
         for (size_t l = 0; l < LEVELS; l++) {
-            const size_t n = sizes[i], pitch = n + 3;
-            double *x = malloc(COUNT * pitch * sizeof(double)), out[COUNT + 1];
-            for (size_t j = 0; j < COUNT * pitch; j++)
+            const size_t n = sizes[i];
+            double *x = malloc((COUNT * n + 1) * sizeof(double)), out[COUNT + 1];
+            for (size_t j = 0; j < COUNT * n; j++)
                 x[j] = mgk_random_normal(7, n, j);
             out[COUNT] = -1;
-            kernels[l]->squares(COUNT, n, x, pitch, out);
+            kernels[l]->squares(COUNT, n, x, out);
             for (size_t k = 0; k < COUNT; k++)
-                assert_true(out[k] == kernels[l]->dot(n, x + k * pitch, x + k * pitch));
+                assert_true(out[k] == kernels[l]->dot(n, x + k * n, x + k * n));
             assert_true(out[COUNT] == -1);
             free(x);
         }
@@ -491,6 +501,42 @@ static void values_are_weighed(void **state)
     mgk_free(values);
     free(out);
     free(a);
+}
+
+/* The products of columns, of more vectors than one pass takes, and the sum of their squares. */
+static void cross_energies_are_sums_of_squared_products(void **state)
+{
+    enum { COUNT_MOST = 600, DIM_MOST = 40 };
+    static const size_t counts[] = {0, 1, 7, 256, 257, COUNT_MOST}, dims[] = {8, 16, 24, DIM_MOST};
+    const mgk_row_kernels *const *kernels = *state;
+    double *x, *y, *product;
+    assert_ok(mgk_alloc(COUNT_MOST * DIM_MOST, sizeof(double), &x));
+    assert_ok(mgk_alloc(COUNT_MOST * DIM_MOST, sizeof(double), &y));
+    assert_ok(mgk_alloc(DIM_MOST * DIM_MOST + 1, sizeof(double), &product));
+    for (size_t j = 0; j < COUNT_MOST * DIM_MOST; j++) {
+        x[j] = mgk_random_normal(13, 0, j);
+        y[j] = mgk_random_normal(14, 0, j);
+    }
+    for (size_t test = 0; test < 6 * 4; test++)
+        for (size_t l = 0; l < LEVELS; l++) {
+            const size_t count = counts[test / 4], dim = dims[test % 4];
+            product[dim * dim] = -1;
+            const double energy = kernels[l]->energy(count, dim, x, y, product);
+            for (size_t i = 0; i < dim * dim; i++) {
+                reference sum = {0};
+                for (size_t k = 0; k < count; k++) {
+                    const long double term =
+                        (long double)x[k * dim + i / dim] * (long double)y[k * dim + i % dim];
+                    add_term(&sum, term, fabsl(term) * (long double)count * 0x1p-53L);
+                }
+                assert_true(fabsl(product[i] - sum.sum) <= sum.error);
+            }
+            assert_true(energy == kernels[l]->dot(dim * dim, product, product));
+            assert_true(product[dim * dim] == -1);
+        }
+    mgk_free(x);
+    mgk_free(y);
+    mgk_free(product);
 }
 
 /* The references of products, differences and divergences of rows h and g. */
@@ -699,6 +745,7 @@ int main(void)
         cmocka_unit_test(vectors_are_divided_by_their_lengths),
         cmocka_unit_test(columns_are_centred),
         cmocka_unit_test(values_are_weighed),
+        cmocka_unit_test(cross_energies_are_sums_of_squared_products),
         cmocka_unit_test(pairs_of_rows_follow_their_formulas),
         cmocka_unit_test(pairs_are_summed_over_several_blocks),
         cmocka_unit_test(close_rows_have_a_difference),

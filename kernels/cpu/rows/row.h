@@ -9,18 +9,21 @@ double MGK_CPU(row_sum)(size_t n, const double *x);
 bool MGK_CPU(row_any)(size_t n, const double *x);
 mgk_row_range MGK_CPU(row_range)(size_t n, const double *x);
 double MGK_CPU(row_dot)(size_t n, const double *x, const double *y);
-void MGK_CPU(row_squares)(size_t count, size_t n, const double *x, size_t pitch, double *out);
+void MGK_CPU(row_squares)(size_t count, size_t n, const double *x, double *out);
 void MGK_CPU(row_normalise)(size_t count, size_t n, double *x, double *lengths);
 void MGK_CPU(row_centre)(size_t count, size_t n, const double *x, double *means, double *out,
                          size_t pitch, double *largest);
 void MGK_CPU(row_weigh)(size_t rows, size_t keys, size_t dim, const double *a, size_t pitch,
                         const double *values, double *out);
+double MGK_CPU(row_energy)(size_t count, size_t n, const double *x, const double *y,
+                           double *product);
 double MGK_CPU(row_distance)(size_t n, const double *x, const double *y);
 double MGK_CPU(row_entropy)(size_t n, const double *p);
 void MGK_CPU(row_roots)(size_t n, const double *x, double *out);
 void MGK_CPU(row_narrow)(size_t n, const double *x, float *out);
 void MGK_CPU(row_widen)(size_t n, const float *x, double *out);
-void MGK_CPU(row_sort)(size_t n, const double *const *rows, bool floats, double *sorted);
+void MGK_CPU(row_sort)(size_t n, const double *const *rows, double *sorted);
+void MGK_CPU(row_sort_floats)(size_t n, const float *const *rows, double *sorted);
 void MGK_CPU(row_spreads)(size_t n, const double *columns, double *out);
 void MGK_CPU(row_products)(size_t heads, size_t n, const double *rows, size_t pitch, double *out);
 void MGK_CPU(row_differences)(size_t heads, size_t n, const double *rows, size_t pitch,

@@ -25,20 +25,16 @@ static void widen(size_t n, const float *columns, double *wide)
     }
 }
 
-void MGK_CPU(row_sort)(size_t n, const double *const *rows, bool floats, double *sorted)
+void MGK_CPU(row_sort)(size_t n, const double *const *rows, double *sorted)
 {
-    float *first = (float *)sorted, *second = first + n * ROWS; /* halves of the memory */
-    const float *narrowed[ROWS];
-    if (floats) {
-        for (size_t r = 0; r < ROWS; r++) {
-            narrowed[r] = first + r * n;
-            MGK_CPU(row_narrow)(n, rows[r], first + r * n);
-        }
-        FLOATS(row_transpose)(n, narrowed, second);
-        FLOATS(row_sort_columns)(n, second);
-        widen(n, second, sorted);
-    } else {
-        MGK_CPU(row_transpose)(n, rows, sorted);
-        MGK_CPU(row_sort_columns)(n, sorted);
-    }
+    MGK_CPU(row_transpose)(n, rows, sorted);
+    MGK_CPU(row_sort_columns)(n, sorted);
+}
+
+void MGK_CPU(row_sort_floats)(size_t n, const float *const *rows, double *sorted)
+{
+    float *columns = (float *)sorted + n * ROWS;
+    FLOATS(row_transpose)(n, rows, columns);
+    FLOATS(row_sort_columns)(n, columns);
+    widen(n, columns, sorted);
 }

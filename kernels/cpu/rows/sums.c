@@ -52,11 +52,23 @@ static inline void widen_range(mgk_vector x, mgk_vector *smallest, mgk_vector *l
     mgk_row_order(&x, largest);
 }
 
+/* The largest lane, by halves: a chain of comparisons as short as can be. */
+static inline double largest_lane(mgk_vector x)
+{
+    double lanes[MGK_VECTOR_LANES];
+    *(mgk_loose_vector *)lanes = x;
+#pragma GCC unroll 4
+    for (int half = MGK_VECTOR_LANES / 2; half > 0; half /= 2)
+#pragma GCC unroll 4
+        for (int lane = 0; lane < half; lane++)
+            lanes[lane] = lanes[lane] < lanes[lane + half] ? lanes[lane + half] : lanes[lane];
+    return lanes[0];
+}
+
 mgk_row_range MGK_CPU(row_range)(size_t n, const double *x)
 {
     enum { LANES = MGK_VECTOR_LANES };
     mgk_vector smallest[2] = {{0}}, largest[2] = {{0}};
-    mgk_row_range range = {0, 0};
     size_t j = 0;
     for (; j + 2 * LANES <= n; j += 2 * LANES) {
         widen_range(mgk_row_load(x + j), &smallest[0], &largest[0]);
@@ -67,12 +79,7 @@ mgk_row_range MGK_CPU(row_range)(size_t n, const double *x)
                     &smallest[0], &largest[0]);
     widen_range(smallest[1], &smallest[0], &largest[0]);
     widen_range(largest[1], &smallest[0], &largest[0]);
-    for (int lane = 0; lane < LANES; lane++) {
-        const double low = smallest[0][lane], high = largest[0][lane];
-        range.smallest = low < range.smallest ? low : range.smallest;
-        range.largest = high > range.largest ? high : range.largest;
-    }
-    return range;
+    return (mgk_row_range){-largest_lane(-smallest[0]), largest_lane(largest[0])};
 }
 
 void MGK_CPU(row_spreads)(size_t n, const double *columns, double *out)

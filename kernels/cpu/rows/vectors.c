@@ -5,10 +5,10 @@
 
 #include "kernels/cpu/rows/row.h"
 
-void MGK_CPU(row_squares)(size_t count, size_t n, const double *x, size_t pitch, double *out)
+void MGK_CPU(row_squares)(size_t count, size_t n, const double *x, double *out)
 {
     for (size_t i = 0; i < count; i++)
-        out[i] = mgk_row_reduce(mgk_row_add_product, n, x + i * pitch, x + i * pitch);
+        out[i] = mgk_row_reduce(mgk_row_add_product, n, x + i * n, x + i * n);
 }
 
 /* Divides each vector by its length, see mgk_row_kernels.normalise. */
@@ -25,7 +25,7 @@ static void divide(size_t count, size_t n, double *x, const double *lengths)
 
 void MGK_CPU(row_normalise)(size_t count, size_t n, double *x, double *lengths)
 {
-    MGK_CPU(row_squares)(count, n, x, n, lengths);
+    MGK_CPU(row_squares)(count, n, x, lengths);
     MGK_CPU(row_roots)(count, lengths, lengths);
     divide(count, n, x, lengths);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums of value vectors with the weights of attention rows. */
+/* Sums of value vectors with the weights of attention rows, and products of what comes out. */
 #include "kernels/cpu/attention/tile.h"
 #include "kernels/cpu/rows/row.h"
 
@@ -11,4 +11,12 @@ void MGK_CPU(row_weigh)(size_t rows, size_t keys, size_t dim, const double *a, s
 {
     const mgk_tile_operand weights = {a, pitch, 1};
     mgk_tile_multiply(rows, dim, keys, weights, values, dim, NULL, 0, out, dim);
+}
+
+double MGK_CPU(row_energy)(size_t count, size_t n, const double *x, const double *y,
+                           double *product)
+{
+    const mgk_tile_operand columns = {x, 1, n};
+    mgk_tile_multiply(n, n, count, columns, y, n, NULL, 0, product, n);
+    return MGK_CPU(row_dot)(n * n, product, product);
 }
