@@ -13,8 +13,8 @@ about them, out/report.html.
 
   --full            Count 1000 matrices a layer of the retrieval models (1024 x 1024) too,
                     instead of 40.
-  --retrain         First train all models anew, into out/models, and draw from those. Models
-                    that an earlier such run has finished are kept.
+  --retrain         First train the retrieval models anew, into out/models, and draw from those.
+                    Models that an earlier such run has finished are kept.
   --train FILE      With --retrain: text to learn from.
   --held-out FILE   With --retrain: text to evaluate on.
   --help            Print this text.
@@ -30,16 +30,21 @@ language="lm-softmax-8 lm-mgk-8 lm-mgk-4"
 retrieval="retrieval-softmax-4 retrieval-mgk-4 retrieval-mgk-2"
 retrieval_small="retrieval-softmax-2 retrieval-mgk-1 retrieval-smgk-1"
 
+# found FILE: where a file of a model is, trained anew or not.
+found() {
+    [ -e "$models/$1" ] && echo "$models/$1" || echo "models/$1"
+}
+
 # dump MODEL: attention and keys of one sample, and the key weights.
 dump() {
-    build/cpu/bin/mgk-dump "$models/$1.safetensors" --text models/sample.txt --samples 1 \
+    build/cpu/bin/mgk-dump "$(found "$1.safetensors")" --text models/sample.txt --samples 1 \
         --save attention,keys,weights --quiet --force -o "out/$1.h5"
 }
 
 # rank MODEL MATRICES: ranks of so many matrices of each layer, which are not stored.
 rank() {
     echo "Ranks of $1, $2 matrices a layer" >&2
-    build/cpu/bin/mgk-rank --model "$models/$1.safetensors" --text models/sample.txt \
+    build/cpu/bin/mgk-rank --model "$(found "$1.safetensors")" --text models/sample.txt \
         --matrices "$2" --force -o "out/$1.csv" > "out/$1.txt"
 }
 
@@ -55,7 +60,7 @@ files() {
 # logs MODEL...: the logs of their training, which are beside them.
 logs() {
     for model; do
-        echo "$models/$model.csv"
+        found "$model.csv"
     done
 }
 
@@ -72,9 +77,9 @@ report() {
     short="--text models/sample.txt --samples 4 --length 64 --quiet --force"
     tables="" stores=""
     for model; do
-        build/cpu/bin/mgk-diversity --model "$models/$model.safetensors" $short --prune \
+        build/cpu/bin/mgk-diversity --model "$(found "$model.safetensors")" $short --prune \
             -o "out/$model-heads.h5" > /dev/null
-        build/cpu/bin/mgk-dump "$models/$model.safetensors" $short -o "out/$model-short.h5"
+        build/cpu/bin/mgk-dump "$(found "$model.safetensors")" $short -o "out/$model-short.h5"
         tables="$tables out/$model-heads.h5" stores="$stores out/$model-short.h5"
     done
     build/cpu/bin/mgk-report $tables $stores --samples 2 --quiet --force -o out/report.html

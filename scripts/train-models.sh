@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Trains the nine models that the figures are drawn from. This is the one place where their
-# hyper-parameters stand; models/README.md refers to it.
+# Trains the retrieval models that figures are drawn from. This is the one place where their
+# hyper-parameters stand; models/README.md refers to it. Those of the other models are in study.sh.
 set -eu
 
 usage() {
     cat << 'END'
 Usage: sh scripts/train-models.sh --train FILE --held-out FILE [--output DIR] [MODEL...]
-Trains the models that the figures are drawn from: all nine, or the named ones.
+Trains the retrieval models that figures are drawn from: all six, or the named ones.
 
   --train FILE      Text to learn from, split into articles at WikiText titles.
   --held-out FILE   Text to evaluate on.
@@ -19,35 +19,29 @@ must have been built (cmake --build --preset cpu).
 END
 }
 
-# What the models of a task have in common.
-lm="--task lm --layers 6 --dim 128 --head-dim 16 --hidden 256 --length 256
-    --batch 4 --steps 4000 --lr 1.5e-3 --warmup 200
-    --eval-every 500 --eval-samples 1000 --log-every 50 --seed 1"
-retrieval="--task retrieval --layers 2 --dim 64 --head-dim 32 --hidden 128 --length 1024
+# What they have in common.
+common="--task retrieval --layers 2 --dim 64 --head-dim 32 --hidden 128 --length 1024
     --batch 8 --steps 300 --lr 1e-3 --warmup 50
     --eval-every 150 --eval-samples 1000 --log-every 10 --seed 1"
 
-# Name, task, attention, heads.
+# Name, attention, heads.
 runs="\
-lm-softmax-8        lm        softmax 8
-lm-mgk-8            lm        mgk     8
-lm-mgk-4            lm        mgk     4
-retrieval-softmax-4 retrieval softmax 4
-retrieval-mgk-4     retrieval mgk     4
-retrieval-mgk-2     retrieval mgk     2
-retrieval-softmax-2 retrieval softmax 2
-retrieval-mgk-1     retrieval mgk     1
-retrieval-smgk-1    retrieval smgk    1"
+retrieval-softmax-4 softmax 4
+retrieval-mgk-4     mgk     4
+retrieval-mgk-2     mgk     2
+retrieval-softmax-2 softmax 2
+retrieval-mgk-1     mgk     1
+retrieval-smgk-1    smgk    1"
 
 wrong_usage() {
     echo "train-models.sh: $1 (see --help)" >&2
     exit 2
 }
 
-# train NAME ATTENTION HEADS OPTION...: the model is moved to its place when it is finished.
+# train NAME ATTENTION HEADS: the model is moved to its place when it is finished.
 train() {
     name=$1 attention=$2 heads=$3
-    shift 3
+    set -- $common
     unfinished=$output/unfinished
     mkdir -p "$unfinished"
     state=$unfinished/$name.safetensors.checkpoint
@@ -80,14 +74,11 @@ done
 cd "$(dirname "$0")/.."
 output=${output:-models}
 
-echo "$runs" | while read -r name task attention heads; do
+echo "$runs" | while read -r name attention heads; do
     case " ${wanted:-$name} " in
     *" $name "*) ;;
     *) continue ;;
     esac
     [ ! -e "$output/$name.safetensors" ] || continue
-    case $task in
-    lm) train "$name" "$attention" "$heads" $lm ;;
-    retrieval) train "$name" "$attention" "$heads" $retrieval ;;
-    esac
+    train "$name" "$attention" "$heads"
 done

@@ -183,7 +183,7 @@ class Model:
     >>> model.layers, model.heads
     (6, 4)
     >>> [sample.attention.shape for sample in model.samples(["a text", "another"])]
-    [(6, 4, 6, 6), (6, 4, 7, 7)]
+    [(6, 4, 3, 3), (6, 4, 2, 2)]
     """
 
     def __init__(
@@ -531,7 +531,7 @@ def attention(
     >>> import mgk
     >>> a = mgk.attention("models/lm-mgk-4.safetensors", ["The cat sat on the mat."])
     >>> a.shape
-    (1, 6, 4, 23, 23)
+    (1, 6, 4, 7, 7)
     >>> float(a[0, 2, 1, 5].sum().round(3))
     1.0
     """

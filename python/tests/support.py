@@ -6,7 +6,7 @@ import os
 import numpy as np
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-MODEL = os.path.join(TOP, "models", "lm-mgk-4.safetensors")
+MODEL = os.path.join(TOP, "tests", "golden", "bytes", "lm.safetensors")  # tokens are bytes
 BERT = os.path.join(TOP, "tests", "golden", "hugging_face", "bert")
 T5 = os.path.join(TOP, "tests", "golden", "hugging_face", "t5")
 TEXTS = ["The cat sat on the mat.", "Hello"]
