@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 
@@ -38,9 +39,19 @@ typedef struct mgk_row_range {
     double smallest, largest;
 } mgk_row_range;
 
+/* What one pass over a row tells. */
+typedef struct mgk_row_facts {
+    double sum, squares; /* of the entries, and of their squares */
+    uint64_t bits;       /* those of the numbers that any entry has */
+} mgk_row_facts;
+
 typedef struct mgk_row_kernels {
     /* The sum of the row; error E. */
     double (*sum)(size_t n, const double *x);
+
+    /* The facts of the row, errors E and one rounding of each square at most; adds the row to
+     * columns [n]. Entries may be anything. */
+    mgk_row_facts (*facts)(size_t n, const double *x, double *columns);
 
     /* Whether an entry is not 0. Entries may be negative. */
     bool (*any)(size_t n, const double *x);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/measures/rank.h"
 #include "kernels/blas.h"
+#include "kernels/rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -84,34 +85,37 @@ bool mgk_rank_is_zero_row(size_t n, const double *row)
     return j == n;
 }
 
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 mgk_status mgk_rank_measure_rectangle(size_t rows, size_t columns, size_t pitch, const double *a,
                                       mgk_float_format stored, double *row_sums,
                                       double *column_sums, mgk_rank_row *row)
 {
     double squares = 0;
-    mgk_entries seen = {.column_sum_max = -INFINITY,
-                        .bits = mgk_float_format_bits(rows * pitch, a)};
+    mgk_entries seen = {.column_sum_max = -INFINITY};
+    const mgk_row_kernels *kernels;
+    TRY(mgk_row_kernels_choose(&kernels));
     if (columns > 0) /* an empty matrix may have none */
         memset(column_sums, 0, columns * sizeof(*column_sums));
     for (size_t i = 0; i < rows; i++) {
         const double *entries = a + i * pitch;
-        double sum = 0;
-        for (size_t j = 0; j < columns; j++) {
-            sum += entries[j];
-            squares += entries[j] * entries[j];
-            column_sums[j] += entries[j];
-        }
-        if (!isfinite(sum))
+        const mgk_row_facts facts = kernels->facts(columns, entries, column_sums);
+        if (!isfinite(facts.sum))
             return fail_row(i, columns, entries);
+        squares += facts.squares;
+        seen.bits |= facts.bits;
         if (row_sums)
-            row_sums[i] = sum;
+            row_sums[i] = facts.sum;
         if (mgk_rank_is_zero_row(columns, entries))
             seen.zero_rows++;
         else
-            seen.row_sum_error = fmax(seen.row_sum_error, fabs(sum - 1));
+            seen.row_sum_error = larger(fabs(facts.sum - 1), seen.row_sum_error);
     }
     for (size_t j = 0; j < columns; j++)
-        seen.column_sum_max = fmax(seen.column_sum_max, column_sums[j]);
+        seen.column_sum_max = larger(column_sums[j], seen.column_sum_max);
     seen.norm = norm_of(rows * pitch, a, squares);
     describe(rows, columns, &seen, stored, row);
     return STATUS_OK;

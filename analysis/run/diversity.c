@@ -81,6 +81,12 @@ static size_t seats_left(const mgk_diversity_work *work, size_t seat)
     return named < seats ? named : seats;
 }
 
+/* Whether the next group may have a record: that of its span, or a new one. */
+static bool has_record(const mgk_diversity_work *work)
+{
+    return work->group_count % work->span_groups > 0 || work->record_count < work->record_room;
+}
+
 /* Names the groups of a round; across layers they are those of whole samples. */
 static mgk_status name_groups(mgk_diversity_work *work)
 {
@@ -88,8 +94,7 @@ static mgk_status name_groups(mgk_diversity_work *work)
     const size_t least = mgk_diversity_needs_groups(work) ? work->layout->heads : 1;
     bool end = false;
     work->group_count = work->matrix_count = 0;
-    while (!end && work->most_matrices - work->matrix_count >= least &&
-           work->record_count < work->record_room) {
+    while (!end && work->most_matrices - work->matrix_count >= least && has_record(work)) {
         const size_t seat = work->matrix_count % work->room;
         mgk_group *named = &work->named[work->group_count];
         *named = (mgk_group){0};
@@ -180,7 +185,7 @@ static bool has_seats(const void *state, size_t first, size_t unit)
 {
     const mgk_diversity_work *work = ((const prepared_groups *)state)->work;
     const mgk_diversity_group *last = find_span(state, unit);
-    const size_t heads = work->kept ? work->span_heads : last->group->count;
+    const size_t heads = mgk_diversity_needs_groups(work) ? work->span_heads : last->group->count;
     return last->slot + heads - find_span(state, first)->slot <= work->room;
 }
 

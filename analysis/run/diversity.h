@@ -42,9 +42,9 @@ typedef struct mgk_diversity_run_options {
  * neighbouring layers need whole groups. Values do not depend on the number of threads. BLAS uses
  * one thread in the whole process meanwhile.
  *
- * Memory: the matrices of one round of groups, at least those of one group where measures need
- * whole groups, and those of all layers of a sample across layers; a workspace for each thread; a
- * record for each sample of a round. It does not grow with the number of samples.
+ * Memory: some matrices, at least those of one group where measures need whole groups, and those of
+ * all layers of a sample across layers; a workspace for each thread; the records of some samples.
+ * It does not grow with the number of samples.
  *
  * STATUS_NUMERIC: an entry is not finite; STATUS_UNSUPPORTED: a row of zeros: the message names
  * sample, layer and head. STATUS_MEMORY. STATUS_INTERRUPTED. The errors of the source and of

@@ -35,7 +35,8 @@ static mgk_status take_tokens(mgk_diversity_work *work, size_t g)
         group->tokens = work->groups[g - 1].tokens;
         return STATUS_OK;
     }
-    mgk_place *places = work->places + g * source->n_max;
+    const size_t sample = (size_t)(group->record - work->records) / mgk_record_size(work->layout);
+    mgk_place *places = work->places + sample * source->n_max;
     int32_t *tokens;
     mgk_status status;
     TRY(mgk_alloc(source->n_max, sizeof(*tokens), &tokens));

@@ -32,8 +32,8 @@ static bool measures_values(const mgk_diversity_work *work)
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
 /* Seats for each thread: few, so that matrices are in caches when their pairs are measured; more
- * where they are all matrices of a round. */
-enum { SEATS = 8, SEATS_OF_ROUND = 16 };
+ * with rollouts, where a round has no more matrices than seats. */
+enum { SEATS = 8, SEATS_WITH_ROLLOUTS = 16 };
 
 /* The bytes of all seats at most, if they are not those of one span. */
 static const double seats_bytes = 0x1p28;
@@ -43,8 +43,15 @@ static const double seats_bytes = 0x1p28;
 enum { ROUND_MOST = 256 };
 static const double round_entries = 0x1p24;
 
-/* The bytes of the records of a round at most, beyond those of the matrices that have seats. */
-static const double record_bytes = 0x1p24;
+/* What a round may take at most, for groups and for records, beside those that its seats need; of
+ * little memory a 64th. */
+static const double spare_bytes = 0x1p24;
+
+/* The heads of a group at least. */
+static size_t least_group(const mgk_diversity_work *work)
+{
+    return mgk_diversity_needs_groups(work) ? work->layout->heads : 1;
+}
 
 /* Bytes of a seat. */
 static double matrix_bytes(const mgk_diversity_work *work)
@@ -118,7 +125,7 @@ static mgk_status fail_memory(const mgk_diversity_work *work, size_t matrices, c
  * they wait for the other. */
 static size_t wanted_room(const mgk_diversity_work *work, size_t least)
 {
-    const size_t each = mgk_diversity_wants(work, MGK_NEEDS_ROLLOUT) ? SEATS_OF_ROUND : SEATS;
+    const size_t each = mgk_diversity_wants(work, MGK_NEEDS_ROLLOUT) ? SEATS_WITH_ROLLOUTS : SEATS;
     return larger((size_t)work->granted * each, (work->granted > 1 ? 2 : 1) * least);
 }
 
@@ -149,15 +156,23 @@ static mgk_status choose_room(mgk_diversity_work *work)
     return STATUS_OK;
 }
 
-/* Chooses the matrices of a round, once there are seats: with rollouts, which are kept until it
- * ends, no more. */
+static double find_spare(const mgk_diversity_work *work)
+{
+    const double memory = (double)work->options->memory;
+    return memory > 0 ? fmin(spare_bytes, memory / 64) : spare_bytes;
+}
+
+/* Chooses the matrices of a round, once there are seats. With rollouts, which are kept until it
+ * ends, it has no more; nor where heads are removed one by one, which takes long. */
 static void choose_round(mgk_diversity_work *work)
 {
     const double n = (double)work->source->n_max;
     const size_t each = (size_t)fmin(ROUND_MOST, round_entries / fmax(n * n, 1));
     const size_t least = mgk_diversity_needs_groups(work) ? work->span_heads : 1;
-    size_t most = (size_t)work->granted * each;
-    if (mgk_diversity_wants(work, MGK_NEEDS_ROLLOUT))
+    const double groups = find_spare(work) / (sizeof(*work->named) + sizeof(*work->groups));
+    size_t most =
+        smaller((size_t)work->granted * each, work->room + (size_t)groups * least_group(work));
+    if (mgk_diversity_wants(work, MGK_NEEDS_ROLLOUT | MGK_NEEDS_IMPORTANCE))
         most = work->room;
     if (work->source->count > 0)
         most = smaller(most, work->source->count);
@@ -169,12 +184,12 @@ static void choose_round(mgk_diversity_work *work)
 /* The samples whose records a round holds. */
 static size_t choose_records(const mgk_diversity_work *work)
 {
-    const double memory = (double)work->options->memory;
-    const double bytes = memory > 0 ? fmin(record_bytes, memory / 16) : record_bytes;
-    const double each = (double)mgk_record_size(work->layout) * sizeof(double);
+    const double places = work->source->tokens ? (double)work->source->n_max : 0;
+    const double each =
+        (double)mgk_record_size(work->layout) * sizeof(double) + places * sizeof(*work->places);
     const size_t matrices = work->layout->heads * work->layout->layers;
     const size_t least = work->room / matrices + 3, most = work->most_matrices / matrices + 3;
-    return smaller(most, least + (size_t)(bytes / each));
+    return smaller(most, least + (size_t)(find_spare(work) / each));
 }
 
 /* ---- workspaces of threads ------------------------------------------------------------------- */
@@ -357,7 +372,6 @@ static mgk_status open_mixture(mgk_diversity_work *work)
 static mgk_status open_round(mgk_diversity_work *work)
 {
     const size_t n = work->source->n_max, heads = work->layout->heads;
-    const size_t each = mgk_diversity_needs_groups(work) ? heads : 1; /* least group */
     size_t bytes;
     if (mgk_diversity_needs_groups(work))
         TRY(mgk_diversity_kept_size(work, &work->kept_bytes));
@@ -368,8 +382,8 @@ static mgk_status open_round(mgk_diversity_work *work)
     work->sum_count = measures_values(work) ? MGK_PAIR_SUMS : MGK_SUM_VALUES;
     TRY(choose_room(work));
     choose_round(work);
-    work->seat_groups = work->room / each;
-    work->most_groups = work->most_matrices / each;
+    work->seat_groups = work->room / least_group(work);
+    work->most_groups = work->most_matrices / least_group(work);
     work->record_room = choose_records(work);
     TRY(mgk_alloc(work->most_groups, sizeof(*work->named), &work->named));
     TRY(mgk_alloc(work->most_groups, sizeof(*work->groups), &work->groups));
@@ -381,7 +395,7 @@ static mgk_status open_round(mgk_diversity_work *work)
     if (mgk_diversity_wants(work, MGK_NEEDS_ENTROPIES | MGK_NEEDS_DIVERGENCES))
         TRY(mgk_alloc(work->room, n * sizeof(double), &work->entropies));
     if (work->source->tokens)
-        TRY(mgk_alloc(work->most_groups, n * sizeof(*work->places), &work->places));
+        TRY(mgk_alloc(work->record_room, n * sizeof(*work->places), &work->places));
     TRY(make_common(work));
     if (mgk_diversity_wants(work, MGK_NEEDS_MIXTURE) && work->source->mixture)
         TRY(open_mixture(work));

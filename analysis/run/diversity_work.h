@@ -111,7 +111,7 @@ typedef struct mgk_diversity_work {
     double *row_sums;  /* [room, n_max] */
     bool *zero_rows;   /* [room, n_max] */
     double *entropies; /* [room, n_max], of rows; NULL: not needed */
-    mgk_place *places; /* [most_groups, n_max] */
+    mgk_place *places; /* [record_room, n_max], of the samples of the round */
     double *values;    /* [rows, D], rows = room n_max; those of a matrix follow each other, and
                           are divided by their lengths once it is measured */
     double *outputs;   /* [rows, D]; the same */

@@ -10,6 +10,7 @@
 #include "kernels/backend.h"
 #include "kernels/blas.h"
 #include "kernels/cpu/variant.h"
+#include "kernels/rows.h"
 #include "kernels/spectral/bisection.h"
 
 /* BLAS counts in 32-bit integers. */
@@ -33,6 +34,7 @@ enum { LARGEST_EXPONENT = 300 };
 struct mgk_spectrum {
     size_t n_max;
     const mgk_reductions *reductions;
+    const mgk_row_kernels *rows;
     double *padded;        /* a matrix up to LARGEST_PADDED, with its padding; NULL: only bands */
     double *band;          /* [mgk_band_size] */
     double *superdiagonal; /* [n_max] */
@@ -86,9 +88,12 @@ static mgk_status open_spectrum(size_t n_max, bool matrices, mgk_spectrum **out)
     TRY(mgk_blas_open());
     TRY(mgk_cpu_choose_variant(&variant));
     mgk_spectrum *workspace;
+    const mgk_row_kernels *rows;
+    TRY(mgk_row_kernels_choose(&rows));
     TRY(mgk_alloc(1, sizeof(*workspace), &workspace));
     workspace->n_max = n_max;
     workspace->reductions = variant.reductions;
+    workspace->rows = rows;
     CHECK(open_arrays(workspace, matrices));
     CHECK(mgk_bisection_open(n_max, &workspace->bisection));
     *out = workspace;
@@ -132,14 +137,10 @@ static bool all_finite(size_t n, const double *values)
  * The exponent of a power of two, possibly 0, that scales the largest magnitude so that squares fit
  * a double.
  */
-static int scale_exponent(size_t count, const double *values)
+static int scale_exponent(const mgk_spectrum *w, size_t count, const double *values)
 {
-    double largest = 0;
-#pragma omp simd reduction(max : largest)
-    for (size_t i = 0; i < count; i++) {
-        double magnitude = fabs(values[i]);
-        largest = magnitude > largest ? magnitude : largest;
-    }
+    const mgk_row_range range = w->rows->range(count, values);
+    const double largest = fmax(range.largest, -range.smallest);
     if (largest == 0 || !isfinite(largest))
         return 0;
     int exponent = ilogb(largest);
@@ -221,7 +222,7 @@ mgk_status mgk_spectrum_compute(mgk_spectrum *workspace, size_t n, double *matri
         return STATUS_OK;
     }
     TRY(check_order(w, n));
-    int exponent = scale_exponent(n * n, matrix);
+    int exponent = scale_exponent(w, n * n, matrix);
     bidiagonalise(w, n, ldexp(1, exponent), matrix, sigma);
     return bisect(w, n, exponent, sigma);
 }
@@ -243,7 +244,7 @@ mgk_status mgk_spectrum_compute_band(mgk_spectrum *workspace, size_t n, const do
     if (n == 0)
         return STATUS_OK;
     TRY(check_order(w, n));
-    const int exponent = scale_exponent(n * (BAND + 1), band);
+    const int exponent = scale_exponent(w, n * (BAND + 1), band);
     unpack_band(n, ldexp(1, exponent), band, w->band);
     w->reductions->chase_band(n, BAND, w->band, sigma, w->superdiagonal);
     return bisect(w, n, exponent, sigma);

@@ -70,10 +70,18 @@ static void begin(trial *t, const test_model *model, const mgk_measure *const *m
                                      measures ? count : mgk_measure_count, &t->layout));
 }
 
-/* A trial of all measures, with pairs across layers or without. */
-static void begin_all(trial *t, const test_model *model, bool across)
+/* Which measures: all, or those without rollouts, whose rounds have more matrices than memory. */
+typedef enum choice { ALL, WITHOUT_ROLLOUTS } choice;
+
+/* A trial of many measures, with pairs across layers or without. */
+static void begin_many(trial *t, const test_model *model, choice chosen, bool across)
 {
-    begin(t, model, NULL, 0);
+    const mgk_measure *measures[MGK_MEASURES_MOST];
+    size_t count = 0;
+    for (size_t m = 0; m < mgk_measure_count; m++)
+        if (chosen == ALL || !(mgk_measures[m]->needs & (MGK_NEEDS_ROLLOUT | MGK_NEEDS_IMPORTANCE)))
+            measures[count++] = mgk_measures[m];
+    begin(t, model, measures, count);
     if (across)
         assert_ok(mgk_record_layout_add_across(&t->layout));
 }
@@ -141,23 +149,29 @@ static void assert_same_records(const trial *a, const trial *b)
 }
 
 /* One run against others with other numbers of threads, and with rounds of one group, or across
- * layers of one sample, whose layers the source prepares one after another. */
-static void compare_runs(const test_model *model, bool across, size_t ahead)
+ * layers of one sample, whose layers the source prepares one after another; with a little memory
+ * rounds have several groups, but few records. */
+static void compare_runs(const test_model *model, choice chosen, bool across, size_t ahead)
 {
-    static const mgk_diversity_run_options others[] = {
-        {.threads = 2}, {.threads = 5}, {.threads = 1, .memory = 1}, {.threads = 2, .memory = 1}};
+    enum { LITTLE = 1 << 18 };
+    static const mgk_diversity_run_options others[] = {{.threads = 2},
+                                                       {.threads = 5},
+                                                       {.threads = 1, .memory = 1},
+                                                       {.threads = 2, .memory = 1},
+                                                       {.threads = 1, .memory = LITTLE},
+                                                       {.threads = 3, .memory = LITTLE}};
     trial whole;
     const size_t least = model->heads * (across ? model->layers : 1);
-    begin_all(&whole, model, across);
+    begin_many(&whole, model, chosen, across);
     assert_ok(run(&whole, (mgk_diversity_run_options){.threads = 1}));
     assert_int_equal(whole.records.count, model->samples);
     assert_true(whole.source.most_prepared >= least);
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         trial other;
-        begin_all(&other, model, across);
+        begin_many(&other, model, chosen, across);
         other.source.ahead = ahead;
         assert_ok(run(&other, others[i]));
-        if (others[i].memory)
+        if (others[i].memory == 1)
             assert_int_equal(other.source.most_prepared,
                              ahead == 0 || ahead > least ? least : ahead / HEADS * HEADS);
         assert_same_records(&whole, &other);
@@ -174,10 +188,25 @@ static void threads_and_rounds_change_nothing(void **state)
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
         const test_model model = model_of(kinds[k]);
         for (int across = 0; across < 2; across++) {
-            compare_runs(&model, across, 0);
-            compare_runs(&model, across, HEADS + 2); /* a group and some: one group */
-            compare_runs(&model, across, 2 * HEADS); /* less than a sample */
-            compare_runs(&model, across, 4 * HEADS); /* rounds end within samples */
+            compare_runs(&model, ALL, across, 0);
+            compare_runs(&model, ALL, across, HEADS + 2); /* a group and some: one group */
+            compare_runs(&model, ALL, across, 2 * HEADS); /* less than a sample */
+            compare_runs(&model, ALL, across, 4 * HEADS); /* rounds end within samples */
+        }
+    }
+}
+
+/* Rounds of more matrices than memory holds, and of more samples than there are records. */
+static void long_rounds_change_nothing(void **state)
+{
+    (void)state;
+    static const test_kind kinds[] = {TEST_RANDOM, TEST_FLOATS, TEST_PADDED, TEST_WIDE};
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+        test_model model = model_of(kinds[k]);
+        model.samples = 12;
+        for (int across = 0; across < 2; across++) {
+            compare_runs(&model, WITHOUT_ROLLOUTS, across, 0);
+            compare_runs(&model, WITHOUT_ROLLOUTS, across, 4 * HEADS);
         }
     }
 }
@@ -188,8 +217,8 @@ static void floats_are_known_or_not(void **state)
     (void)state;
     const test_model model = model_of(TEST_FLOATS);
     trial known, unknown;
-    begin_all(&unknown, &model, false);
-    begin_all(&known, &model, false);
+    begin_many(&unknown, &model, ALL, false);
+    begin_many(&known, &model, ALL, false);
     known.source.floats = true;
     assert_ok(run(&unknown, (mgk_diversity_run_options){.threads = 1}));
     assert_ok(run(&known, (mgk_diversity_run_options){.threads = 1}));
@@ -255,9 +284,9 @@ static void finished_samples_are_skipped(void **state)
     const test_model model = model_of(TEST_RANDOM);
     const size_t matrices = 2 * SAMPLE;
     trial whole, rest;
-    begin_all(&whole, &model, true);
+    begin_many(&whole, &model, ALL, true);
     assert_ok(run(&whole, (mgk_diversity_run_options){.threads = 2}));
-    begin_all(&rest, &model, true);
+    begin_many(&rest, &model, ALL, true);
     rest.records.first = 2;
     assert_ok(run(&rest, (mgk_diversity_run_options){.threads = 2, .finished = 2}));
     assert_int_equal(rest.records.count, SAMPLES - 2);
@@ -287,7 +316,7 @@ static void small_sources_are_measured(void **state)
     forget(&t);
     model.samples = 2;
     model.n = 0;
-    begin_all(&t, &model, true);
+    begin_many(&t, &model, ALL, true);
     assert_ok(run(&t, (mgk_diversity_run_options){.threads = 2}));
     assert_int_equal(t.records.count, 2);
     forget(&t);
@@ -437,7 +466,7 @@ static void layers_of_a_sample_have_the_same_order(void **state)
     (void)state;
     const test_model model = model_of(TEST_RANDOM);
     trial t;
-    begin_all(&t, &model, true);
+    begin_many(&t, &model, ALL, true);
     t.source.order = order_shorter;
     t.source.tokens = NULL;
     assert_fails(run(&t, (mgk_diversity_run_options){.threads = 2}), STATUS_SHAPE);
@@ -499,6 +528,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_and_rounds_change_nothing),
+        cmocka_unit_test(long_rounds_change_nothing),
         cmocka_unit_test(floats_are_known_or_not),
         cmocka_unit_test(large_rollouts_do_not_depend_on_threads),
         cmocka_unit_test(slices_change_nothing),

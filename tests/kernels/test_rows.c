@@ -381,6 +381,38 @@ static void differences_of_sorted_columns_are_summed(void **state)
         }
 }
 
+static void one_pass_tells_sums_squares_and_bits(void **state)
+{
+    const mgk_row_kernels *const *kernels = *state;
+    for (size_t i = 0; i < SIZES; i++)
+        for (size_t l = 0; l < LEVELS; l++) {
+            const size_t n = sizes[i];
+            double *x = malloc((n + 1) * sizeof(double)),
+                   *columns = malloc((n + 1) * sizeof(double));
+            reference sum = {0}, squares = {0};
+            uint64_t bits = 0;
+            for (size_t j = 0; j < n; j++) {
+                uint64_t entry;
+                x[j] = mgk_random_normal(15, n, j);
+                columns[j] = (double)j;
+                memcpy(&entry, &x[j], sizeof(entry));
+                bits |= entry;
+                add_term(&sum, x[j], 0);
+                add_term(&squares, (long double)x[j] * x[j], (long double)x[j] * x[j] * 0x1p-53L);
+            }
+            columns[n] = -1;
+            const mgk_row_facts facts = kernels[l]->facts(n, x, columns);
+            check("sum", l, n, facts.sum, &sum);
+            check("squares", l, n, facts.squares, &squares);
+            assert_true(facts.bits == bits);
+            for (size_t j = 0; j < n; j++)
+                assert_true(columns[j] == (double)j + x[j]);
+            assert_true(columns[n] == -1);
+            free(columns);
+            free(x);
+        }
+}
+
 static void squares_are_products_of_vectors_with_themselves(void **state)
 {
     enum { COUNT = 5 };
@@ -741,6 +773,7 @@ int main(void)
         cmocka_unit_test(short_rows_of_zeros_and_ones_are_sorted),
         cmocka_unit_test(long_rows_are_sorted),
         cmocka_unit_test(differences_of_sorted_columns_are_summed),
+        cmocka_unit_test(one_pass_tells_sums_squares_and_bits),
         cmocka_unit_test(squares_are_products_of_vectors_with_themselves),
         cmocka_unit_test(vectors_are_divided_by_their_lengths),
         cmocka_unit_test(columns_are_centred),

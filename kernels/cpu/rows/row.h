@@ -6,6 +6,7 @@
 #include "kernels/cpu/rows/order.h"
 
 double MGK_CPU(row_sum)(size_t n, const double *x);
+mgk_row_facts MGK_CPU(row_facts)(size_t n, const double *x, double *columns);
 bool MGK_CPU(row_any)(size_t n, const double *x);
 mgk_row_range MGK_CPU(row_range)(size_t n, const double *x);
 double MGK_CPU(row_dot)(size_t n, const double *x, const double *y);

@@ -29,6 +29,44 @@ double MGK_CPU(row_distance)(size_t n, const double *x, const double *y)
     return mgk_row_reduce(mgk_row_add_square, n, x, y);
 }
 
+/* A vector of a row and of the sums of columns, for row_facts. */
+static inline void take(const double *x, double *columns, mgk_vector *sum, mgk_vector *squares,
+                        mgk_row_bits *bits)
+{
+    const mgk_vector entries = mgk_row_load(x);
+    *sum += entries;
+    *squares += entries * entries;
+    *bits |= (mgk_row_bits)entries;
+    *(mgk_loose_vector *)columns += entries;
+}
+
+mgk_row_facts MGK_CPU(row_facts)(size_t n, const double *x, double *columns)
+{
+    enum { ABREAST = MGK_ROW_ABREAST, LANES = MGK_VECTOR_LANES };
+    mgk_vector sum[ABREAST] = {{0}}, squares[ABREAST] = {{0}};
+    mgk_row_bits bits = {0};
+    size_t j = 0;
+    for (; j + ABREAST * LANES <= n; j += ABREAST * LANES)
+#pragma GCC unroll 4
+        for (size_t v = 0; v < ABREAST; v++)
+            take(x + j + v * LANES, columns + j + v * LANES, &sum[v], &squares[v], &bits);
+    for (; j + LANES <= n; j += LANES)
+        take(x + j, columns + j, &sum[0], &squares[0], &bits);
+    mgk_row_facts facts = {mgk_row_lanes((sum[0] + sum[1]) + (sum[2] + sum[3])),
+                           mgk_row_lanes((squares[0] + squares[1]) + (squares[2] + squares[3])), 0};
+    for (int lane = 0; lane < LANES; lane++)
+        facts.bits |= bits[lane];
+    for (; j < n; j++) {
+        uint64_t entry;
+        memcpy(&entry, &x[j], sizeof(entry));
+        facts.sum += x[j];
+        facts.squares += x[j] * x[j];
+        facts.bits |= entry;
+        columns[j] += x[j];
+    }
+    return facts;
+}
+
 /* All bits but the sign, which 0 may have. */
 bool MGK_CPU(row_any)(size_t n, const double *x)
 {

@@ -6,6 +6,7 @@ extern const mgk_row_kernels MGK_CPU(row_kernels);
 
 const mgk_row_kernels MGK_CPU(row_kernels) = {
     .sum = MGK_CPU(row_sum),
+    .facts = MGK_CPU(row_facts),
     .any = MGK_CPU(row_any),
     .range = MGK_CPU(row_range),
     .dot = MGK_CPU(row_dot),
