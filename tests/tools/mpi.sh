@@ -170,16 +170,18 @@ start 2 "$programs/mgk-rank" $long -o long.csv --resume >out.txt 2>err.txt || co
 cmp -s one-long.csv long.csv || complain "a resumed table differs"
 [ ! -e long.csv.part ] || complain "a journal is left"
 
-# So does asking to end, and one process may finish.
+# So does asking to end, and one process may finish. mpirun takes a second to pass it on.
 rm long.csv
-start 3 "$programs/mgk-diversity" $input --samples 800 -o long.csv >out.txt 2>err.txt &
+write_text 7000 >long.txt
+longer="--model model.safetensors --text long.txt --quiet --samples 2000"
+start 3 "$programs/mgk-diversity" $longer -o long.csv >out.txt 2>err.txt &
 job=$!
 wait_for long.csv.part 1000
 pkill -TERM -f "^mpirun.*-o long.csv" || complain "no mpirun to end"
 ! wait $job || complain "a job does not end when asked to"
 [ -s long.csv.part ] && [ ! -e long.csv ] || complain "no journal after an interruption"
-"$programs/mgk-diversity" $input --samples 800 -o long.csv --resume >out.txt 2>err.txt || complain "resume: $(cat err.txt)"
-"$programs/mgk-diversity" $input --samples 800 -o one.csv >/dev/null
+"$programs/mgk-diversity" $longer -o long.csv --resume >out.txt 2>err.txt || complain "resume: $(cat err.txt)"
+"$programs/mgk-diversity" $longer -o one.csv >/dev/null
 cmp -s one.csv long.csv || complain "a table resumed by one process differs"
 
 exit $((failures > 0))
