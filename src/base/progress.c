@@ -95,12 +95,13 @@ void mgk_progress_update(mgk_progress_bar *bar, int64_t done, int64_t total, dou
     double now = mgk_seconds();
     if (bar->quiet)
         return;
-    if (!bar->begun) {
+    if (!bar->begun || done < bar->done) {
         bar->begun = true;
         bar->started = bar->last_drawn = now;
         bar->first_done = done;
         bar->first_amount = amount;
     }
+    bar->done = done;
     if (bar->ended && !bar->terminal && done >= total)
         return;
     double interval = bar->terminal ? TERMINAL_INTERVAL : PLAIN_INTERVAL;

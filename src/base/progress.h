@@ -16,7 +16,7 @@ typedef struct mgk_progress_bar {
     double started, last_drawn; /* seconds */
     bool ended;                 /* the line of the last step has been printed */
     bool begun;                 /* rates count from the first update: */
-    int64_t first_done;
+    int64_t first_done, done;   /* then; at the last update */
     double first_amount;
 } mgk_progress_bar;
 
@@ -24,7 +24,7 @@ mgk_progress_bar mgk_progress_start(const char *label, const char *unit, bool qu
 
 /*
  * Shows done of total steps; the rate is that of `amount` (in units); note (may be "") is appended,
- * e.g. "loss 1.234".
+ * e.g. "loss 1.234". Fewer steps than before are those of other work, such as the next model.
  */
 void mgk_progress_update(mgk_progress_bar *bar, int64_t done, int64_t total, double amount,
                          const char *note);

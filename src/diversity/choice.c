@@ -186,6 +186,14 @@ static const char *missing_text(const mgk_source *source, const mgk_measure *mea
                                               : mgk_measure_needs_text(measure);
 }
 
+/* What would give a measure what it lacks: stores have the vectors that were saved. */
+static const char *remedy(const mgk_source *source, const mgk_measure *measure)
+{
+    const unsigned vectors = mgk_measures_vectors(mgk_measures_needs(&measure, 1));
+    const bool possible = !lacks_sequence(source, measure) && !lacks_columns(source, measure);
+    return possible && (vectors & ~source->kinds) ? " (option save of mgk-dump)" : "";
+}
+
 static bool is_allowed(const mgk_source *source, const mgk_measure *measure)
 {
     const unsigned needs = mgk_measures_needs(&measure, 1);
@@ -270,9 +278,10 @@ mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
         if (is_allowed(&input->source, chosen[m]))
             allowed[kept++] = chosen[m];
         else if (is_named(options, chosen[m]))
-            status =
-                mgk_fail(STATUS_UNSUPPORTED, "%s: measure \"%s\" needs %s, which this input lacks",
-                         input->name, chosen[m]->name, missing_text(&input->source, chosen[m]));
+            status = mgk_fail(STATUS_UNSUPPORTED,
+                              "%s: measure \"%s\" needs %s, which this input lacks%s", input->name,
+                              chosen[m]->name, missing_text(&input->source, chosen[m]),
+                              remedy(&input->source, chosen[m]));
         else if (is_news(options, chosen[m]))
             leave_out(&input->source, left, left_count++, chosen[m]);
     }

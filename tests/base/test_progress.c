@@ -57,6 +57,25 @@ static void test_lines(void **state)
     assert_non_null(strstr(text, "training 100 %  10/10  2 k tokens/s  loss 3\n"));
 }
 
+/* The next model begins with fewer steps: what the one before has taken does not count. */
+static void test_other_work(void **state)
+{
+    (void)state;
+    redirect();
+    mgk_progress_bar bar = mgk_progress_start("pruning", "runs", false);
+    mgk_progress_update(&bar, 0, 10, 0, "");
+    bar.started -= 100000;
+    mgk_progress_update(&bar, 10, 10, 10, "");
+    mgk_progress_update(&bar, 100, 200, 100, "");
+    bar.started -= 100000;
+    mgk_progress_update(&bar, 20, 200, 20, "");
+    bar.started -= 2000;
+    bar.last_drawn -= 2000; /* so that it is drawn */
+    mgk_progress_update(&bar, 120, 200, 200020, "");
+    mgk_progress_finish(&bar);
+    assert_non_null(strstr(written(), "pruning  60 %  120/200  100 runs/s  26:40 left\n"));
+}
+
 /* Notes after the end do not repeat the final line. */
 static void test_last_line_once(void **state)
 {
@@ -143,10 +162,10 @@ static void test_clock(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),     cmocka_unit_test(test_last_line_once),
-        cmocka_unit_test(test_time_left), cmocka_unit_test(test_terminal),
-        cmocka_unit_test(test_quiet),     cmocka_unit_test(test_nothing_to_do),
-        cmocka_unit_test(test_clock),
+        cmocka_unit_test(test_lines),          cmocka_unit_test(test_other_work),
+        cmocka_unit_test(test_last_line_once), cmocka_unit_test(test_time_left),
+        cmocka_unit_test(test_terminal),       cmocka_unit_test(test_quiet),
+        cmocka_unit_test(test_nothing_to_do),  cmocka_unit_test(test_clock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

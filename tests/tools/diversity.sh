@@ -64,7 +64,7 @@ fails 2 'ending .csv, .json or .h5' m.h5 -o r.txt
 fails 2 '--per-sample needs an --output' m.h5 --per-sample
 fails 2 '--resume continues a run with an --output' m.h5 --resume
 fails 1 'half.h5: the matrices are f16' half.h5 -o r.csv
-fails 1 'one.h5: measure "cka_output" needs values, which this input lacks' one.h5 \
+fails 1 'one.h5: measure "cka_output" needs values, which this input lacks (option save of mgk-dump)' one.h5 \
     --measures rank,cka_output -o r.csv
 fails 1 'one.h5: measure "disagreement_value" needs values' one.h5 --measures disagreement_value
 fails 1 'm.h5: measure "projection_key" needs a running model, which this input lacks' m.h5 \
