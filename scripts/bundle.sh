@@ -84,7 +84,7 @@ pack_libraries $(find "$root/bin" "$root/libexec/mgk" "$root/tests" -type f) "$r
 pack_fonts
 cp -rL /usr/share/common-licenses "$root/share/doc"
 cp -r models "$root"
-rm -r "$root/models/study" # which nothing in the archive reads
+rm -r "$root/models/study" "$root"/models/lm-smgk-4.* "$root"/models/lm-softmax-4.* # which nothing in the archive reads
 mkdir -p "$root/bench/gpu"
 cp bench/*.py "$root/bench"
 cp bench/gpu/*.py "$root/bench/gpu"

@@ -35,7 +35,7 @@ count() {
 }
 
 count first NONE=
-[ "$(cat first.*.svd | wc -l)" -eq $((9 + 120 + 28)) ] # headers, matrices of each kind of model
+[ "$(cat first.*.svd | wc -l)" -eq $((11 + 168 + 28)) ] # headers, matrices of each kind of model
 tried=1
 for own in 2 3 4; do
     [ $own -gt "$level" ] || { count "own$own" MGK_CPU_LEVEL=v$own && tried=$((tried + 1)); }
