@@ -245,7 +245,7 @@ static void tell_runs(void *state, size_t done, size_t total)
     const mgk_report report = {.done = (int64_t)done,
                                .total = (int64_t)total,
                                .amount = (double)done,
-                               .note = "",
+                               .note = m->count > 1 ? m->inputs[m->current].name : "",
                                .activity = "pruning",
                                .unit = "runs"};
     mgk_job_report(&m->options->job, &report);
