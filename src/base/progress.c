@@ -97,6 +97,7 @@ void mgk_progress_update(mgk_progress_bar *bar, int64_t done, int64_t total, dou
         return;
     if (!bar->begun || done < bar->done) {
         bar->begun = true;
+        bar->ended = false;
         bar->started = bar->last_drawn = now;
         bar->first_done = done;
         bar->first_amount = amount;

@@ -72,8 +72,14 @@ static void test_other_work(void **state)
     bar.started -= 2000;
     bar.last_drawn -= 2000; /* so that it is drawn */
     mgk_progress_update(&bar, 120, 200, 200020, "");
+    mgk_progress_update(&bar, 200, 200, 200100, "one");
+    mgk_progress_update(&bar, 0, 50, 0, "");
+    mgk_progress_update(&bar, 50, 50, 50, "other"); /* too soon, but for its end */
     mgk_progress_finish(&bar);
-    assert_non_null(strstr(written(), "pruning  60 %  120/200  100 runs/s  26:40 left\n"));
+    const char *text = written();
+    assert_non_null(strstr(text, "pruning  60 %  120/200  100 runs/s  26:40 left\n"));
+    assert_non_null(strstr(text, "  one\n"));
+    assert_non_null(strstr(text, "  other\n"));
 }
 
 /* Notes after the end do not repeat the final line. */
