@@ -41,8 +41,6 @@ static mgk_status check_options(const mgk_evaluate_options *o)
 /* Checks what only the model tells. */
 static mgk_status check_stride(const mgk_evaluate_options *o, const mgk_model_run *run)
 {
-    if (o->stride > 0 && run->model->config.dual)
-        return mgk_fail(STATUS_USAGE, "`stride` belongs to windows of a text");
     if (o->stride > run->tokens)
         return mgk_fail(STATUS_USAGE,
                         "`stride` %d: windows have %d tokens, expected at most as many", o->stride,

@@ -116,6 +116,8 @@ mgk_status mgk_input_check(const mgk_input *input, const char *part)
                         pictures ? "pictures" : "sounds");
     if (input->lines && !text)
         return mgk_fail(STATUS_USAGE, "`lines` belongs to `text`");
+    if (input->article_per_file && (!input->task || strcmp(input->task, "retrieval") != 0))
+        return mgk_fail(STATUS_USAGE, "`article_per_file` belongs to `task` retrieval");
     if (input->tokenizer && input->task)
         return mgk_fail(STATUS_USAGE, "`tokenizer` belongs to `text` and `tokens`");
     TRY(check_bound(input, "`listops_above`", input->listops_above));
@@ -139,9 +141,6 @@ mgk_status mgk_input_check_model(const mgk_input *input, const mgk_config *confi
         return mgk_fail(STATUS_USAGE, "`images`: %s reads tokens, not pictures", path);
     if (!sounds && input->audio_count > 0)
         return mgk_fail(STATUS_USAGE, "`audio`: %s reads tokens, not sounds", path);
-    if (config->dual && (input->lines || input->string_count > 0))
-        return mgk_fail(STATUS_USAGE,
-                        "a model of pairs reads files: no `lines`, no texts in memory");
     if ((pictures || sounds) && input->length != 0 && input->length != config->length)
         return mgk_fail(STATUS_USAGE, "length %d: a %s has %d %s", input->length,
                         pictures ? "picture" : "recording", config->length,
@@ -153,11 +152,11 @@ mgk_status mgk_input_check_model(const mgk_input *input, const mgk_config *confi
 }
 
 /* Finds the task that provides an input's samples. */
-static mgk_status input_task(const mgk_input *input, const mgk_config *config, mgk_task *task)
+static mgk_status input_task(const mgk_input *input, mgk_task *task)
 {
     if (input->task)
         return mgk_task_from_name(input->task, task);
-    *task = input->tokens ? MGK_TASK_TOKENS : config->dual ? MGK_TASK_RETRIEVAL : MGK_TASK_LM;
+    *task = input->tokens ? MGK_TASK_TOKENS : MGK_TASK_LM;
     return STATUS_OK;
 }
 
@@ -211,7 +210,7 @@ mgk_status mgk_input_open(const mgk_input *input, const mgk_model *model,
     const mgk_config *config = &model->config;
     mgk_task task;
     *out = NULL;
-    TRY(input_task(input, config, &task));
+    TRY(input_task(input, &task));
     mgk_dataset_options options = mgk_dataset_defaults(task);
     options.split = MGK_SPLIT_EVAL;
     options.paths = input->tokens ? &input->tokens : input->task ? input->data : input->text;
@@ -326,7 +325,7 @@ mgk_status mgk_input_open_tokenizer(const mgk_input *input, const mgk_model *mod
 {
     const char *named = input->tokenizer;
     *out = NULL;
-    if (!named && !model->tokenizer && (input->task || model->config.dual))
+    if (!named && !model->tokenizer && input->task)
         return STATUS_OK;
     if (!named && input->tokens)
         return open_for_text(model, path, out);

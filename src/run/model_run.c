@@ -181,8 +181,7 @@ static mgk_status open_dataset(mgk_model_run *run, const mgk_job *job, const cha
                                                : "texts";
     mgk_job_report_remark(job, input->text_count > 1 ? "text" : file,
                           mgk_dataset_remark(run->data));
-    if (!run->model->config.dual)
-        TRY(remark_lines(job, input, file));
+    TRY(remark_lines(job, input, file));
     mgk_dataset_shape shape = mgk_dataset_shape_of(run->data);
     run->tokens = (int)shape.length;
     run->documents = (int)shape.sequences;
@@ -346,10 +345,9 @@ void mgk_model_run_tell(const mgk_model_run *run, const mgk_job *job, const mgk_
         return;
     snprintf(note, sizeof(note), "%d of %d %s, drawn by seed (`samples`)", run->samples,
              run->available,
-             input->lines         ? "lines"
-             : run->documents > 1 ? "passages"
-             : input->text_count  ? "windows of the text"
-                                  : "samples");
+             input->lines        ? "lines"
+             : input->text_count ? "windows of the text"
+                                 : "samples");
     mgk_job_report(job, &(mgk_report){.note = note, .milestone = true});
 }
 
@@ -363,7 +361,7 @@ mgk_status mgk_model_run_measure_loss(mgk_model_run *run)
     if (!mgk_model_run_has_targets(run))
         return mgk_fail(STATUS_USAGE,
                         "the input has no targets for this model: a language model predicts next "
-                        "tokens, of text or ids, and a classifier the classes of its task");
+                        "tokens, of text or ids, and a classifier the classes of its `task`");
     run->loads_targets = true;
     return run->device->op->allocate(run->device, count_batches(run) * sizeof(*run->losses),
                                      &run->losses);

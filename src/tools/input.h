@@ -14,7 +14,7 @@ typedef struct mgk_tool_input {
 /* The rows of the option table; `in` is the program's, `usual` says how many samples are taken. */
 #define MGK_TOOL_INPUT_ARGS(in, usual)                                                             \
     {MGK_ARG_FILES, 0, "text", &(in)->text, "PATH...",                                             \
-     "Texts, or folders of .txt, cut into windows, or into pairs for a retrieval model.", NULL},   \
+     "Texts, or folders of .txt, cut into windows.", NULL},                                        \
     {MGK_ARG_FILE, 0, "tokenizer", &(in)->input.tokenizer, "PATH",                                 \
      "Tokenizer file or folder; the model's own if not given.", NULL},                             \
     {MGK_ARG_FLAG, 0, "lines", &(in)->input.lines, NULL,                                           \

@@ -66,8 +66,7 @@ const mgk_arg_note mgk_tool_settings_notes[] = {
 const mgk_arg_note mgk_tool_input_notes[] = {
     {"text",
      "A window has {N} tokens (--length).\n"
-     "A retrieval model reads passages of {N} bytes, drawn from the articles of the files; each "
-     "article needs at least two passages.\n"
+     "A model that reads pairs, of --task retrieval, encodes each window alone.\n"
      "Models with a vocabulary of 256 read any bytes. A tokenizer reads UTF-8; a file with other "
      "bytes is refused."},
     {"tokenizer",

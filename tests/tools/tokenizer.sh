@@ -128,8 +128,27 @@ classes="$model --batch 2 --steps 3 --warmup 1 --threads 1 --quiet"
     complain "no dump of reviews"
 "$train" --task retrieval $classes --tokenizer bpe --vocabulary 300 --article-per-file --data text.txt held_out.txt \
     --held-out text.txt held_out.txt --eval-samples 4 -o passages.safetensors || complain "no tokens of passages"
-"$programs/mgk-dump" passages.safetensors --text text.txt held_out.txt --article-per-file --samples 2 -o passages.h5 \
-    --quiet || complain "no dump of passages"
+"$programs/mgk-dump" passages.safetensors --task retrieval --data text.txt held_out.txt --article-per-file --samples 2 \
+    -o passages.h5 --quiet || complain "no dump of passages"
+# Any text is read, each window or line alone, as its ids are.
+"$programs/mgk-dump" passages.safetensors --text held_out.txt --samples 3 -o windows.h5 --quiet ||
+    complain "a model of pairs does not read windows"
+"$programs/mgk-dump" passages.safetensors --text held_out.txt --lines --samples 3 -o lines.h5 --quiet ||
+    complain "a model of pairs does not read lines"
+for store in windows lines; do
+    "$programs/mgk-dump" passages.safetensors --tokens $store.h5 --samples 3 --seed 1 -o ids.h5 --force --quiet ||
+        complain "a model of pairs does not read ids"
+    # Drawn in another order, of which the mean knows nothing but its rounding.
+    for file in $store ids; do
+        "$programs/mgk-diversity" $file.h5 --measures entropy --force --quiet -o $file.csv >/dev/null
+    done
+    awk -F, 'FNR == 1 { file++; next } file == 1 { entropy[FNR] = $10; n++ }
+        file == 2 && ($10 / entropy[FNR] - 1) ^ 2 < 1e-12 { same++ }
+        END { if (!n || same != n) exit 1 }' $store.csv ids.csv || complain "$store of a text are not their ids"
+done
+refuses '--article-per-file belongs to --task retrieval' "$programs/mgk-dump" passages.safetensors --text text.txt \
+    --article-per-file -o x.h5
+refuses 'a classifier the classes of its --task' "$programs/mgk-eval" passages.safetensors --text text.txt
 printf '1\ta\tb\tone text of a pair\tand another one\n0\tc\td\tsome other text\tone text of a pair\n' >pairs.tsv
 "$train" --task retrieval $classes --tokenizer words-split --data pairs.tsv --held-out pairs.tsv -o pairs.safetensors ||
     complain "no tokens of pairs"
