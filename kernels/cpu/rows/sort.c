@@ -3,8 +3,6 @@
  * Sorts rows side by side, as the columns of a network. Floats are sorted as such, of which a
  * register holds twice as many.
  */
-#include <string.h>
-
 #include "kernels/cpu/rows/row.h"
 
 #define FLOATS(name) MGK_CPU_JOIN(name, 32, MGK_CPU_LEVEL)
@@ -13,15 +11,24 @@ void FLOATS(row_sort_columns)(size_t n, float *columns);
 
 enum { ROWS = MGK_SORT_ROWS };
 
+enum { LANES = MGK_VECTOR_LANES };
+
+/* Half a vector of floats becomes a vector of doubles. */
+typedef float half __attribute__((vector_size(MGK_VECTOR_BYTES / 2), may_alias, aligned(4)));
+
 /* `columns` is the second half of the memory of `wide`: each row is read before it is overwritten.
  */
 static void widen(size_t n, const float *columns, double *wide)
 {
     for (size_t j = 0; j < n; j++) {
-        float row[ROWS];
-        memcpy(row, columns + j * ROWS, sizeof(row));
-        for (size_t r = 0; r < ROWS; r++)
-            wide[j * ROWS + r] = (double)row[r];
+        half row[ROWS / LANES];
+#pragma GCC unroll 4
+        for (int k = 0; k < ROWS / LANES; k++)
+            row[k] = *(const half *)(columns + j * ROWS + k * LANES);
+#pragma GCC unroll 4
+        for (int k = 0; k < ROWS / LANES; k++)
+            *(mgk_loose_vector *)(wide + j * ROWS + k * LANES) =
+                __builtin_convertvector(row[k], mgk_vector);
     }
 }
 
