@@ -83,8 +83,11 @@ pack_programs
 pack_libraries $(find "$root/bin" "$root/libexec/mgk" "$root/tests" -type f) "$root"/lib/*.so*
 pack_fonts
 cp -rL /usr/share/common-licenses "$root/share/doc"
-cp -r models "$root"
-rm -r "$root/models/study" "$root"/models/lm-smgk-4.* "$root"/models/lm-softmax-4.* # which nothing in the archive reads
+mkdir "$root/models"
+cp models/README.md models/sample.txt "$root/models"
+for model in lm-softmax-8 lm-mgk-8 lm-mgk-4 passages-softmax-4 passages-mgk-2; do
+    cp models/$model.* "$root/models"
+done
 mkdir -p "$root/bench/gpu"
 cp bench/*.py "$root/bench"
 cp bench/gpu/*.py "$root/bench/gpu"

@@ -5,47 +5,37 @@ set -eu
 
 usage() {
     cat << 'END'
-Usage: sh scripts/figures.sh [--full] [--retrain --train FILE --held-out FILE]
+Usage: sh scripts/figures.sh
 Installs what is missing, builds the programs, runs the models in models/ on models/sample.txt,
 counts the ranks of their attention matrices and draws the figures of the paper into out/, but 8, 9
 and 10, for which there are no models. Then it compares the heads of all models and writes a page
 about them, out/report.html.
-
-  --full            Count 1000 matrices a layer of the retrieval models (1024 x 1024) too,
-                    instead of 40.
-  --retrain         First train the retrieval models anew, into out/models, and draw from those.
-                    Models that an earlier such run has finished are kept.
-  --train FILE      With --retrain: text to learn from.
-  --held-out FILE   With --retrain: text to evaluate on.
-  --help            Print this text.
 END
 }
 
-wrong_usage() {
-    echo "figures.sh: $1 (see --help)" >&2
-    exit 2
-}
+case $#:${1-} in
+0:) ;;
+1:--help) usage; exit 0 ;;
+*) echo "figures.sh: unexpected \"$1\" (see --help)" >&2; exit 2 ;;
+esac
 
+# Softmax with all heads, MGK with as many, MGK with half as many.
 language="lm-softmax-8 lm-mgk-8 lm-mgk-4"
-retrieval="retrieval-softmax-4 retrieval-mgk-4 retrieval-mgk-2"
-retrieval_small="retrieval-softmax-2 retrieval-mgk-1 retrieval-smgk-1"
-
-# found FILE: where a file of a model is, trained anew or not.
-found() {
-    [ -e "$models/$1" ] && echo "$models/$1" || echo "models/$1"
-}
+passages="passages-softmax-4 passages-mgk-4 passages-mgk-2"
+# Of which keys are drawn: one layer of the first ones and one of the last ones.
+mixtures="lm-softmax-8 lm-mgk-4 lm-smgk-4" layers=0,4
 
 # dump MODEL: attention and keys of one sample, and the key weights.
 dump() {
-    build/cpu/bin/mgk-dump "$(found "$1.safetensors")" --text models/sample.txt --samples 1 \
+    build/cpu/bin/mgk-dump "models/$1.safetensors" --text models/sample.txt --samples 1 \
         --save attention,keys,weights --quiet --force -o "out/$1.h5"
 }
 
-# rank MODEL MATRICES: ranks of so many matrices of each layer, which are not stored.
+# rank MODEL: ranks of the matrices of each layer, which are not stored.
 rank() {
-    echo "Ranks of $1, $2 matrices a layer" >&2
-    build/cpu/bin/mgk-rank --model "$(found "$1.safetensors")" --text models/sample.txt \
-        --matrices "$2" --force -o "out/$1.csv" > "out/$1.txt"
+    echo "Ranks of $1" >&2
+    build/cpu/bin/mgk-rank --model "models/$1.safetensors" --text models/sample.txt \
+        --precision double --force -o "out/$1.csv" > "out/$1.txt"
 }
 
 # files ENDING MODEL...: their files in out/.
@@ -57,14 +47,7 @@ files() {
     done
 }
 
-# logs MODEL...: the logs of their training, which are beside them.
-logs() {
-    for model; do
-        found "$model.csv"
-    done
-}
-
-# figure NUMBER FILE...
+# figure NUMBER INPUT...
 figure() {
     number=$1
     shift
@@ -77,9 +60,9 @@ report() {
     short="--text models/sample.txt --samples 4 --length 64 --quiet --force"
     tables="" stores=""
     for model; do
-        build/cpu/bin/mgk-diversity --model "$(found "$model.safetensors")" $short --prune \
+        build/cpu/bin/mgk-diversity --model "models/$model.safetensors" $short --prune \
             -o "out/$model-heads.h5" > /dev/null
-        build/cpu/bin/mgk-dump "$(found "$model.safetensors")" $short -o "out/$model-short.h5"
+        build/cpu/bin/mgk-dump "models/$model.safetensors" $short -o "out/$model-short.h5"
         tables="$tables out/$model-heads.h5" stores="$stores out/$model-short.h5"
     done
     build/cpu/bin/mgk-report $tables $stores --samples 2 --quiet --force -o out/report.html
@@ -119,63 +102,33 @@ mean_ranks() {
         }' "$@"
 }
 
-models=models retrain=no text="" held_out="" retrieval_matrices=40
-while [ $# -gt 0 ]; do
-    case $1 in
-    --train | --held-out) [ $# -ge 2 ] || wrong_usage "$1 needs a file" ;;
-    esac
-    case $1 in
-    --help) usage; exit 0 ;;
-    --full) retrieval_matrices=1000 ;;
-    --retrain) retrain=yes ;;
-    --train) text=$(realpath "$2"); shift ;;
-    --held-out) held_out=$(realpath "$2"); shift ;;
-    *) wrong_usage "unexpected \"$1\"" ;;
-    esac
-    shift
-done
-if [ "$retrain" = no ]; then
-    [ -z "$text$held_out" ] || wrong_usage "--train and --held-out belong to --retrain"
-else
-    [ -n "$text" ] && [ -n "$held_out" ] || wrong_usage "--retrain needs --train and --held-out"
-fi
-
 cd "$(dirname "$0")/.."
 sh scripts/packages.sh
 cmake --preset cpu
-cmake --build --preset cpu -j "$(nproc)" --target mgk-train mgk-dump mgk-rank mgk-diversity mgk-plot \
-    mgk-report
+cmake --build --preset cpu -j "$(nproc)" --target mgk-dump mgk-rank mgk-diversity mgk-plot mgk-report
 mkdir -p out
-if [ "$retrain" = yes ]; then
-    models=out/models
-    mkdir -p "$models"
-    sh scripts/train-models.sh --train "$text" --held-out "$held_out" --output "$models"
-fi
 
-for model in $language; do
+for model in $language $passages; do
     dump "$model"
-    rank "$model" 1000
+    rank "$model"
 done
-for model in $retrieval $retrieval_small; do
-    dump "$model"
-    rank "$model" "$retrieval_matrices"
-done
+dump lm-smgk-4
 
-figure 1 $(logs $retrieval $retrieval_small)
-figure 2 $(files h5 $retrieval) $(files csv $retrieval)
-figure 4 $(logs $language)
+figure 1 models/passages-*.csv
+figure 2 $(files h5 $passages) $(files csv $passages)
+figure 4 models/lm-*.csv
 for number in 3 7 13 14; do
-    figure $number "$models/retrieval-softmax-4.safetensors"
+    figure $number models/passages-softmax-4.safetensors
 done
 figure 5 $(files h5 $language)
 # Rank files do not say which attention they are of.
 figure 6 $(files csv $language) --name "softmax, 8 heads" "MGK, 8 heads" "MGK, 4 heads"
-figure 11 $(files h5 $retrieval_small)
-figure 12 $(files h5 $retrieval_small)
-report $language $retrieval $retrieval_small
+figure 11 $(files h5 $mixtures) --layers $layers
+figure 12 $(files h5 $mixtures) --layers $layers
+report $language $passages
 
 echo
-mean_ranks $(files csv $language $retrieval $retrieval_small)
+mean_ranks $(files csv $language $passages)
 echo
 echo "Pictures:"
 for number in 1 2 3 4 5 6 7 11 12 13 14; do
