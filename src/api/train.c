@@ -75,6 +75,15 @@ static mgk_status copy_task(const char *name, char out[MGK_NAME_SIZE])
     return STATUS_OK;
 }
 
+/* Whether a layer may have several keys for a position. */
+static bool has_mixture(const mgk_config *config)
+{
+    bool any = false;
+    for (int layer = 0; layer < config->layers; layer++)
+        any |= mgk_config_kind(config, layer)->mixture;
+    return any;
+}
+
 static mgk_status set_prior(const mgk_architecture *a, mgk_config *config)
 {
     static const char *const priors[] = {"learned", "em", "hard", "em-all"};
@@ -85,6 +94,11 @@ static mgk_status set_prior(const mgk_architecture *a, mgk_config *config)
         TRY(mgk_names_choose("prior", a->prior, priors, 4, &prior));
     if (a->prior_shape)
         TRY(mgk_names_choose("prior_shape", a->prior_shape, shapes, 3, &shape));
+    if (!has_mixture(config) && (prior != MGK_PRIOR_LEARNED || a->prior_shape))
+        return mgk_fail(
+            STATUS_USAGE,
+            "attention \"%s\" has no prior: `prior` and `prior_shape` are of mixtures of keys",
+            config->attention);
     config->prior = prior == 3 ? MGK_PRIOR_EM : (mgk_prior_mode)prior;
     config->prior_queries = prior == 3 ? MGK_QUERIES_ALL : MGK_QUERIES_SEEN;
     config->prior_shape = (mgk_prior_shape)shape;
@@ -168,15 +182,6 @@ static mgk_status set_recipe(const mgk_train_options *o, mgk_config *config)
         config->pre_norm = word == 1;
     }
     return o->positions ? set_positions(o->positions, config) : STATUS_OK;
-}
-
-/* Whether a layer may have several keys for a position. */
-static bool has_mixture(const mgk_config *config)
-{
-    bool any = false;
-    for (int layer = 0; layer < config->layers; layer++)
-        any |= mgk_config_kind(config, layer)->mixture;
-    return any;
 }
 
 /* Without a kind that adds it, a normalizer_epsilon would do nothing. */

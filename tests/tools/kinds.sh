@@ -113,6 +113,7 @@ refuses 'attention "reformer": --parts is 3, expected 1, or an even number' --at
 refuses 'attention "sofmax" is not a known kind; similar: softmax' --attention mgk,sofmax,mgk
 refuses 'attention names 2 kinds: expected one, or one for each of 3 layers' --attention mgk,softmax
 refuses 'attention "softmax" has one key per position, not 2' --attention softmax,linear,band --keys 2
+refuses 'attention "softmax" has no prior: --prior' --attention softmax --prior em
 refuses 'layer 1: attention "lazyformer" needs a layer of its kind below it' --attention softmax,lazyformer,lazyformer
 refuses 'layer 0: attention "realformer" needs a layer of its kind above it' --attention realformer,mgk,mgk
 refuses '2 variances: expected one, or one for each of 3 keys' --attention mgk,softmax,mgk --keys 3 --variance 1,2
