@@ -60,11 +60,16 @@ def settle(*files):
     os.sync()
 
 
-def ours(a, model, threads, output, *before):
+def samples(a, shape):
+    """Options of the input: the text has few windows of 1024 bytes, but any number of pairs."""
+    text = ("--task", "retrieval", "--data") if shape == "retrieval" else ("--text",)
+    return *text, a.text, "--samples", a.samples
+
+
+def ours(a, shape, model, threads, output, *before):
     settle(output)
     seconds, peak, _, note = measure.run(
-        *before, a.programs / "mgk-dump", model, "--text", a.text, "--samples", a.samples, "--threads",
-        threads, "-o", output)
+        *before, a.programs / "mgk-dump", model, *samples(a, shape), "--threads", threads, "-o", output)
     writing = float(re.search(r"writing took ([\d.]+) s", note)[1])
     return {"seconds": seconds, "synced": seconds, "writing": writing, "peak": peak}
 
@@ -84,10 +89,10 @@ def compare(a, shape, kind, threads, folder):
     model, tokens = folder / "initial.safetensors", folder / "tokens.h5"
     output = folder / "attention.h5"
     measure.initial_model(a, shape, kind, model)
-    measure.run(a.programs / "mgk-dump", model, "--text", a.text, "--samples", a.samples, "--save",
-                "weights", "--quiet", "--force", "-o", tokens)
+    measure.run(a.programs / "mgk-dump", model, *samples(a, shape), "--save", "weights", "--quiet",
+                "--force", "-o", tokens)
     results = measure.interleave({
-        "ours": lambda: ours(a, model, threads, output),
+        "ours": lambda: ours(a, shape, model, threads, output),
         "theirs": lambda: theirs(model, tokens, threads, output),
     }, a.repetitions)
     size = output.stat().st_size
@@ -113,7 +118,7 @@ def scale(a, shape, kind, folder):
     runs = {"one core": (1, "taskset", "-c", "0"), "1": (1, "taskset", "-c", "0,1"),
             "2": (2, "taskset", "-c", "0,1"), "16": (16, "taskset", "-c", "0,1")}
     results = measure.interleave({
-        name: lambda run=run: ours(a, model, run[0], output, *run[1:]) for name, run in runs.items()
+        name: lambda run=run: ours(a, shape, model, run[0], output, *run[1:]) for name, run in runs.items()
     }, a.repetitions)
     settle(output)
     seconds = {name: column(results[name], "seconds") for name in runs}

@@ -215,7 +215,7 @@ typedef struct mgk_input {
     const char *task;        /* "lm", "listops", "retrieval", "text": a dataset as in training */
     const char *const *data; /* its files, [data_count] */
     size_t data_count;
-    bool article_per_file; /* retrieval from text: each file is one article */
+    bool article_per_file; /* task "retrieval": each file is one article */
     int samples;           /* S; 0: default of the job */
     int length; /* N at most; 0: the model's positions, at most 4096. With `text`, `strings` and
                    `tokens` the longest of the S samples decides N. With `audio` of the targets. */

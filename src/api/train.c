@@ -248,6 +248,8 @@ static mgk_status data_options(const mgk_train_options *o, mgk_task task, mgk_sp
     options.other_count = training ? o->held_out_count : o->data_count;
     options.seed = o->job.seed;
     options.article_per_file = o->article_per_file;
+    if (o->article_per_file && task != MGK_TASK_RETRIEVAL)
+        return mgk_fail(STATUS_USAGE, "`article_per_file` belongs to `task` retrieval");
     if (o->architecture.length < 0 || o->listops_above < 0 || o->listops_below < 0 ||
         o->listops_samples < 0 || o->evaluate_samples < 0 || o->evaluate_every < 0)
         return mgk_fail(STATUS_USAGE, "lengths, bounds and numbers of samples cannot be negative");

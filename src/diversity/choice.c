@@ -148,7 +148,7 @@ const char *mgk_measure_needs_text(const mgk_measure *measure)
     static const char *const of_importance[] = {
         [MGK_IMPORTANCE_ABLATION] = "a running model with a loss",
         [MGK_IMPORTANCE_GRADIENT] = "a running model of mgk-train with a loss",
-        [MGK_IMPORTANCE_DIVERGENCE] = "a running model with logits",
+        [MGK_IMPORTANCE_DIVERGENCE] = "a running model with logits, and pairs for a model of pairs",
         [MGK_IMPORTANCE_HIDDEN] = "a running model"};
     return needs & MGK_NEEDS_IMPORTANCE ? of_importance[measure->importance]
            : needs & (MGK_NEEDS_MIXTURE | MGK_NEEDS_KEY_WEIGHTS)      ? "several keys per position"

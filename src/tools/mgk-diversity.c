@@ -128,8 +128,9 @@ static const mgk_arg_note notes[] = {
      "The model runs on all samples for each head and each of these twelve orders.\n"
      "With --layers or --heads all other heads stay and are not counted.\n"
      "A model without a loss is told by the divergence of its logits from those of the whole "
-     "model, "
-     "or by the change of its hidden states."},
+     "model, or by the change of its hidden states. So is a model of pairs that reads single "
+     "texts: "
+     "its loss is that of --task retrieval."},
     {"per-sample", "HDF5 files always hold the values of each sample."},
     {"memory",
      "A quarter is for the matrices that a running model computes at once, the rest for measures.\n"

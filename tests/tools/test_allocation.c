@@ -301,7 +301,7 @@ static mgk_result train_classes(const char *task, const char *const *data, size_
     o.held_out = data + count - held_out;
     o.held_out_count = held_out;
     o.tokenizer = tokenizer;
-    o.article_per_file = true;
+    o.article_per_file = strcmp(task, "retrieval") == 0;
     return mgk_train_model(&o);
 }
 

@@ -135,6 +135,8 @@ static void documents_of_pairs(void **state)
     config.dual = true;
     tiny_save(&config, case_model);
     mgk_dump_options o = case_options(&case_text, 5);
+    o.input = (mgk_input){
+        .task = "retrieval", .data = &case_text, .data_count = 1, .samples = 5, .length = N};
     assert_done(mgk_dump_attention(&o, NULL));
     mgk_store_reader *reader = case_open_store();
     const int32_t *index = mgk_store_describe(reader)->sample_index;
@@ -142,6 +144,18 @@ static void documents_of_pairs(void **state)
     assert_int_equal(index[1], index[0] + 1);
     assert_int_equal(index[4] % 2, 0);
     mgk_store_close(reader);
+    compare_with_network(5);
+}
+
+/* A text is cut into windows, which know nothing of each other. */
+static void windows_for_pairs(void **state)
+{
+    (void)state;
+    mgk_config config = tiny_config(MGK_FAMILY_ENCODER, "mgk");
+    config.dual = true;
+    tiny_save(&config, case_model);
+    mgk_dump_options o = case_options(&case_text, 5);
+    assert_done(mgk_dump_attention(&o, NULL));
     compare_with_network(5);
 }
 
@@ -467,6 +481,7 @@ int main(void)
         cmocka_unit_test(chosen_layers_and_heads),
         cmocka_unit_test(layers_without_matrices),
         cmocka_unit_test(documents_of_pairs),
+        cmocka_unit_test(windows_for_pairs),
         cmocka_unit_test(tokens_for_pairs),
         cmocka_unit_test(a_short_text_decides_the_length),
         cmocka_unit_test(samples_do_not_repeat),

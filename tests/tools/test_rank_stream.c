@@ -74,6 +74,9 @@ static void store_and_stream_agree(void **state)
     config.dual = true;
     tiny_save(&config, case_model);
     compare_store_and_stream(&input, true, 13);
+    const mgk_input pairs = {
+        .task = "retrieval", .data = &case_text, .data_count = 1, .samples = 11};
+    compare_store_and_stream(&pairs, true, 13);
 }
 
 /* A batch holds 2048 tokens: 300 samples of 9 take two. An export has other batches, so products of

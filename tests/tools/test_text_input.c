@@ -324,15 +324,20 @@ static void ids_get_their_text_where_there_is_one(void **state)
     assert_text("");
 }
 
-static void pairs_are_files(void **state)
+/* A model of pairs reads each line alone. */
+static void lines_for_pairs(void **state)
 {
     (void)state;
     mgk_config config = tiny_config(MGK_FAMILY_ENCODER, "softmax");
     config.dual = true;
     tiny_save(&config, model_path);
-    mgk_dump_options o = options(1);
+    mgk_dump_options o = options(3);
     o.input.lines = true;
-    assert_message(&o, MGK_USAGE, "a model of pairs reads files");
+    assert_done(mgk_dump_attention(&o, NULL));
+    assert_tokens(0, (const int32_t[]){'a', ' ', 'b', ' ', 'A'}, 5);
+    assert_tokens(2, (const int32_t[]){'b'}, 1);
+    o.input.article_per_file = true;
+    assert_message(&o, MGK_USAGE, "`article_per_file` belongs to `task` retrieval");
 }
 
 int main(void)
@@ -348,7 +353,7 @@ int main(void)
         cmocka_unit_test_setup(strings_that_are_refused, prepare),
         cmocka_unit_test_setup(what_does_not_fit_is_refused, prepare),
         cmocka_unit_test_setup(ids_get_their_text_where_there_is_one, prepare),
-        cmocka_unit_test_setup(pairs_are_files, prepare),
+        cmocka_unit_test_setup(lines_for_pairs, prepare),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

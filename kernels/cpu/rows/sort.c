@@ -3,6 +3,7 @@
  * Sorts rows side by side, as the columns of a network. Floats are sorted as such, of which a
  * register holds twice as many.
  */
+#include "kernels/cpu/rows/order.h"
 #include "kernels/cpu/rows/row.h"
 
 #define FLOATS(name) MGK_CPU_JOIN(name, 32, MGK_CPU_LEVEL)
@@ -13,22 +14,32 @@ enum { ROWS = MGK_SORT_ROWS };
 
 enum { LANES = MGK_VECTOR_LANES };
 
-/* Half a vector of floats becomes a vector of doubles. */
-typedef float half __attribute__((vector_size(MGK_VECTOR_BYTES / 2), may_alias, aligned(4)));
+static inline mgk_vector widen_half(const float *x)
+{
+#if defined(__AVX512F__)
+    return (mgk_vector)_mm512_cvtps_pd(_mm256_loadu_ps(x));
+#elif defined(__AVX__)
+    return (mgk_vector)_mm256_cvtps_pd(_mm_loadu_ps(x));
+#else
+    mgk_vector wide;
+    for (int lane = 0; lane < LANES; lane++)
+        wide[lane] = (double)x[lane];
+    return wide;
+#endif
+}
 
 /* `columns` is the second half of the memory of `wide`: each row is read before it is overwritten.
  */
 static void widen(size_t n, const float *columns, double *wide)
 {
     for (size_t j = 0; j < n; j++) {
-        half row[ROWS / LANES];
-#pragma GCC unroll 4
+        mgk_vector row[ROWS / LANES];
+#pragma GCC unroll 8
         for (int k = 0; k < ROWS / LANES; k++)
-            row[k] = *(const half *)(columns + j * ROWS + k * LANES);
-#pragma GCC unroll 4
+            row[k] = widen_half(columns + j * ROWS + k * LANES);
+#pragma GCC unroll 8
         for (int k = 0; k < ROWS / LANES; k++)
-            *(mgk_loose_vector *)(wide + j * ROWS + k * LANES) =
-                __builtin_convertvector(row[k], mgk_vector);
+            *(mgk_loose_vector *)(wide + j * ROWS + k * LANES) = row[k];
     }
 }
 

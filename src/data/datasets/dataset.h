@@ -58,8 +58,8 @@ typedef struct mgk_dataset_options {
     size_t samples;
     size_t listops_above; /* generated trees have above < tokens < below; below - 1 <= N */
     size_t listops_below;
-    bool article_per_file; /* retrieval from text: each file is one article; false: articles begin
-                              at titles */
+    bool article_per_file; /* retrieval from files: each is one article; false: articles begin at
+                              titles */
     size_t vocabulary;     /* tokens: V, ids are in [0, V) */
     /* tokens: this id at the end of a row is padding, as -1 always is; -1: no other. Arrays that
      * have -1 have no other padding. */
@@ -99,8 +99,8 @@ typedef struct mgk_dataset_options {
  */
 mgk_dataset_options mgk_dataset_defaults(mgk_task task);
 
-/* Bounds generated lists; `options` has its length. 0: `below` is N + 1, at most 2000, and `above` a
- * quarter of `below`, as in the Long Range Arena. */
+/* Bounds generated lists; `options` has its length. 0: `below` is N + 1, at most 2000, and `above`
+ * a quarter of `below`, as in the Long Range Arena. */
 void mgk_dataset_bound_lists(mgk_dataset_options *options, int above, int below);
 
 typedef struct mgk_dataset mgk_dataset;
