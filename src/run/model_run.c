@@ -319,9 +319,8 @@ mgk_status mgk_model_run_choose(mgk_model_run *run, uint64_t seed, int samples)
         return mgk_fail(STATUS_SHAPE, "%d samples: the number of %s is %d", samples,
                         run->pictures ? "pictures" : "recordings", run->available);
     if (samples > run->available)
-        return mgk_fail(STATUS_SHAPE, "the input is enough for %d of %d %s of %d %s",
-                        run->available, samples, MGK_NOUN(samples, "sample", "samples"),
-                        run->tokens, MGK_NOUN(run->tokens, "token", "tokens"));
+        return mgk_fail(STATUS_SHAPE, "%d samples: the input has %d, of up to %d %s", samples,
+                        run->available, run->tokens, MGK_NOUN(run->tokens, "token", "tokens"));
     run->samples = samples;
     TRY(mgk_alloc((size_t)samples, sizeof(*run->index), &run->index));
     for (int i = 0; i < samples; i++) {

@@ -214,7 +214,7 @@ static void a_short_text_decides_the_length(void **state)
     compare_with_network(1);
     o.input.samples = 2;
     assert_int_equal(mgk_dump_attention(&o, NULL), MGK_INPUT);
-    assert_string_equal(mgk_error(), "the input is enough for 1 of 2 samples of 7 tokens");
+    assert_string_equal(mgk_error(), "2 samples: the input has 1, of up to 7 tokens");
 }
 
 /* Samples are different windows, and the first ones do not depend on their number. */
