@@ -89,7 +89,7 @@ printf '\377\376\000\200 not UTF-8 \377' >binary
 refuse 1 "none.txt: No such file" mgk-dump model.safetensors --text none.txt -q -o out.h5
 refuse 1 "empty" mgk-dump model.safetensors --text empty -q -o out.h5
 refuse 1 "one_byte: 1 byte of text" mgk-dump model.safetensors --text one_byte -q -o out.h5
-refuse 1 "enough for 1 of 2 samples of 16 tokens" mgk-dump model.safetensors --text binary --samples 2 -q \
+refuse 1 "2 samples: the input has 1, of up to 16 tokens" mgk-dump model.safetensors --text binary --samples 2 -q \
     -o out.h5
 refuse 1 "vocabulary" mgk-dump listops.safetensors $dump
 printf '1 2 3\n1 999\n' >ids.txt
