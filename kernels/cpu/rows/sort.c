@@ -10,10 +10,9 @@
 void FLOATS(row_transpose)(size_t n, const float *const *rows, float *columns);
 void FLOATS(row_sort_columns)(size_t n, float *columns);
 
-enum { ROWS = MGK_SORT_ROWS };
+enum { ROWS = MGK_SORT_ROWS, LANES = MGK_VECTOR_LANES };
 
-enum { LANES = MGK_VECTOR_LANES };
-
+/* As many floats as a vector has doubles. */
 static inline mgk_vector widen_half(const float *x)
 {
 #if defined(__AVX512F__)
