@@ -127,13 +127,18 @@ static void layers_without_matrices(void **state)
     compare_with_network(3);
 }
 
+static void save_model_of_pairs(void)
+{
+    mgk_config config = tiny_config(MGK_FAMILY_ENCODER, "mgk");
+    config.dual = true;
+    tiny_save(&config, case_model);
+}
+
 /* Each document of a pair is a sample; an odd number of samples leaves one document out. */
 static void documents_of_pairs(void **state)
 {
     (void)state;
-    mgk_config config = tiny_config(MGK_FAMILY_ENCODER, "mgk");
-    config.dual = true;
-    tiny_save(&config, case_model);
+    save_model_of_pairs();
     mgk_dump_options o = case_options(&case_text, 5);
     o.input = (mgk_input){
         .task = "retrieval", .data = &case_text, .data_count = 1, .samples = 5, .length = N};
@@ -151,9 +156,7 @@ static void documents_of_pairs(void **state)
 static void windows_for_pairs(void **state)
 {
     (void)state;
-    mgk_config config = tiny_config(MGK_FAMILY_ENCODER, "mgk");
-    config.dual = true;
-    tiny_save(&config, case_model);
+    save_model_of_pairs();
     mgk_dump_options o = case_options(&case_text, 5);
     assert_done(mgk_dump_attention(&o, NULL));
     compare_with_network(5);
