@@ -189,27 +189,28 @@ static void add_row_terms(mgk_mixture_head *head, size_t component)
     }
 }
 
-/* The queries of the block, [rows, depth], followed by zeros. */
-static void pack_queries(const mgk_mixture_head *head, size_t tiled)
+/* Rows of zeros follow the queries. */
+void MGK_CPU(mixture_queries)(mgk_mixture_head *head, size_t first)
 {
     const mgk_attention_view *view = head->view;
-    size_t dim = (size_t)view->dim, depth = head->depth;
+    size_t dim = (size_t)view->dim, depth = head->depth, left = head->n - first;
+    head->first = first;
+    head->rows = left < head->room.rows ? left : head->room.rows;
     if (dim == 0)
         return;
     const real *query = (const real *)view->query + head->head * dim +
                         (head->sample * (size_t)view->tokens + head->first) * view->query_stride;
-    memset(head->query, 0, tiled * depth * sizeof(real));
+    memset(head->query, 0, mgk_tile_rows(head->rows) * depth * sizeof(real));
     for (size_t i = 0; i < head->rows; i++)
         memcpy(head->query + i * depth, query + i * view->query_stride, dim * sizeof(real));
 }
 
-void MGK_CPU(mixture_logits)(mgk_mixture_head *head, size_t first)
+void MGK_CPU(mixture_logits)(mgk_mixture_head *head, size_t key)
 {
     const mgk_attention_view *view = head->view;
     size_t dim = (size_t)view->dim, depth = head->depth, cols = head->cols;
-    MGK_CPU(mixture_find_runs)(head, first);
+    MGK_CPU(mixture_find_runs)(head, key);
     size_t tiled = mgk_tile_rows(head->rows);
-    pack_queries(head, tiled);
     bool terms = MGK_CPU(mixture_has_terms)(head->mixture);
     for (size_t r = 0; r < (size_t)view->mixtures; r++) {
         for (size_t k = 0; k < head->run_count; k++) {

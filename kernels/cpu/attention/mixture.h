@@ -18,8 +18,8 @@
 
 #include "kernels/cpu/attention/tile.h"
 
-/* The most rows of a block: a causal block computes up to that many columns that no query sees. */
-enum { MGK_MIXTURE_MOST_ROWS = 16 };
+/* The most queries of a block. */
+enum { MGK_MIXTURE_MOST_ROWS = 64 };
 
 /* The use of a packed head. */
 typedef enum mgk_mixture_use {
@@ -33,17 +33,18 @@ typedef struct mgk_mixture_run {
     size_t begin, at, width;
 } mgk_mixture_run;
 
-/* The room for a block of queries, the same for all heads of an operation. */
+/* The room for a block of queries and keys, the same for all heads of an operation. */
 typedef struct mgk_mixture_room {
     size_t rows;  /* most queries of a block */
+    size_t keys;  /* a block has keys of a range that long, a multiple of MGK_LANES */
     size_t pitch; /* reals from row to row of logits: room for the longest row */
     size_t runs;  /* most runs of a block */
 } mgk_mixture_room;
 
 /*
- * One head of one sample in a thread's scratch memory, and the logits of one block of consecutive
- * queries. cols = mgk_cpu_pitch(valid keys), depth = mgk_cpu_padded(D), and value_depth of the
- * values.
+ * One head of one sample in a thread's scratch memory, and the logits of one block: consecutive
+ * queries, and those of a range of keys that they see. cols = mgk_cpu_pitch(valid keys), depth =
+ * mgk_cpu_padded(D), and value_depth of the values.
  */
 typedef struct mgk_mixture_head {
     const mgk_attention_view *view;
@@ -77,10 +78,14 @@ static inline size_t mgk_mixture_sum_pitch(const mgk_attention_view *view)
     return mgk_cpu_pitch((size_t)mgk_view_keys(view));
 }
 
-/* The room for blocks for which `arrays` arrays [rows, pitch] fit the second-level cache; with a
- * pattern, for its blocks. */
+/* The room for blocks of all keys for which `arrays` arrays [rows, pitch] fit the second-level
+ * cache; with a pattern, for its blocks. */
 mgk_mixture_room MGK_CPU(mixture_room)(const mgk_attention_view *view, const mgk_mixture *mixture,
                                        size_t arrays);
+
+/* The same for blocks of more queries and of a part of their keys, for sums over queries. */
+mgk_mixture_room MGK_CPU(mixture_part_room)(const mgk_attention_view *view,
+                                            const mgk_mixture *mixture, size_t arrays);
 
 /* Reals of scratch memory per thread for one head, with `extra` reals of the caller. */
 size_t MGK_CPU(mixture_scratch)(const mgk_attention_view *view, const mgk_mixture *mixture,
@@ -91,11 +96,14 @@ void MGK_CPU(mixture_pack)(const mgk_attention_view *view, const mgk_mixture *mi
                            mgk_mixture_use use, size_t sample, size_t head,
                            const mgk_mixture_room *room, real *memory, mgk_mixture_head *out);
 
+/* Takes the queries of the blocks that begin with query `first`, a multiple of room.rows. */
+void MGK_CPU(mixture_queries)(mgk_mixture_head *head, size_t first);
+
 /*
- * Computes the logits of the block that begins with query `first`, a multiple of room.rows; −inf
- * where query i must not see key j.
+ * Computes the logits of these queries and of room.keys keys from key `key` on, a multiple of
+ * room.keys; −inf where query i must not see key j.
  */
-void MGK_CPU(mixture_logits)(mgk_mixture_head *head, size_t first);
+void MGK_CPU(mixture_logits)(mgk_mixture_head *head, size_t key);
 
 /* A block's row i of one component's logits, [width]. */
 static inline real *mgk_mixture_row(const mgk_mixture_head *head, size_t component, size_t i)
@@ -135,13 +143,15 @@ static inline mgk_mixture_span mgk_mixture_clip(const mgk_mixture_head *head, si
     return (mgk_mixture_span){first, end, (ptrdiff_t)keys->at - (ptrdiff_t)keys->begin};
 }
 
-/* Finds the runs of the block that begins with query `first`, and sets what belongs to them. */
-void MGK_CPU(mixture_find_runs)(mgk_mixture_head *head, size_t first);
+/* Finds the runs of the block of the queries and of the keys from key `key` on, and sets what
+ * belongs to them. */
+void MGK_CPU(mixture_find_runs)(mgk_mixture_head *head, size_t key);
 
 /* −inf in one component's logits where a row of the block does not see a key. */
 void MGK_CPU(mixture_mask)(const mgk_mixture_head *head, size_t component);
 
-/* out [width]: 1 for the keys that row i sees, 0 for others. Returns how many it sees. */
+/* out [width]: 1 for the keys of the block that row i sees, 0 for others. Returns how many it sees
+ * in all. */
 size_t MGK_CPU(mixture_see)(const mgk_mixture_head *head, size_t i, real *out);
 
 /*

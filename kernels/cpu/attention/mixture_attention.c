@@ -12,7 +12,8 @@ static void attend(mgk_mixture_head *head, real *output, size_t output_stride, r
     size_t dim = (size_t)mgk_view_value_dim(head->view);
     for (size_t first = 0; first < head->n; first += head->room.rows) {
         double divisor[MGK_MIXTURE_MOST_ROWS];
-        MGK_CPU(mixture_logits)(head, first);
+        MGK_CPU(mixture_queries)(head, first);
+        MGK_CPU(mixture_logits)(head, 0);
         for (size_t i = 0; i < head->rows; i++) {
             statistic[first + i] = (real)MGK_CPU(mixture_normalize)(head, i, &divisor[i]);
             if (head->mixture->dropout > 0)

@@ -20,8 +20,8 @@
 #include "kernels/cpu/operations.h"
 
 /*
- * Heads that add to the same matrix `full` take turns at each block of queries, so that the sum has
- * one order: a head waits until the one before it is through with the block. `before` and `own`
+ * Heads that add to the same matrix `full` take turns at each block, so that the sum has one order:
+ * a head waits until the one before it is through with the block. `before` and `own`
  * count the finished blocks of both, SIZE_MAX: all; NULL: nobody to wait for, no turns.
  */
 typedef struct turns {
@@ -47,7 +47,7 @@ static void end_turn(const turns *t, size_t blocks)
 /* A thread's arrays in the scratch memory of its head. */
 typedef struct gradient_head {
     real *doutput;     /* [rows, value_depth] */
-    real *dquery;      /* [rows, depth] */
+    real *dquery;      /* [rows, depth], of all keys */
     real *probability; /* [rows, pitch] A */
     real *dscore;      /* [rows, pitch] G */
     real *dkey;        /* [M, cols, depth] Σ_i dl_ijr q_i */
@@ -199,16 +199,34 @@ typedef struct gradient_rows {
     real *dquery;          /* NULL: no dot product */
 } gradient_rows;
 
+/* What the queries of a block have for all of their keys. */
+typedef struct gradient_queries {
+    real dot[MGK_MIXTURE_MOST_ROWS];       /* dO_i·O_i */
+    double squares[MGK_MIXTURE_MOST_ROWS]; /* Σ_r scale_r Σ_j dl_ijr, of the keys so far */
+} gradient_queries;
+
+/* Takes the queries that begin with query `first`. */
+static gradient_queries take_queries(mgk_mixture_head *head, const gradient_head *g, size_t first,
+                                     const gradient_rows *rows)
+{
+    size_t dim = (size_t)mgk_view_value_dim(head->view), depth = head->value_depth;
+    gradient_queries queries = {0};
+    MGK_CPU(mixture_queries)(head, first);
+    memset(g->doutput, 0, mgk_tile_rows(head->rows) * depth * sizeof(real));
+    memset(g->dquery, 0, mgk_tile_rows(head->rows) * head->depth * sizeof(real));
+    for (size_t i = 0; i < head->rows; i++) {
+        const size_t at = (first + i) * rows->output_stride;
+        memcpy(g->doutput + i * depth, rows->doutput + at, dim * sizeof(real));
+        queries.dot[i] = output_dot(head, rows->output + at, rows->doutput + at);
+    }
+    return queries;
+}
+
 /* G of the block. */
-static void block_dscore(const mgk_mixture_head *head, const gradient_head *g,
-                         const gradient_rows *rows)
+static void block_dscore(const mgk_mixture_head *head, const gradient_head *g)
 {
     size_t dim = (size_t)mgk_view_value_dim(head->view), depth = head->value_depth;
     size_t tiled = mgk_tile_rows(head->rows);
-    memset(g->doutput, 0, tiled * depth * sizeof(real));
-    for (size_t i = 0; i < head->rows; i++)
-        memcpy(g->doutput + i * depth, rows->doutput + (head->first + i) * rows->output_stride,
-               dim * sizeof(real));
     for (size_t k = 0; k < head->run_count; k++) {
         const mgk_mixture_run *run = &head->runs[k];
         mgk_tile_multiply(tiled, run->width, dim, (mgk_tile_operand){g->doutput, depth, 1},
@@ -217,13 +235,11 @@ static void block_dscore(const mgk_mixture_head *head, const gradient_head *g,
     }
 }
 
-/* dV, dK and dQ of the block from A and dl. */
+/* Adds to dV, dK and dQ what the block gives, from A and dl. */
 static void block_products(const mgk_mixture_head *head, const gradient_head *g)
 {
     size_t rows = head->rows, tiled = mgk_tile_rows(rows), pitch = head->room.pitch;
     size_t depth = head->depth, value_depth = head->value_depth;
-    if (head->run_count == 0)
-        memset(g->dquery, 0, tiled * depth * sizeof(real));
     for (size_t k = 0; k < head->run_count; k++) {
         const mgk_mixture_run *run = &head->runs[k];
         real *dvalue = g->dvalue + run->begin * value_depth;
@@ -237,39 +253,49 @@ static void block_products(const mgk_mixture_head *head, const gradient_head *g)
             mgk_tile_multiply(run->width, depth, rows, (mgk_tile_operand){dlogits, 1, pitch},
                               head->query, depth, g->dkey + key, depth, g->dkey + key, depth);
             mgk_tile_multiply(tiled, depth, run->width, (mgk_tile_operand){dlogits, pitch, 1},
-                              head->key + key, depth, k + r > 0 ? g->dquery : NULL, depth,
-                              g->dquery, depth);
+                              head->key + key, depth, g->dquery, depth, g->dquery, depth);
         }
     }
 }
 
-static void block_gradient(mgk_mixture_head *head, const gradient_head *g, size_t first,
-                           const gradient_rows *rows)
+/* The block of the queries and of the keys from key `key` on. */
+static void block_gradient(mgk_mixture_head *head, const gradient_head *g, size_t key,
+                           const gradient_rows *rows, gradient_queries *queries)
 {
-    size_t dim = (size_t)head->view->dim, depth = head->depth;
-    MGK_CPU(mixture_logits)(head, first);
-    block_dscore(head, g, rows);
-    double squares[MGK_MIXTURE_MOST_ROWS];
-    await_turn(&g->turns, first / head->room.rows);
+    const size_t keys = head->room.keys, ranges = (size_t)mgk_view_keys(head->view) / keys + 1;
+    const size_t turn = head->first / head->room.rows * ranges + key / keys;
+    MGK_CPU(mixture_logits)(head, key);
+    if (head->run_count == 0)
+        return;
+    block_dscore(head, g);
+    await_turn(&g->turns, turn);
     for (size_t i = 0; i < head->rows; i++) {
-        real *dscore = g->dscore + i * head->room.pitch;
-        real dot = output_dot(head, rows->output + (first + i) * rows->output_stride,
-                              g->doutput + i * head->value_depth);
-        row_probability(head, i, rows->statistic[first + i], g->probability + i * head->room.pitch);
+        real *dscore = g->dscore + i * head->room.pitch, dot = queries->dot[i];
+        row_probability(head, i, rows->statistic[head->first + i],
+                        g->probability + i * head->room.pitch);
         if (head->mixture->dropout > 0)
             MGK_CPU(mixture_drop)(head, i, dscore, g->probability + i * head->room.pitch);
         if (g->terms.bias || g->terms.full || g->terms.side || head->slope)
             MGK_CPU(mixture_term_gradient)(head, i, dscore, dot, &g->terms);
-        squares[i] = row_gradient(head, i, dot, dscore, g->dbias);
+        queries->squares[i] += row_gradient(head, i, dot, dscore, g->dbias);
     }
-    end_turn(&g->turns, first / head->room.rows + 1);
+    end_turn(&g->turns, turn + 1);
     block_products(head, g);
+}
+
+static void queries_gradient(mgk_mixture_head *head, const gradient_head *g, size_t first,
+                             const gradient_rows *rows)
+{
+    size_t dim = (size_t)head->view->dim, depth = head->depth;
+    gradient_queries queries = take_queries(head, g, first, rows);
+    for (size_t key = 0; key < head->keys; key += head->room.keys)
+        block_gradient(head, g, key, rows, &queries);
     bool squared = squares_matter(head);
     for (size_t i = 0; rows->dquery && i < head->rows; i++)
         for (size_t d = 0; d < dim; d++)
             rows->dquery[(first + i) * head->view->query_stride + d] =
                 g->dquery[i * depth + d] -
-                (squared ? (real)squares[i] * head->query[i * depth + d] : 0);
+                (squared ? (real)queries.squares[i] * head->query[i * depth + d] : 0);
 }
 
 /* The gradients of key j: of its value, and of component r. */
@@ -394,7 +420,7 @@ static void head_gradient(const backward_call *call, size_t sample, size_t index
         rows.dquery =
             (real *)call->gradient->query + sample * tokens * view->query_stride + index * dim;
     for (size_t first = 0; first < head.n; first += call->room.rows)
-        block_gradient(&head, &g, first, &rows);
+        queries_gradient(&head, &g, first, &rows);
     await_turn(&g.turns, SIZE_MAX - 1); /* a longer one may still be before those that follow */
     end_turn(&g.turns, SIZE_MAX);
     for (size_t i = head.n; rows.dquery && i < tokens; i++)
@@ -430,7 +456,7 @@ mgk_status MGK_CPU(mixture_attention_backward)(mgk_device *device, const mgk_att
                           .doutput = doutput,
                           .output_stride = output_stride,
                           .gradient = gradient,
-                          .room = MGK_CPU(mixture_room)(view, mixture, mixtures + 2),
+                          .room = MGK_CPU(mixture_part_room)(view, mixture, mixtures + 2),
                           .bias_reals = mixtures * mgk_mixture_sum_pitch(view),
                           .place_reals = 2 * mixture->terms.bias_tokens - 1};
     size_t scratch = MGK_CPU(mixture_scratch)(view, mixture, MGK_MIXTURE_BACKWARD, &call.room,

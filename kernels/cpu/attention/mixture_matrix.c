@@ -55,7 +55,8 @@ static void fill_rows(mgk_mixture_head *head, size_t first, size_t end, const re
     size_t keys = (size_t)mgk_view_keys(head->view);
     for (; first < end; first += head->room.rows) {
         double divisor[MGK_MIXTURE_MOST_ROWS];
-        MGK_CPU(mixture_logits)(head, first);
+        MGK_CPU(mixture_queries)(head, first);
+        MGK_CPU(mixture_logits)(head, 0);
         for (size_t i = 0; i < head->rows; i++) {
             real *row = mgk_mixture_row(head, 0, i);
             if (out->content == MGK_MATRIX_SCORES)
@@ -193,7 +194,8 @@ static void add_responsibilities(mgk_mixture_head *head, double *sums, double *s
 {
     size_t mixtures = (size_t)head->view->mixtures, cols = mgk_mixture_sum_pitch(head->view);
     for (size_t first = 0; first < head->n; first += head->room.rows) {
-        MGK_CPU(mixture_logits)(head, first);
+        MGK_CPU(mixture_queries)(head, first);
+        MGK_CPU(mixture_logits)(head, 0);
         for (size_t i = 0; i < head->rows; i++) {
             relative_scores(head, i, head->scratch);
             for (size_t k = 0; k < head->run_count; k++) {

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Which keys the queries of a block see: the runs of its rows, and the mask within them. */
+/* How large a block is, and which keys its queries see: the runs of its rows, and the mask within
+ * them. */
 #include <math.h>
 
 #include "kernels/cpu/attention/mixture.h"
 
-/* Half of the second-level cache of the smallest supported machines. */
-enum { BLOCK_BYTES = 192 * 1024 };
+enum {
+    BLOCK_BYTES =
+        192 * 1024, /* half of the second-level cache of the smallest supported machines */
+    WHOLE_ROWS = MGK_PATTERN_TILE, /* the most rows of all keys */
+    PART_KEYS = 64 /* parts of the keys have a multiple of that many: whole vectors of products */
+};
 
 /* The most tiles of a block, in all variants of the pattern. */
 static size_t widest_block(const mgk_attention_view *view, const mgk_pattern *pattern)
@@ -31,16 +36,46 @@ mgk_mixture_room MGK_CPU(mixture_room)(const mgk_attention_view *view, const mgk
 {
     size_t cols = mgk_cpu_pitch((size_t)mgk_view_keys(view));
     size_t most = mgk_tile_rows((size_t)view->tokens);
-    if (most > MGK_MIXTURE_MOST_ROWS)
-        most = MGK_MIXTURE_MOST_ROWS;
+    if (most > WHOLE_ROWS)
+        most = WHOLE_ROWS;
     if (mixture->pattern) {
         size_t tiles = widest_block(view, mixture->pattern);
         size_t pitch = mgk_cpu_pitch(tiles * MGK_PATTERN_TILE);
-        return (mgk_mixture_room){most, pitch < cols ? pitch : cols, tiles};
+        return (mgk_mixture_room){most, cols, pitch < cols ? pitch : cols, tiles};
     }
     size_t rows = BLOCK_BYTES / (cols * arrays * sizeof(real)) / MGK_TILE_ROWS * MGK_TILE_ROWS;
     rows = rows < MGK_TILE_ROWS ? MGK_TILE_ROWS : rows < most ? rows : most;
-    return (mgk_mixture_room){rows, cols, 1};
+    return (mgk_mixture_room){rows, cols, cols, 1};
+}
+
+/*
+ * The most queries of a block of part of the keys. Bounds of what queries see cut through blocks,
+ * which compute about half as many keys too many as they have queries.
+ */
+static size_t part_rows(const mgk_attention_view *view, const mgk_mixture *mixture)
+{
+    size_t keys = (size_t)mgk_view_keys(view), window = (size_t)mixture->terms.window;
+    size_t reach = window > 0 && window < keys ? window : keys;
+    size_t most = mgk_tile_rows((size_t)view->tokens), rows = MGK_MIXTURE_MOST_ROWS;
+    if (view->causal || window > 0)
+        rows = reach / 16 / MGK_TILE_ROWS * MGK_TILE_ROWS;
+    rows = rows < WHOLE_ROWS              ? WHOLE_ROWS
+           : rows < MGK_MIXTURE_MOST_ROWS ? rows
+                                          : MGK_MIXTURE_MOST_ROWS;
+    return rows < most ? rows : most;
+}
+
+mgk_mixture_room MGK_CPU(mixture_part_room)(const mgk_attention_view *view,
+                                            const mgk_mixture *mixture, size_t arrays)
+{
+    if (mixture->pattern)
+        return MGK_CPU(mixture_room)(view, mixture, arrays);
+    size_t rows = part_rows(view, mixture), cols = mgk_cpu_pitch((size_t)mgk_view_keys(view));
+    size_t keys = BLOCK_BYTES / (rows * arrays * sizeof(real)) / PART_KEYS * PART_KEYS;
+    keys = keys < PART_KEYS ? PART_KEYS : keys;
+    if (keys >= cols)
+        return (mgk_mixture_room){rows, cols, cols, 1};
+    return (mgk_mixture_room){rows, keys, mgk_cpu_pitch(keys), 1};
 }
 
 /* Appends keys to the runs of the block. */
@@ -56,30 +91,31 @@ static void add_keys(mgk_mixture_head *head, size_t begin, size_t width)
     head->width += width;
 }
 
-void MGK_CPU(mixture_find_runs)(mgk_mixture_head *head, size_t first)
+void MGK_CPU(mixture_find_runs)(mgk_mixture_head *head, size_t key)
 {
     const mgk_pattern *pattern = head->mixture->pattern;
-    size_t left = head->n - first;
-    head->first = first;
-    head->rows = left < head->room.rows ? left : head->room.rows;
     size_t begin = mgk_mixture_from(head, 0) / MGK_LANES * MGK_LANES;
     size_t end = mgk_cpu_padded(mgk_mixture_visible(head, head->rows - 1));
+    begin = begin > key ? begin : key;
+    end = end < key + head->room.keys ? end : key + head->room.keys;
     head->run_count = head->width = 0;
     if (!pattern) {
-        add_keys(head, begin, end - begin);
+        if (begin < end)
+            add_keys(head, begin, end - begin);
         return;
     }
     const int32_t *starts = pattern->starts + head->sample * pattern->sample_stride +
-                            head->head * pattern->head_stride + first / MGK_PATTERN_TILE;
+                            head->head * pattern->head_stride + head->first / MGK_PATTERN_TILE;
     size_t tile = (size_t)starts[0], last = (size_t)starts[1];
     while (tile < last && ((size_t)pattern->columns[tile] + 1) * MGK_PATTERN_TILE <= begin)
         tile++;
     head->tile = tile;
     for (; tile < last; tile++) {
-        size_t key = (size_t)pattern->columns[tile] * MGK_PATTERN_TILE;
-        if (key >= end)
+        size_t column = (size_t)pattern->columns[tile] * MGK_PATTERN_TILE;
+        if (column >= end)
             break;
-        add_keys(head, key, end - key < MGK_PATTERN_TILE ? end - key : MGK_PATTERN_TILE);
+        size_t width = end - column < MGK_PATTERN_TILE ? end - column : MGK_PATTERN_TILE;
+        add_keys(head, column, width);
     }
 }
 
@@ -126,7 +162,7 @@ void MGK_CPU(mixture_mask)(const mgk_mixture_head *head, size_t component)
 
 size_t MGK_CPU(mixture_see)(const mgk_mixture_head *head, size_t i, real *out)
 {
-    size_t count = 0;
+    size_t count = 0, in_all = mgk_mixture_visible(head, i) - mgk_mixture_from(head, i);
     for (size_t k = 0; k < head->run_count; k++) {
         const mgk_mixture_run *run = &head->runs[k];
         mgk_mixture_span bounds = mgk_mixture_clip(head, k, i);
@@ -141,5 +177,5 @@ size_t MGK_CPU(mixture_see)(const mgk_mixture_head *head, size_t i, real *out)
             count += seen;
         }
     }
-    return count;
+    return head->mixture->pattern ? count : in_all;
 }
