@@ -5,6 +5,8 @@ mgk-train runs twice, and the difference of times is divided by the difference o
 saving cancel out. PyTorch warms up for two steps before its clock starts.
 """
 
+import itertools
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -65,6 +67,8 @@ def compare(a, shape, kind, threads, peak, folder):
         "ours": lambda: our_seconds(a, options, kind, a.steps, threads, folder)
     }
     for way in models.ATTENTION[kind]:
+        if way not in a.ways:
+            continue
         net = models.load(weights, way)
         adamw = models.optimizer(net, 1e-3, 0.01)
         measurements[way] = lambda net=net, adamw=adamw: their_seconds(
@@ -83,14 +87,20 @@ def compare(a, shape, kind, threads, peak, folder):
 def main():
     parser = measure.arguments(__doc__)
     parser.add_argument("--steps", type=int, default=8, metavar="S", help="steps of a timing")
+    parser.add_argument("--shapes", nargs="+", choices=measure.SHAPES, default=measure.SHAPES)
+    parser.add_argument("--kinds", nargs="+", choices=measure.KINDS, default=measure.KINDS)
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], metavar="T")
+    ways = sorted({way for kind in measure.KINDS for way in models.ATTENTION[kind]})
+    parser.add_argument("--ways", nargs="+", choices=ways, default=ways,
+                        help="how attention is written in PyTorch")
     a = measure.parse(parser)
     peak = machine.multiply_rate(machine.blas(measure.describe_machine(a.programs)), np.float32)
     rows = []
     with tempfile.TemporaryDirectory(dir=a.folder) as name:
-        for shape in measure.SHAPES:
-            for kind in measure.KINDS:
-                for threads in 1, 2:
-                    rows += compare(a, shape, kind, threads, peak, Path(name))
+        for shape, kind, threads in itertools.product(a.shapes, a.kinds, a.threads):
+            found = list(compare(a, shape, kind, threads, peak, Path(name)))
+            print(*found, sep="\n", file=sys.stderr)
+            rows += found
     measure.table(("shape", "attention", "threads", "mgk-train, tokens/s", "PyTorch written",
                    "PyTorch, tokens/s", "ratio", "mgk-train, Gflop/s (of SGEMM)"), rows)
 

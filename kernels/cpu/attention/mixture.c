@@ -278,22 +278,16 @@ double MGK_CPU(mixture_normalize)(const mgk_mixture_head *head, size_t i, double
         maximum = (real)mgk_mixture_offset(head, i);
     else if (maximum == (real)-INFINITY)
         return normalize_blank(head, i, divisor);
-    real sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (size_t j = 0; j < width; j++) {
+#pragma omp simd
+    for (size_t j = 0; j < width; j++)
         row[j] = mgk_exp(row[j] - maximum);
-        sum += row[j];
-    }
     for (size_t r = 1; r < mixtures && !head->mixture->hard; r++) {
         const real *other = mgk_mixture_row(head, r, i);
-#pragma omp simd reduction(+ : sum)
-        for (size_t j = 0; j < width; j++) {
-            real e = mgk_exp(other[j] - maximum);
-            row[j] += e;
-            sum += e;
-        }
+#pragma omp simd
+        for (size_t j = 0; j < width; j++)
+            row[j] += mgk_exp(other[j] - maximum);
     }
-    *divisor = head->mixture->unnormalized ? 1 : (double)sum;
+    *divisor = head->mixture->unnormalized ? 1 : (double)mgk_mixture_row_sum(row, width);
     if (head->mixture->normalizer_epsilon > 0 && !head->mixture->unnormalized)
         *divisor +=
             head->mixture->normalizer_epsilon * exp(mgk_mixture_offset(head, i) - (double)maximum);

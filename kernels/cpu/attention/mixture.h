@@ -196,6 +196,15 @@ static inline double mgk_mixture_offset(const mgk_mixture_head *head, size_t i)
     return 0.5 * head->least_scale * square;
 }
 
+/* The sum of a row's entries, whole vectors. */
+static inline real mgk_mixture_row_sum(const real *row, size_t width)
+{
+    mgk_vector sum = {0};
+    for (size_t j = 0; j < width; j += MGK_VECTOR_LANES)
+        sum += *(const mgk_vector *)(row + j);
+    return mgk_vector_sum(sum);
+}
+
 /*
  * Replaces row i of component 0 by e_j = s_ij / exp(maximum); A_ij = e_j / Z, Z in *divisor.
  * Returns the row's statistic, maximum + ln Z, from which the backward operation recomputes

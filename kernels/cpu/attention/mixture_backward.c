@@ -52,7 +52,8 @@ typedef struct gradient_head {
     real *dscore;      /* [rows, pitch] G */
     real *dkey;        /* [M, cols, depth] Σ_i dl_ijr q_i */
     real *dvalue;      /* [cols, value_depth] */
-    real *dbias;       /* [M, cols] Σ_i dl_ijr */
+    real *dbias;       /* [M, cols] Σ_i dl_ijr, if `summed` */
+    bool summed;
     mgk_mixture_term_gradient terms;
     turns turns;
 } gradient_head;
@@ -131,8 +132,11 @@ static void row_probability(const mgk_mixture_head *head, size_t i, real statist
         hard_probability(head, i, statistic, p);
         return;
     }
-    memset(p, 0, width * sizeof(real));
-    for (size_t r = 0; r < (size_t)head->view->mixtures; r++) {
+    real *first = mgk_mixture_row(head, 0, i);
+#pragma omp simd
+    for (size_t j = 0; j < width; j++)
+        p[j] = first[j] = mgk_exp(first[j] - statistic);
+    for (size_t r = 1; r < (size_t)head->view->mixtures; r++) {
         real *component = mgk_mixture_row(head, r, i);
 #pragma omp simd
         for (size_t j = 0; j < width; j++) {
@@ -154,29 +158,31 @@ static real output_dot(const mgk_mixture_head *head, const real *output, const r
     return dot;
 }
 
-/*
- * Replaces A_ijr by dl_ijr and accumulates its column sums; dot is dO_i·O_i = Σ_j A_ij G_ij, or 0.
- * Returns Σ_r scale_r Σ_j dl_ijr.
- */
-static double row_gradient(const mgk_mixture_head *head, size_t i, real dot, const real *dscore,
-                           real *dbias)
+/* Replaces A_ijr by dl_ijr; dot is dO_i·O_i = Σ_j A_ij G_ij, or 0. */
+static void row_gradient(const mgk_mixture_head *head, size_t i, real dot, const real *dscore)
+{
+    for (size_t r = 0; r < (size_t)head->view->mixtures; r++) {
+        real *row = mgk_mixture_row(head, r, i);
+#pragma omp simd
+        for (size_t j = 0; j < head->width; j++)
+            row[j] *= dscore[j] - dot;
+    }
+}
+
+/* Adds dl_ijr of row i to its column sums. Returns Σ_r scale_r Σ_j dl_ijr. */
+static double sum_gradient(const mgk_mixture_head *head, size_t i, real *dbias)
 {
     double scaled = 0;
     for (size_t r = 0; r < (size_t)head->view->mixtures; r++) {
-        real *row = mgk_mixture_row(head, r, i);
-        real sum = 0;
+        const real *row = mgk_mixture_row(head, r, i);
         for (size_t k = 0; k < head->run_count; k++) {
             const mgk_mixture_run *run = &head->runs[k];
-            real *dlogit = row + run->at, *column = dbias + r * head->cols + run->begin;
-            const real *dprobability = dscore + run->at;
-#pragma omp simd reduction(+ : sum)
-            for (size_t j = 0; j < run->width; j++) {
-                dlogit[j] *= dprobability[j] - dot;
-                column[j] += dlogit[j];
-                sum += dlogit[j];
-            }
+            real *column = dbias + r * head->cols + run->begin;
+#pragma omp simd
+            for (size_t j = 0; j < run->width; j++)
+                column[j] += row[run->at + j];
         }
-        scaled += head->mixture->scale[r] * (double)sum;
+        scaled += head->mixture->scale[r] * (double)mgk_mixture_row_sum(row, head->width);
     }
     return scaled;
 }
@@ -277,7 +283,9 @@ static void block_gradient(mgk_mixture_head *head, const gradient_head *g, size_
             MGK_CPU(mixture_drop)(head, i, dscore, g->probability + i * head->room.pitch);
         if (g->terms.bias || g->terms.full || g->terms.side || head->slope)
             MGK_CPU(mixture_term_gradient)(head, i, dscore, dot, &g->terms);
-        queries->squares[i] += row_gradient(head, i, dot, dscore, g->dbias);
+        row_gradient(head, i, dot, dscore);
+        if (g->summed)
+            queries->squares[i] += sum_gradient(head, i, g->dbias);
     }
     end_turn(&g->turns, turn + 1);
     block_products(head, g);
@@ -405,6 +413,7 @@ static void head_gradient(const backward_call *call, size_t sample, size_t index
     MGK_CPU(mixture_pack)
     (view, call->mixture, MGK_MIXTURE_BACKWARD, sample, index, &call->room, memory, &head);
     gradient_head g = gradient_arrays(&head);
+    g.summed = call->mixture->gaussian || call->dbias;
     g.turns = turns_of(call, sample, index);
     if (call->dplace)
         g.terms.bias = call->dplace + task * call->place_reals;
