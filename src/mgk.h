@@ -622,6 +622,11 @@ MGK_API mgk_result mgk_dump_attention(const mgk_dump_options *options, mgk_dump_
 
 /* ---- evaluation --------------------------------------------------------------------------- */
 
+/* A head of a model's own attention; both count from 0, and head -1 stands for all of the layer. */
+typedef struct mgk_head {
+    int layer, head;
+} mgk_head;
+
 typedef struct mgk_evaluate_options {
     size_t size; /* of this structure, written by mgk_evaluate_options_init */
     mgk_job job;
@@ -639,6 +644,11 @@ typedef struct mgk_evaluate_options {
     /* A file that the caller makes of the results, by mgk_write_output: refused before the model
      * runs if it is an input, or exists without `force`. NULL (default): none. */
     const char *output;
+    /* [remove_count], heads whose outputs are taken as 0, so that they add nothing to the output
+     * projection of their layer (Michel et al. 2019); NULL (default): none. MGK_SHAPE: the model
+     * has no such head. */
+    const mgk_head *remove;
+    size_t remove_count;
 } mgk_evaluate_options;
 
 /* How well a model predicts. */

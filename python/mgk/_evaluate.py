@@ -31,6 +31,17 @@ class Evaluation(NamedTuple):
     accuracy: float
 
 
+def _heads(pairs):
+    """Heads as the library takes them; None: no heads."""
+    try:
+        pairs = [tuple(pair) for pair in pairs]
+    except TypeError:
+        raise TypeError("remove: expected pairs (layer, head)") from None
+    if any(len(pair) != 2 for pair in pairs):
+        raise TypeError("remove: expected pairs (layer, head)")
+    return [fill(types["mgk_head"](), layer=layer, head=head) for layer, head in pairs] or None
+
+
 def evaluate(
     model: Path | Model,
     texts: Texts | None = None,
@@ -50,6 +61,7 @@ def evaluate(
     run_as: str | None = None,
     settings: dict | None = None,
     targets: Texts | None = None,
+    remove: Sequence[tuple[int, int]] = (),
     progress: Follow = None,
 ) -> Evaluation:
     """Loss and accuracy of a model, and the perplexity of a language model.
@@ -73,6 +85,8 @@ def evaluate(
         Of the samples, and of what `run_as` draws.
     run_as, settings
         As for `ranks`.
+    remove : list of pairs (layer, head)
+        Heads whose outputs are taken as 0; head -1 stands for all of the layer.
 
     Examples
     --------
@@ -104,6 +118,7 @@ def evaluate(
             model=model,
             input=source,
             stride=stride,
+            remove=_heads(remove),
             double_precision=is_double(precision),
         )
         found = types["mgk_evaluation_summary"]()

@@ -40,6 +40,21 @@ class Evaluate(unittest.TestCase):
         self.assertLess(sliding.loss, apart.loss)
         self.assertEqual(task, sliding)
 
+    def test_heads_are_removed(self):
+        whole = mgk.evaluate(MODEL, TEXTS)
+        one = mgk.evaluate(MODEL, TEXTS, remove=[(0, 1)])
+        all_ = mgk.evaluate(MODEL, TEXTS, remove=[(0, -1), (1, -1)])
+        self.assertEqual(mgk.evaluate(MODEL, TEXTS, remove=np.array([[0, 1]])), one)
+        self.assertEqual(mgk.evaluate(MODEL, TEXTS, remove=[]), whole)
+        self.assertEqual(len({whole.loss, one.loss, all_.loss}), 3)
+        with self.assertRaisesRegex(mgk.Error, "head 9: heads are 0 to"):
+            mgk.evaluate(MODEL, TEXTS, remove=[(0, 9)])
+        for wrong in (3, [(0,)], [1, 2]):
+            with self.assertRaisesRegex(TypeError, "pairs"):
+                mgk.evaluate(MODEL, TEXTS, remove=wrong)
+        with self.assertRaisesRegex(TypeError, "whole number"):
+            mgk.evaluate(MODEL, TEXTS, remove=[(0, 0.5)])
+
     def test_refusals(self):
         for wrong in ({}, {"texts": TEXTS, "task": "lm"}):
             with self.assertRaisesRegex(TypeError, "one of texts, files and task"):

@@ -5,7 +5,9 @@
 
 #include "api/api.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/progress.h"
+#include "run/arguments.h"
 #include "run/files.h"
 #include "run/input.h"
 #include "run/job.h"
@@ -30,6 +32,7 @@ static mgk_status check_options(const mgk_evaluate_options *o)
 {
     if (!o->model)
         return mgk_fail(STATUS_USAGE, "a model is needed");
+    TRY(mgk_check_array("remove", o->remove, o->remove_count));
     TRY(mgk_input_check(&o->input, o->job.part));
     if (o->stride < 0)
         return mgk_fail(STATUS_USAGE, "`stride` %d: expected a positive number", o->stride);
@@ -45,6 +48,33 @@ static mgk_status check_stride(const mgk_evaluate_options *o, const mgk_model_ru
         return mgk_fail(STATUS_USAGE,
                         "`stride` %d: windows have %d tokens, expected at most as many", o->stride,
                         run->tokens);
+    return STATUS_OK;
+}
+
+/* out [L, H]: the heads without outputs; NULL: none. Release with mgk_free. */
+static mgk_status find_removed(const mgk_evaluate_options *o, const mgk_model_run *run, bool **out)
+{
+    const int layers = run->model->config.layers, heads = run->model->config.heads;
+    if (o->remove_count == 0)
+        return STATUS_OK;
+    if (run->cross)
+        return mgk_fail(STATUS_UNSUPPORTED, "part \"cross\": heads that attend to the encoder "
+                                            "cannot be removed");
+    TRY(mgk_alloc((size_t)layers * (size_t)heads, sizeof(**out), out));
+    for (size_t i = 0; i < o->remove_count; i++) {
+        const mgk_head which = o->remove[i];
+        if (which.layer < 0 || which.layer >= layers)
+            return mgk_fail(STATUS_SHAPE, "`remove`: layer %d: layers are 0 to %d", which.layer,
+                            layers - 1);
+        if (which.head < -1 || which.head >= heads)
+            return mgk_fail(STATUS_SHAPE, "`remove`: head %d: heads are 0 to %d", which.head,
+                            heads - 1);
+        bool *layer = *out + (size_t)which.layer * (size_t)heads;
+        if (which.head >= 0)
+            layer[which.head] = true;
+        else
+            memset(layer, true, (size_t)heads * sizeof(*layer));
+    }
     return STATUS_OK;
 }
 
@@ -106,6 +136,7 @@ static mgk_status evaluate(const mgk_evaluate_options *o, mgk_evaluation_summary
     mgk_status status;
     mgk_model_run run = {0};
     mgk_claims claims = {0};
+    bool *removed = NULL;
     const size_t stride = o->stride > 0 ? (size_t)o->stride : SIZE_MAX;
     int capacity;
     TRY(check_options(o));
@@ -115,6 +146,7 @@ static mgk_status evaluate(const mgk_evaluate_options *o, mgk_evaluation_summary
     CHECK(mgk_model_run_open_windows(&o->job, o->model, &o->input, o->double_precision, stride,
                                      &run));
     CHECK(check_stride(o, &run));
+    CHECK(find_removed(o, &run, &removed));
     mgk_job_report_device(&o->job, run.device);
     CHECK(mgk_model_run_choose(&run, o->job.seed,
                                o->input.samples > 0 ? o->input.samples : run.available));
@@ -123,12 +155,14 @@ static mgk_status evaluate(const mgk_evaluate_options *o, mgk_evaluation_summary
     mgk_model_run_tell(&run, &o->job, &o->input);
     CHECK(mgk_model_run_fit(&run, 0, 0, &capacity));
     CHECK(mgk_model_run_prepare(&run, capacity));
+    mgk_pass_remove_heads(run.pass, removed);
     CHECK(mgk_model_run_measure_loss(&run));
     mgk_kinds_tell_choice(&run.model->config, &o->job, o->model);
     CHECK(run_all(o, &run));
     CHECK(summarize(&run, summary));
 out:
     mgk_model_run_close(&run);
+    mgk_free(removed);
     mgk_claims_release(&claims);
     return status;
 }

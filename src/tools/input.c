@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/memory.h"
+
 void mgk_tool_input_end(mgk_tool_input *in)
 {
     in->input.text = in->text.words;
@@ -62,5 +64,71 @@ mgk_status mgk_tool_indices(const char *option, const char *text, int **out, siz
     if (!text)
         return STATUS_OK;
     mgk_status status = mgk_args_indices(text, out, count);
+    return status == STATUS_OK ? status : mgk_fail_prefix(status, option);
+}
+
+/* Heads that are read. */
+typedef struct head_list {
+    mgk_head *heads;
+    size_t count, room;
+} head_list;
+
+static mgk_status add_head(head_list *list, int layer, int head)
+{
+    enum { MOST = 1 << 20 };
+    if (list->count == MOST)
+        return mgk_fail(STATUS_USAGE, "expected at most %d heads", (int)MOST);
+    TRY(mgk_grow(list->count, sizeof(*list->heads), &list->room, &list->heads));
+    list->heads[list->count++] = (mgk_head){layer, head};
+    return STATUS_OK;
+}
+
+/* Adds the heads of "LAYERS.HEADS", or all of "LAYERS". */
+static mgk_status add_entry(head_list *list, char *entry)
+{
+    const int all = -1;
+    int *layers = NULL, *heads = NULL;
+    size_t layer_count = 0, head_count = 0;
+    mgk_status status;
+    char *point = strchr(entry, '.');
+    if (point)
+        *point++ = '\0';
+    CHECK(mgk_args_indices(entry, &layers, &layer_count));
+    if (point)
+        CHECK(mgk_args_indices(point, &heads, &head_count));
+    for (size_t l = 0; l < layer_count; l++) {
+        if (!point)
+            CHECK(add_head(list, layers[l], all));
+        for (size_t h = 0; h < head_count; h++)
+            CHECK(add_head(list, layers[l], heads[h]));
+    }
+out:
+    mgk_free(layers);
+    mgk_free(heads);
+    return status;
+}
+
+static mgk_status read_heads(const char *text, head_list *list)
+{
+    mgk_status status;
+    char *words = NULL, *rest;
+    CHECK(mgk_copy_string(text, &words));
+    for (char *entry = strtok_r(words, ", ", &rest); entry; entry = strtok_r(NULL, ", ", &rest))
+        CHECK(add_entry(list, entry));
+    if (list->count == 0)
+        status = mgk_fail(STATUS_USAGE, "no head is given");
+out:
+    mgk_free(words);
+    return status == STATUS_USAGE
+               ? mgk_fail(STATUS_USAGE, "expected heads such as 0.2,1.0-3,4, got \"%s\"", text)
+               : status;
+}
+
+mgk_status mgk_tool_heads(const char *option, const char *text, mgk_head **out, size_t *count)
+{
+    head_list list = {0};
+    mgk_status status = text ? read_heads(text, &list) : STATUS_OK;
+    *out = list.heads;
+    *count = list.count;
     return status == STATUS_OK ? status : mgk_fail_prefix(status, option);
 }

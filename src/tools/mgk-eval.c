@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "tools/input.h"
@@ -169,6 +170,10 @@ static const mgk_arg_note notes[] = {
                "the text is predicted once.\n"
                "A run takes {N}/{K} times as long as without.\n"
                "--tokens must then be an array with one axis."},
+    {"remove", "They add nothing to the output projection of their layer, as those that "
+               "`mgk-diversity --prune` removes.\n"
+               "Of a model with an encoder and a decoder they belong to the part that is "
+               "evaluated."},
     {"output", "The table is what --csv or --json print, and is written when all models are done."},
     {"json", "An array of objects with the names `model`, `samples`, `length`, `targets`, `loss`, "
              "`perplexity`, `bits_per_byte` and `accuracy`; `null` is what a model does not have, "
@@ -183,6 +188,8 @@ int main(int argc, char **argv)
     mgk_tool_input in = {.input = o.input};
     mgk_arg_list models = {0};
     int double_precision = 0;
+    const char *remove = NULL;
+    mgk_head *removed = NULL;
     bool json = false, csv = false;
     char kinds[MGK_TOOL_KINDS];
     mgk_tool_list_kinds(kinds);
@@ -194,6 +201,10 @@ int main(int argc, char **argv)
         {MGK_ARG_INT, 0, "stride", &o.stride, "K",
          "Windows of a text begin so many tokens apart, and each but the first predicts its last "
          "K tokens alone; 0, the default: they do not overlap.",
+         NULL},
+        {MGK_ARG_TEXT, 0, "remove", &remove, "LIST",
+         "Heads whose outputs are taken as 0: 0.2,1.0-3,4 are head 2 of layer 0, heads 0 to 3 of "
+         "layer 1, and all of layer 4.",
          NULL},
         {MGK_ARG_HEADING, 0, "Output", NULL, NULL, NULL, NULL},
         {MGK_ARG_FILE, 'o', "output", &o.output, "OUT",
@@ -216,6 +227,7 @@ int main(int argc, char **argv)
                    "perplexity and bits per byte.",
         .examples = "  mgk-eval mgk4.safetensors softmax8.safetensors --text valid.txt\n"
                     "  mgk-eval gpt2/ --text valid.txt --length 1023 --stride 512\n"
+                    "  mgk-eval gpt2/ --text valid.txt --remove 5.1,7.0-3\n"
                     "  mgk-eval gpt2/ --text valid.txt --length 512 --as performer --features 256\n"
                     "  mgk-eval listops.safetensors --task listops --data basic_test.tsv --json\n",
         .args = args,
@@ -242,8 +254,16 @@ int main(int argc, char **argv)
     if (status == STATUS_OK)
         status = layout_of(o.output, &kept);
     if (status == STATUS_OK)
+        status = mgk_tool_heads("--remove", remove, &removed, &o.remove_count);
+    if (status == STATUS_OK)
         status = mgk_tool_input_read(&tool, &in, &o.input);
-    if (status != STATUS_OK)
-        return mgk_tool_refuse(&tool, status);
-    return run(&tool, &models, &o, json ? JSON : csv ? CSV : LINES, kept);
+    o.remove = removed;
+    const int ended = status == STATUS_OK ? run(&tool, &models, &o,
+                                                json  ? JSON
+                                                : csv ? CSV
+                                                      : LINES,
+                                                kept)
+                                          : mgk_tool_refuse(&tool, status);
+    mgk_free(removed);
+    return ended;
 }

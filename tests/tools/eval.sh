@@ -58,6 +58,31 @@ for left in new.csv out.txt full.csv *.mgk-*; do
     [ ! -e "$left" ] || complain "$left is left"
 done
 
+# The loss without a head is what mgk-diversity calls its importance, more than the loss with it.
+"$programs/mgk-train" --task lm --attention softmax --layers 2 --heads 3 --dim 12 --length 16 --data text.txt --steps 20 --batch 2 \
+    --quiet --seed 1 -o heads.safetensors
+"$programs/mgk-diversity" --model heads.safetensors $run --precision double --measures importance_ablation -o importance.csv >none ||
+    complain "importance: exit status $?"
+# loss ARGUMENTS...: that of the evaluation.
+loss() {
+    "$programs/mgk-eval" heads.safetensors $run --precision double --csv "$@" | awk -F, 'NR == 2 { print $5 }'
+}
+whole=$(loss)
+for head in 0.1 1.2; do
+    difference=$(awk -F, -v head=$head '$3 == "importance_ablation" && $5 "." $6 == head { print $10 }' importance.csv)
+    awk -v whole="$whole" -v without="$(loss --remove $head)" -v difference="$difference" \
+        'BEGIN { d = without - whole - difference; exit !(difference != 0 && d < 1e-9 && -d < 1e-9) }' ||
+        complain "--remove $head: $whole, $(loss --remove $head), importance $difference"
+done
+all=$(loss --remove 0,1)
+[ "$all" != "$whole" ] && [ "$all" = "$(loss --remove '0-1.0-2')" ] && [ "$all" = "$(loss --remove '1.2 0.0-1, 1.0-1 0.2')" ] ||
+    complain "all heads are removed: $all"
+fails 1 '--remove: layer 2: layers are 0 to 1' heads.safetensors $run --remove 0.1,2
+fails 1 '--remove: head 3: heads are 0 to 2' heads.safetensors $run --remove 0.1-3
+for list in '' , 0.1.2 .1 1. x 0:1 -1; do
+    fails 2 '--remove: expected heads such as 0.2,1.0-3,4, got "'"$list"'"' heads.safetensors $run --remove="$list"
+done
+
 # What holds for all models is told once.
 "$programs/mgk-eval" "$odd" "$odd" ${run% --quiet*} --threads 1 >none 2>err || complain "two models: exit status $?"
 [ "$(grep -c '^mgk-eval: computing on ' err)" -eq 1 ] || complain "the device is told again: $(cat err)"

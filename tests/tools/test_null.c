@@ -459,6 +459,8 @@ static mgk_result null_evaluate_model(pointers none)
     o.input.text = unless(none, 5, &text);
     o.input.text_count = 1;
     o.output = unless(none, 6, "evaluation.csv");
+    o.remove = unless(none, 7, &(mgk_head){0, 0});
+    o.remove_count = 1;
     return mgk_evaluate_model(unless(none, 0, &o), none & 2 ? NULL : &summary);
 }
 
@@ -693,7 +695,7 @@ static const struct {
     {"mgk_dump_options_init", null_dump_options_init, 1, 0},
     {"mgk_dump_attention", null_dump_attention, 2, 11},
     {"mgk_evaluate_options_init", null_evaluate_options_init, 1, 0},
-    {"mgk_evaluate_model", null_evaluate_model, 2, 5},
+    {"mgk_evaluate_model", null_evaluate_model, 2, 6},
     {"mgk_rank_options_init", null_rank_options_init, 1, 0},
     {"mgk_rank_attention", null_rank_attention, 2, 10},
     {"mgk_rank_to_table", null_rank_to_table, 3, 6},

@@ -143,7 +143,7 @@ static void structures_have_their_sizes(void **state)
         ROW(mgk_network_shape, 72, reserved, 48),
         ROW(mgk_dump_options, 400, output, 384),
         ROW(mgk_dump_summary, 88, reserved, 56),
-        ROW(mgk_evaluate_options, 336, output, 328),
+        ROW(mgk_evaluate_options, 352, remove_count, 344),
         ROW(mgk_evaluation_summary, 96, reserved, 64),
         ROW(mgk_table_column, 96, reserved, 64),
         ROW(mgk_rank_options, 488, head_count, 480),
