@@ -114,7 +114,7 @@ for model in $language $passages; do
 done
 dump lm-smgk-4
 
-figure 1 models/passages-*.csv
+figure 1 models/passages-*.csv --smooth 15
 figure 2 $(files h5 $passages) $(files csv $passages)
 figure 4 models/lm-*.csv
 for number in 3 7 13 14; do

@@ -1101,6 +1101,9 @@ typedef struct mgk_plot_options {
      * "run-seed1.csv", are one curve, their mean at the steps that all have, in a band of their
      * standard deviation; `names` are of these */
     bool bands;
+    /* curves of logs, figures of training: training losses are drawn as means of so many points
+     * that lie one beside the other, of fewer at the ends; 0 or 1: as they are */
+    int smooth;
 } mgk_plot_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

@@ -5,6 +5,7 @@
  * linear ones.
  */
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -82,11 +83,14 @@ static mgk_status draw(figure *f, size_t groups, mgk_plot *plot)
 {
     const char *const names[] = {"softmax and MGK", "linear and MLK"};
     const char *titles[COLUMNS] = {""};
-    const char *const notes[ROWS] = {"", ""};
+    char means[32] = "";
+    const char *const notes[ROWS] = {means, ""};
     mgk_curves plots[ROWS * COLUMNS];
     size_t columns = 0, used = 0;
     for (size_t c = 0; c < COLUMNS; c++)
         columns += f->counts[c] > 0;
+    if (plot->options->smooth > 1)
+        snprintf(means, sizeof(means), "means of %d points", plot->options->smooth);
     for (size_t c = 0; c < COLUMNS; c++) {
         if (f->counts[c] == 0)
             continue;

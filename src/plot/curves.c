@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Draws training curves from the logs of mgk-train; measures against the step are in steps.c. */
 #include "plots/charts/curves.h"
+
+#include <stdio.h>
+
 #include "base/names.h"
 #include "plot/runs.h"
 #include "run/recognise.h"
@@ -52,11 +55,14 @@ static mgk_status draw_runs(mgk_runs *p, bool accuracy, mgk_plot *plot)
 {
     mgk_curve curves[2 * MGK_GROUPS_MAX];
     const bool bits = !accuracy && use_bits(p);
+    char training[48] = "training";
+    if (p->options->smooth > 1)
+        snprintf(training, sizeof(training), "training, means of %d points", p->options->smooth);
     make_curves(p, accuracy, curves);
     const mgk_legend_entry keys[] = {
         {p->names ? "held out, with the standard deviation of seeds" : "held out", mgk_key_color,
          KEY_LINE},
-        {"training", mgk_key_color, KEY_FAINT}};
+        {training, mgk_key_color, KEY_FAINT}};
     const mgk_curves drawing = {.curves = curves,
                                 .count = 2 * p->groups,
                                 .keys = keys,
@@ -143,9 +149,10 @@ mgk_status mgk_plot_curves(mgk_plot *plot)
 {
     bool measures;
     TRY(find_content(plot->options, &measures));
-    if (measures && plot->options->bands)
-        return mgk_fail(STATUS_USAGE, "`bands`: not an option of curves of measures, but of "
-                                      "training logs");
+    if (measures && (plot->options->bands || plot->options->smooth))
+        return mgk_fail(STATUS_USAGE,
+                        "%s: not an option of curves of measures, but of training logs",
+                        plot->options->bands ? "`bands`" : "`smooth`");
     if (measures)
         return mgk_plot_steps(plot);
     TRY(check_logs(plot->options));

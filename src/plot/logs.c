@@ -89,6 +89,33 @@ void mgk_log_losses_in_bits(mgk_log_losses *losses)
     scale(&losses->held_out, losses->bits);
 }
 
+/* sums [count + 1] receives those of the numbers before each. */
+static void smooth(double *values, size_t count, size_t window, double *sums)
+{
+    const size_t before = (window - 1) / 2, after = window / 2;
+    for (size_t i = 0; i < count; i++)
+        sums[i + 1] = sums[i] + values[i];
+    for (size_t i = 0; i < count; i++) {
+        const size_t first = i > before ? i - before : 0;
+        const size_t end = after < count - i ? i + after + 1 : count;
+        values[i] = (sums[end] - sums[first]) / (double)(end - first);
+    }
+}
+
+mgk_status mgk_log_losses_smooth(mgk_log_losses *losses, size_t window)
+{
+    mgk_log_points *points = &losses->train;
+    double *sums;
+    if (window == 1)
+        return STATUS_OK;
+    TRY(mgk_alloc(points->count + 1, sizeof(*sums), &sums));
+    smooth(points->y, points->count, window, sums);
+    smooth(points->lower, points->count, window, sums);
+    smooth(points->upper, points->count, window, sums);
+    mgk_free(sums);
+    return STATUS_OK;
+}
+
 /* What both have but for digits of logs; 0: they differ. */
 static double common_bits(double a, double b)
 {

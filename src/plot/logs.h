@@ -32,6 +32,10 @@ void mgk_log_losses_free(mgk_log_losses *losses);
 /* Makes losses in nats of a target, as they were read, bits per byte, which must be known. */
 void mgk_log_losses_in_bits(mgk_log_losses *losses);
 
+/* Makes training losses, and the bounds of several runs, means of `window` >= 1 points that lie one
+ * beside the other, as many before as after; of fewer at the ends. */
+mgk_status mgk_log_losses_smooth(mgk_log_losses *losses, size_t window);
+
 /*
  * The mean of those logs [count] whose group is `chosen`, and the standard deviation (of n − 1); of
  * a single log what it has. STATUS_SHAPE: they have no step in common.

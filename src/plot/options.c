@@ -144,6 +144,7 @@ static const option_row rows[] = {
     {"`from_one`", FIELD(from_one),
      ALL & ~(COST | PRUNE | PERFORMER2 | PERFORMER4 | PERFORMER13 | FIGURES_CURVES | FIGURES_COST)},
     {"`bands`", FIELD(bands), CURVES},
+    {"`smooth`", FIELD(smooth), CURVES | FIGURES_CURVES},
     {"`skip_missing`", FIELD(skip_missing), HEADS | DEPTH | PAIRS},
     {"`names`", FIELD(name_count), NAMED},
     {"`title`", FIELD(title), ALL | ALONE},

@@ -36,6 +36,8 @@ static mgk_status group_logs(bool seeds, mgk_runs *runs)
 mgk_status mgk_runs_read(const mgk_plot_options *options, bool seeds, mgk_runs *out)
 {
     *out = (mgk_runs){.options = options, .count = options->input_count};
+    if (options->smooth < 0)
+        return mgk_fail(STATUS_USAGE, "`smooth` %d: expected a positive number", options->smooth);
     TRY(group_logs(seeds, out));
     TRY(mgk_plot_check_names(options, out->groups));
     TRY(mgk_alloc(out->count, sizeof(*out->logs), &out->logs));
@@ -46,6 +48,8 @@ mgk_status mgk_runs_read(const mgk_plot_options *options, bool seeds, mgk_runs *
             mgk_log_losses_mean(out->logs, out->group, out->count, g, &out->means[g]);
         if (status != STATUS_OK)
             return mgk_fail_prefix(status, mgk_runs_path(out, g));
+        if (options->smooth > 0)
+            TRY(mgk_log_losses_smooth(&out->means[g], (size_t)options->smooth));
     }
     return STATUS_OK;
 }

@@ -20,8 +20,8 @@ typedef struct mgk_runs {
 
 /*
  * Reads the inputs of a picture. With `seeds` those that differ in their seed are a group, else
- * each is one. STATUS_USAGE: too many groups, or names for another number of them; STATUS_SHAPE:
- * logs of a group have no step in common.
+ * each is one. Training losses are smoothed. STATUS_USAGE: too many groups, names for another
+ * number of them, or a negative `smooth`; STATUS_SHAPE: logs of a group have no step in common.
  */
 mgk_status mgk_runs_read(const mgk_plot_options *options, bool seeds, mgk_runs *out);
 void mgk_runs_free(mgk_runs *runs);

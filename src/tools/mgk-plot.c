@@ -174,6 +174,10 @@ static const mgk_arg_note notes[] = {
      "n - 1.\n"
      "Where nothing is held out, the band is that of the training.\n"
      "--name then has a title for each curve."},
+    {"smooth",
+     "At the ends there are fewer points.\n"
+     "Held-out losses are drawn as they are, and with --bands the mean and its deviation are "
+     "smoothed."},
     {"name",
      "Where kinds of several models are the same, the name of the model is in front of each, or, "
      "of one model in several files, that of the file.\n"
@@ -245,6 +249,10 @@ int main(int argc, char **argv)
         {MGK_ARG_FLAG, 0, "bands", &o.bands, NULL,
          "Curves of logs: draw the mean and the standard deviation of runs whose names differ in "
          "their seed alone, such as mgk-seed0.csv and mgk-seed1.csv.",
+         NULL},
+        {MGK_ARG_INT, 0, "smooth", &o.smooth, "K",
+         "Curves of logs and figures of training: draw training losses as means of K points that "
+         "lie one beside the other; 0, the default, or 1: as they are.",
          NULL},
         {MGK_ARG_FLAG, 0, "skip-missing", &o.skip_missing, NULL,
          "Heads, depth, pairs: leave out inputs that lack the measure.", NULL},

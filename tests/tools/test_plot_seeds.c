@@ -142,6 +142,48 @@ static void means_of_runs(void **state)
         mgk_log_losses_free(&logs[i]);
 }
 
+/* Means of points beside each other, of fewer at the ends; what is held out stays. */
+static void training_is_smoothed(void **state)
+{
+    (void)state;
+    static const row rows[] = {{10, 8, 3}, {20, 2, 4}, {30, 5, 5}, {40, 11, NAN}, {50, 4, 1}};
+    static const struct {
+        size_t window;
+        double y[5];
+    } expected[] = {{1, {8, 2, 5, 11, 4}},
+                    {2, {5, 3.5, 8, 7.5, 4}},
+                    {3, {5, 5, 6, 20.0 / 3, 7.5}},
+                    {1000, {6, 6, 6, 6, 6}}};
+    static const double steps[] = {10, 20, 30, 40, 50}, evaluated[] = {10, 20, 30, 50};
+    static const double held_out[] = {3, 4, 5, 1}, none[5] = {0};
+    write_log("smooth.csv", rows, 5, 0);
+    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+        mgk_log_losses losses = {.bits = 0};
+        assert_ok(mgk_log_losses_read("smooth.csv", &losses));
+        assert_ok(mgk_log_losses_smooth(&losses, expected[i].window));
+        assert_points(&losses.train, 5, steps, expected[i].y, none);
+        assert_points(&losses.held_out, 4, evaluated, held_out, none);
+        mgk_log_losses_free(&losses);
+    }
+    const char *name = "smooth.csv";
+    mgk_plot_options o = case_options(MGK_PLOT_CURVES, &name, 1);
+    png_picture plain = case_draw(&o);
+    o.smooth = 1;
+    png_picture same = case_draw(&o);
+    o.smooth = 3;
+    png_picture smooth = case_draw(&o);
+    case_assert_same(&same, &plain);
+    assert_true(case_differ(&smooth, &plain));
+    mgk_free(same.pixels);
+    mgk_free(plain.pixels);
+    mgk_free(smooth.pixels);
+    o.smooth = -1;
+    case_refuses(o, MGK_USAGE, "`smooth` -1: expected a positive number");
+    o = case_options(MGK_PLOT_RANKS, &name, 1);
+    o.smooth = 3;
+    case_refuses(o, MGK_USAGE, "`smooth`: not an option of ranks, but of curves, figure 1");
+}
+
 /* In bits per byte where all are language models. */
 static void check_picture(double token_bytes)
 {
@@ -302,7 +344,7 @@ int main(void)
         cmocka_unit_test(seeds_are_left_out), cmocka_unit_test(paths_are_grouped),
         cmocka_unit_test(means_of_runs),      cmocka_unit_test(pictures_show_bands),
         cmocka_unit_test(accuracies),         cmocka_unit_test(figures_of_training),
-        cmocka_unit_test(refusals),
+        cmocka_unit_test(refusals),           cmocka_unit_test(training_is_smoothed),
     };
     return cmocka_run_group_tests(tests, enter, NULL);
 }
