@@ -205,6 +205,10 @@ MGK_API mgk_result mgk_check_job(const mgk_job *job);
 MGK_API mgk_result mgk_write_output(const mgk_job *job, const char *path, const void *bytes,
                                     size_t size);
 
+enum {
+    MGK_ALL_SAMPLES = -1 /* of an input */
+};
+
 /* Where tokens come from. Exactly one of text, tokens, task, images, audio and strings is set. */
 typedef struct mgk_input {
     /* text files, [text_count]; tokenised as the model expects. A folder stands for all files in it
@@ -216,9 +220,10 @@ typedef struct mgk_input {
     const char *const *data; /* its files, [data_count] */
     size_t data_count;
     bool article_per_file; /* task "retrieval": each file is one article */
-    int samples;           /* S; 0: default of the job */
-    int length; /* N at most; 0: the model's positions, at most 4096. With `text`, `strings` and
-                   `tokens` the longest of the S samples decides N. With `audio` of the targets. */
+    int samples; /* S; 0: default of the job; MGK_ALL_SAMPLES: all that there are, of generated
+                    lists 2000 */
+    int length;  /* N at most; 0: the model's positions, at most 4096. With `text`, `strings` and
+                    `tokens` the longest of the S samples decides N. With `audio` of the targets. */
     /*
      * With text: the tokenizer, a file or folder of Hugging Face (tokenizer.json, vocab.txt, or
      * vocab.json with merges.txt), a model of SentencePiece, llama2.c's tokenizer.bin or a list of

@@ -227,9 +227,10 @@ static mgk_status claim_files(const mgk_dump_options *o, mgk_claims *claims)
 /* Pictures are named one by one, so the default takes all of them. */
 static int sample_count(const mgk_dump_options *o, const mgk_model_run *run)
 {
-    if (o->input.samples != 0)
+    if (o->input.samples > 0)
         return o->input.samples;
-    return !run->data || run->available < USUAL_SAMPLES ? run->available : USUAL_SAMPLES;
+    const bool all = o->input.samples == MGK_ALL_SAMPLES || !run->data;
+    return all || run->available < USUAL_SAMPLES ? run->available : USUAL_SAMPLES;
 }
 
 /* What each process does by itself before it knows the batches. */

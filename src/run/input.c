@@ -123,7 +123,7 @@ mgk_status mgk_input_check(const mgk_input *input, const char *part)
     TRY(check_bound(input, "`listops_above`", input->listops_above));
     TRY(check_bound(input, "`listops_below`", input->listops_below));
     TRY(check_target(input, part));
-    if (input->samples < 0)
+    if (input->samples < 0 && input->samples != MGK_ALL_SAMPLES)
         return mgk_fail(STATUS_USAGE, "%d samples: expected at least 1", input->samples);
     if (input->length < 0)
         return mgk_fail(STATUS_USAGE, "length %d: expected a positive number", input->length);

@@ -99,6 +99,8 @@ static int sample_count(const mgk_source_options *options, const mgk_model_sourc
     int needed = options->matrices / heads + (options->matrices % heads > 0);
     if (options->input->samples > 0)
         return options->input->samples;
+    if (options->input->samples == MGK_ALL_SAMPLES)
+        return run->available;
     if (options->samples > 0)
         needed = options->samples;
     return needed == 0 || needed > run->available ? run->available : needed;

@@ -42,6 +42,13 @@ bool mgk_sources_add_listops(cJSON *settings, const mgk_input *input)
 }
 
 /* Adds the input and the precision of a model run; `tokens` is N of its samples. */
+static bool add_samples(cJSON *run, int samples)
+{
+    return samples == 0 ||
+           (samples == MGK_ALL_SAMPLES ? cJSON_AddStringToObject(run, "samples", "all")
+                                       : cJSON_AddNumberToObject(run, "samples", samples));
+}
+
 static bool add_model(cJSON *run, const mgk_source_options *o, size_t tokens)
 {
     const mgk_input *input = o->input;
@@ -58,7 +65,7 @@ static bool add_model(cJSON *run, const mgk_source_options *o, size_t tokens)
            add_paths(run, "images", input->images, input->image_count) &&
            add_paths(run, "audio", input->audio, input->audio_count) &&
            add_paths(run, "tokenizer", &input->tokenizer, input->tokenizer != NULL) &&
-           (input->samples == 0 || cJSON_AddNumberToObject(run, "samples", input->samples)) &&
+           add_samples(run, input->samples) &&
            cJSON_AddNumberToObject(run, "length", (double)tokens) &&
            (!o->job->attention || cJSON_AddStringToObject(run, "attention", o->job->attention)) &&
            (!o->job->part || cJSON_AddStringToObject(run, "part", o->job->part)) &&

@@ -125,7 +125,7 @@ static bool add_targets(cJSON *settings, const mgk_input *input)
 static bool add_input(cJSON *settings, const mgk_source_options *o)
 {
     const mgk_input *input = o->input;
-    const int samples = input->samples > 0 ? input->samples : o->samples;
+    const int samples = input->samples != 0 ? input->samples : o->samples;
     return add_files(settings, "text", input->text, input->text_count) &&
            add_strings(settings, "strings", input->strings, input->string_sizes,
                        input->string_count) &&

@@ -213,15 +213,21 @@ static mgk_status set_whole(const mgk_arg *arg, const char *word)
 {
     const char *end = word;
     int64_t value;
+    if (arg->type == MGK_ARG_AMOUNT && strcmp(word, "all") == 0) {
+        *(int *)arg->value = -1;
+        return STATUS_OK;
+    }
     if (!mgk_read_int64(word, &end, &value) || *end)
-        return expected(arg, "a whole number", word);
+        return expected(
+            arg, arg->type == MGK_ARG_AMOUNT ? "a whole number or \"all\"" : "a whole number",
+            word);
     if (arg->type == MGK_ARG_INT64) {
         *(int64_t *)arg->value = value;
         return STATUS_OK;
     }
     if (value < INT_MIN || value > INT_MAX)
         return expected(arg, "a whole number of at most 2147483647 in size", word);
-    if (arg->type == MGK_ARG_COUNT && value < 1)
+    if ((arg->type == MGK_ARG_COUNT || arg->type == MGK_ARG_AMOUNT) && value < 1)
         return expected(arg, "at least 1", word);
     *(int *)arg->value = (int)value;
     return STATUS_OK;
@@ -275,6 +281,7 @@ static mgk_status set_value(const mgk_arg *arg, const char *word, int argc)
         return STATUS_OK;
     case MGK_ARG_INT:
     case MGK_ARG_COUNT:
+    case MGK_ARG_AMOUNT:
     case MGK_ARG_INT64:
         return set_whole(arg, word);
     case MGK_ARG_UINT64:

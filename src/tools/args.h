@@ -15,6 +15,7 @@ typedef enum mgk_arg_type {
     MGK_ARG_FLAG,   /* bool *: true if set */
     MGK_ARG_INT,    /* int * */
     MGK_ARG_COUNT,  /* int *, at least 1; the default is 0, so that any value set differs from it */
+    MGK_ARG_AMOUNT, /* the same, or -1 for the word "all" */
     MGK_ARG_INT64,  /* int64_t * */
     MGK_ARG_UINT64, /* uint64_t * */
     MGK_ARG_REAL,   /* double *, finite */

@@ -88,6 +88,7 @@ static void make_default(const mgk_arg *arg, char text[LABEL_SIZE])
         break;
     case MGK_ARG_FLAG:
     case MGK_ARG_COUNT:
+    case MGK_ARG_AMOUNT:
     case MGK_ARG_LIST:
     case MGK_ARG_FILES:
     case MGK_ARG_HEADING:
@@ -276,7 +277,7 @@ static const char *const kinds[] = {
     [MGK_ARG_COUNT] = "value", [MGK_ARG_UINT64] = "value",  [MGK_ARG_REAL] = "value",
     [MGK_ARG_TEXT] = "value",  [MGK_ARG_FILE] = "file",     [MGK_ARG_WORD] = "word",
     [MGK_ARG_CHOICE] = "word", [MGK_ARG_CHOICES] = "words", [MGK_ARG_LIST] = "value",
-    [MGK_ARG_FILES] = "file",
+    [MGK_ARG_FILES] = "file",  [MGK_ARG_AMOUNT] = "value",
 };
 
 /* Prints "auto|cpu|cuda[:N]" with a blank before each word, without the parts in brackets. */

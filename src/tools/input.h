@@ -40,7 +40,7 @@ typedef struct mgk_tool_input {
     {MGK_ARG_COUNT, 0, "listops-below", &(in)->input.listops_below, "N",                           \
      "Generated lists have fewer tokens than this; if not given, than 2000, and no more than the " \
      "model has positions.", NULL},                                                                \
-    {MGK_ARG_COUNT, 0, "samples", &(in)->input.samples, "S",                                       \
+    {MGK_ARG_AMOUNT, 0, "samples", &(in)->input.samples, "S|all",                                  \
      "Number of sequences, of which a pair has two, drawn by seed without repeats" usual ".",      \
      NULL},                                                                                        \
     {MGK_ARG_COUNT, 0, "length", &(in)->input.length, "N",                                         \

@@ -23,6 +23,15 @@ write_text 60 >text.txt
     --length 16 --steps 2 --batch 1 --warmup 0 -q --log log.csv -o model.safetensors || exit 1
 "$programs/mgk-dump" model.safetensors --text text.txt --samples 3 -q -o store.h5 || exit 1
 
+# All samples, where 16 are usual, are those that mgk-eval takes, in the order of the input.
+samples=$("$programs/mgk-eval" model.safetensors --text text.txt -q --csv | awk -F, 'NR == 2 { print $2 }')
+"$programs/mgk-rank" --model model.safetensors --text text.txt --samples all -q -o all.csv >/dev/null || complain "--samples all"
+[ "$samples" -gt 16 ] && [ "$(awk -F, 'NR > 1 { print $1 }' all.csv | uniq | sort -n | uniq | wc -l)" -eq "$samples" ] ||
+    complain "--samples all: not $samples"
+"$programs/mgk-dump" model.safetensors --text text.txt --samples all -q -o all.h5 || complain "--samples all: no store"
+"$programs/mgk-rank" all.h5 --matrices 0 -q -o stored.csv >/dev/null || complain "--samples all: the store"
+[ "$(cut -d, -f1-4 all.csv)" = "$(cut -d, -f1-4 stored.csv)" ] || complain "--samples all: other samples in a store"
+
 # Standard input is a file like any other.
 "$programs/mgk-dump" model.safetensors --text - --samples 3 -q -o streamed.h5 <text.txt ||
     complain "--text - fails"

@@ -11,7 +11,7 @@ enum { MOST_WORDS = 24 };
 /* The values of the options in the table below. */
 typedef struct values {
     bool verbose;
-    int heads, panel;
+    int heads, panel, samples;
     int64_t steps;
     uint64_t seed;
     double rate;
@@ -38,6 +38,7 @@ static mgk_status parse(const char *line, values *v, bool operands, mgk_args_out
         {MGK_ARG_FLAG, 'v', "verbose", &v->verbose, NULL, "Talk.", NULL},
         {MGK_ARG_INT, 0, "heads", &v->heads, "H", "Heads.", NULL},
         {MGK_ARG_COUNT, 0, "panel", &v->panel, "PIXELS", "Panel.", NULL},
+        {MGK_ARG_AMOUNT, 0, "samples", &v->samples, "S|all", "Samples.", NULL},
         {MGK_ARG_HEADING, 0, "Training", NULL, NULL, NULL, NULL},
         {MGK_ARG_INT64, 's', "steps", &v->steps, "S", "Steps.", NULL},
         {MGK_ARG_UINT64, 0, "seed", &v->seed, "N", "Seed.", NULL},
@@ -90,6 +91,7 @@ static void test_every_type(void **state)
     assert_true(v.verbose);
     assert_int_equal(v.heads, -3);
     assert_int_equal(v.panel, 1);
+    assert_int_equal(v.samples, 0);
     assert_true(v.steps == 9000000000);
     assert_true(v.seed == UINT64_MAX);
     assert_true(v.rate == 2.5e-4);
@@ -200,6 +202,17 @@ static void test_for_scripts(void **state)
     assert_fails(parse("test --options=x", &v, false, &outcome), STATUS_USAGE);
 }
 
+static void amounts(void **state)
+{
+    (void)state;
+    values v;
+    mgk_args_outcome outcome;
+    assert_ok(parse("test --samples 7", &v, false, &outcome));
+    assert_int_equal(v.samples, 7);
+    assert_ok(parse("test --samples=all", &v, false, &outcome));
+    assert_int_equal(v.samples, -1);
+}
+
 static void test_messages(void **state)
 {
     (void)state;
@@ -211,6 +224,9 @@ static void test_messages(void **state)
         {"test --panel 0", "--panel: expected at least 1, got \"0\""},
         {"test --panel -2147483648", "--panel: expected at least 1, got \"-2147483648\""},
         {"test --panel x", "--panel: expected a whole number, got \"x\""},
+        {"test --samples 0", "--samples: expected at least 1, got \"0\""},
+        {"test --samples -1", "--samples: expected at least 1, got \"-1\""},
+        {"test --samples every", "--samples: expected a whole number or \"all\", got \"every\""},
         {"test --heads=", "--heads: expected a whole number, got \"\""},
         {"test --heads 2147483648",
          "--heads: expected a whole number of at most 2147483647 in size, got \"2147483648\""},
@@ -236,7 +252,7 @@ static void test_messages(void **state)
         {"test --help=yes", "--help: expected all, got \"yes\""},
         {"test -x", "-x: unknown option (see --help)"},
         {"test --colour red", "--colour: unknown option (see --help)"},
-        {"test --s 3", "--s: which of --steps, --seed, --save?"},
+        {"test --s 3", "--s: which of --samples, --steps, --seed, --save?"},
         {"test --ste=3 --stesp=4", "--stesp=4: unknown option; did you mean --steps? (see --help)"},
         {"test --haeds 4", "--haeds: unknown option; did you mean --heads? (see --help)"},
         {"test --outputs x", "--outputs: unknown option; did you mean --output? (see --help)"},
@@ -276,6 +292,7 @@ int main(void)
         cmocka_unit_test(test_operands),
         cmocka_unit_test(test_help_and_version_win),
         cmocka_unit_test(test_for_scripts),
+        cmocka_unit_test(amounts),
         cmocka_unit_test(test_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

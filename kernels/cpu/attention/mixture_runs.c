@@ -5,12 +5,14 @@
 
 #include "kernels/cpu/attention/mixture.h"
 
-enum {
-    BLOCK_BYTES =
-        192 * 1024, /* half of the second-level cache of the smallest supported machines */
-    WHOLE_ROWS = MGK_PATTERN_TILE, /* the most rows of all keys */
-    PART_KEYS = 64 /* parts of the keys have a multiple of that many: whole vectors of products */
-};
+/* Half of the second-level cache of the smallest supported machines. */
+enum { BLOCK_BYTES = 192 * 1024 };
+
+/* The most queries of a block of all keys. */
+enum { WHOLE_ROWS = MGK_PATTERN_TILE };
+
+/* Parts of the keys have a multiple of so many, for the widest blocks of products. */
+enum { PART_KEYS = 64 };
 
 /* The most tiles of a block, in all variants of the pattern. */
 static size_t widest_block(const mgk_attention_view *view, const mgk_pattern *pattern)
@@ -49,8 +51,8 @@ mgk_mixture_room MGK_CPU(mixture_room)(const mgk_attention_view *view, const mgk
 }
 
 /*
- * The most queries of a block of part of the keys. Bounds of what queries see cut through blocks,
- * which compute about half as many keys too many as they have queries.
+ * The most queries of a block of a part of the keys. Where a bound of what queries see cuts through
+ * a block, it computes half as many keys too many for each query as it has queries.
  */
 static size_t part_rows(const mgk_attention_view *view, const mgk_mixture *mixture)
 {
@@ -59,9 +61,8 @@ static size_t part_rows(const mgk_attention_view *view, const mgk_mixture *mixtu
     size_t most = mgk_tile_rows((size_t)view->tokens), rows = MGK_MIXTURE_MOST_ROWS;
     if (view->causal || window > 0)
         rows = reach / 16 / MGK_TILE_ROWS * MGK_TILE_ROWS;
-    rows = rows < WHOLE_ROWS              ? WHOLE_ROWS
-           : rows < MGK_MIXTURE_MOST_ROWS ? rows
-                                          : MGK_MIXTURE_MOST_ROWS;
+    rows = rows > WHOLE_ROWS ? rows : WHOLE_ROWS;
+    rows = rows < MGK_MIXTURE_MOST_ROWS ? rows : MGK_MIXTURE_MOST_ROWS;
     return rows < most ? rows : most;
 }
 
