@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "train/read_log.h"
@@ -89,30 +90,33 @@ void mgk_log_losses_in_bits(mgk_log_losses *losses)
     scale(&losses->held_out, losses->bits);
 }
 
-/* sums [count + 1] receives those of the numbers before each. */
-static void smooth(double *values, size_t count, size_t window, double *sums)
+/* Each mean is a sum of its own: differences of running sums would lose what follows a large loss.
+ * copy [count] receives the numbers as they were. */
+static void smooth(double *values, size_t count, size_t window, double *copy)
 {
     const size_t before = (window - 1) / 2, after = window / 2;
-    for (size_t i = 0; i < count; i++)
-        sums[i + 1] = sums[i] + values[i];
+    memcpy(copy, values, count * sizeof(*copy));
     for (size_t i = 0; i < count; i++) {
         const size_t first = i > before ? i - before : 0;
         const size_t end = after < count - i ? i + after + 1 : count;
-        values[i] = (sums[end] - sums[first]) / (double)(end - first);
+        double sum = 0;
+        for (size_t k = first; k < end; k++)
+            sum += copy[k];
+        values[i] = sum / (double)(end - first);
     }
 }
 
 mgk_status mgk_log_losses_smooth(mgk_log_losses *losses, size_t window)
 {
     mgk_log_points *points = &losses->train;
-    double *sums;
-    if (window == 1)
+    double *copy;
+    if (window == 1 || points->count == 0)
         return STATUS_OK;
-    TRY(mgk_alloc(points->count + 1, sizeof(*sums), &sums));
-    smooth(points->y, points->count, window, sums);
-    smooth(points->lower, points->count, window, sums);
-    smooth(points->upper, points->count, window, sums);
-    mgk_free(sums);
+    TRY(mgk_alloc(points->count, sizeof(*copy), &copy));
+    smooth(points->y, points->count, window, copy);
+    smooth(points->lower, points->count, window, copy);
+    smooth(points->upper, points->count, window, copy);
+    mgk_free(copy);
     return STATUS_OK;
 }
 

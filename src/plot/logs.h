@@ -33,7 +33,9 @@ void mgk_log_losses_free(mgk_log_losses *losses);
 void mgk_log_losses_in_bits(mgk_log_losses *losses);
 
 /* Makes training losses, and the bounds of several runs, means of `window` >= 1 points that lie one
- * beside the other, as many before as after; of fewer at the ends. */
+ * beside the other, as many before as after, of an even number one more after; of fewer at the
+ * ends.
+ */
 mgk_status mgk_log_losses_smooth(mgk_log_losses *losses, size_t window);
 
 /*

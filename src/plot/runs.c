@@ -37,7 +37,7 @@ mgk_status mgk_runs_read(const mgk_plot_options *options, bool seeds, mgk_runs *
 {
     *out = (mgk_runs){.options = options, .count = options->input_count};
     if (options->smooth < 0)
-        return mgk_fail(STATUS_USAGE, "`smooth` %d: expected a positive number", options->smooth);
+        return mgk_fail(STATUS_USAGE, "`smooth` %d: expected 0 or more", options->smooth);
     TRY(group_logs(seeds, out));
     TRY(mgk_plot_check_names(options, out->groups));
     TRY(mgk_alloc(out->count, sizeof(*out->logs), &out->logs));

@@ -63,8 +63,7 @@ mgk_status mgk_args_command(int argc, char **argv, char **out)
     return STATUS_OK;
 }
 
-/* Reads "5" or "5-7" at the beginning of *text and advances *text. */
-static bool read_range(const char **text, int64_t *first, int64_t *last)
+bool mgk_args_range(const char **text, int64_t *first, int64_t *last)
 {
     if (**text == '-' || !mgk_read_int64(*text, text, first))
         return false;
@@ -80,7 +79,7 @@ static mgk_status mark_indices(const char *text, bool marked[INDEX_END])
     const char *at = text;
     for (;;) {
         int64_t first, last;
-        if (!read_range(&at, &first, &last) || (*at && *at != ','))
+        if (!mgk_args_range(&at, &first, &last) || (*at && *at != ','))
             return mgk_fail(STATUS_USAGE, "expected numbers below %d such as 0,2,5-7, got \"%s\"",
                             INDEX_END, text);
         for (int64_t i = first; i <= last; i++)

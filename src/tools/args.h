@@ -130,6 +130,9 @@ void mgk_args_free(const mgk_program *program);
  * where needed; release *out with mgk_free. */
 mgk_status mgk_args_command(int argc, char **argv, char **out);
 
+/* Reads "5" or "5-7", numbers below a million, at the beginning of *text and advances *text. */
+bool mgk_args_range(const char **text, int64_t *first, int64_t *last);
+
 /* Parses "0,2,5-7" into numbers, in order, without repeats; release *out with mgk_free.
  * STATUS_USAGE: anything else, or a number of a million or more. */
 mgk_status mgk_args_indices(const char *text, int **out, size_t *count);

@@ -73,39 +73,32 @@ typedef struct head_list {
     size_t count, room;
 } head_list;
 
-static mgk_status add_head(head_list *list, int layer, int head)
+static mgk_status add_head(head_list *list, int64_t layer, int64_t head)
 {
     enum { MOST = 1 << 20 };
     if (list->count == MOST)
-        return mgk_fail(STATUS_USAGE, "expected at most %d heads", (int)MOST);
+        return mgk_fail(STATUS_USAGE, "more than %d heads", (int)MOST);
     TRY(mgk_grow(list->count, sizeof(*list->heads), &list->room, &list->heads));
-    list->heads[list->count++] = (mgk_head){layer, head};
+    list->heads[list->count++] = (mgk_head){(int)layer, (int)head};
     return STATUS_OK;
 }
 
 /* Adds the heads of "LAYERS.HEADS", or all of "LAYERS". */
-static mgk_status add_entry(head_list *list, char *entry)
+static mgk_status add_entry(head_list *list, const char *entry)
 {
-    const int all = -1;
-    int *layers = NULL, *heads = NULL;
-    size_t layer_count = 0, head_count = 0;
-    mgk_status status;
-    char *point = strchr(entry, '.');
-    if (point)
-        *point++ = '\0';
-    CHECK(mgk_args_indices(entry, &layers, &layer_count));
-    if (point)
-        CHECK(mgk_args_indices(point, &heads, &head_count));
-    for (size_t l = 0; l < layer_count; l++) {
-        if (!point)
-            CHECK(add_head(list, layers[l], all));
-        for (size_t h = 0; h < head_count; h++)
-            CHECK(add_head(list, layers[l], heads[h]));
+    const char *at = entry;
+    int64_t layer, last_layer, first = -1, last = -1;
+    bool good = mgk_args_range(&at, &layer, &last_layer);
+    if (good && *at == '.') {
+        at++;
+        good = mgk_args_range(&at, &first, &last);
     }
-out:
-    mgk_free(layers);
-    mgk_free(heads);
-    return status;
+    if (!good || *at)
+        return mgk_fail(STATUS_USAGE, "expected heads such as 0.2,1.0-3,4, got \"%s\"", entry);
+    for (; layer <= last_layer; layer++)
+        for (int64_t head = first; head <= last; head++)
+            TRY(add_head(list, layer, head));
+    return STATUS_OK;
 }
 
 static mgk_status read_heads(const char *text, head_list *list)
@@ -116,12 +109,10 @@ static mgk_status read_heads(const char *text, head_list *list)
     for (char *entry = strtok_r(words, ", ", &rest); entry; entry = strtok_r(NULL, ", ", &rest))
         CHECK(add_entry(list, entry));
     if (list->count == 0)
-        status = mgk_fail(STATUS_USAGE, "no head is given");
+        CHECK(add_entry(list, text));
 out:
     mgk_free(words);
-    return status == STATUS_USAGE
-               ? mgk_fail(STATUS_USAGE, "expected heads such as 0.2,1.0-3,4, got \"%s\"", text)
-               : status;
+    return status;
 }
 
 mgk_status mgk_tool_heads(const char *option, const char *text, mgk_head **out, size_t *count)

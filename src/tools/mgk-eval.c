@@ -258,11 +258,8 @@ int main(int argc, char **argv)
     if (status == STATUS_OK)
         status = mgk_tool_input_read(&tool, &in, &o.input);
     o.remove = removed;
-    const int ended = status == STATUS_OK ? run(&tool, &models, &o,
-                                                json  ? JSON
-                                                : csv ? CSV
-                                                      : LINES,
-                                                kept)
+    const layout printed = json ? JSON : csv ? CSV : LINES;
+    const int ended = status == STATUS_OK ? run(&tool, &models, &o, printed, kept)
                                           : mgk_tool_refuse(&tool, status);
     mgk_free(removed);
     return ended;

@@ -77,8 +77,10 @@ done
 all=$(loss --remove 0,1)
 [ "$all" != "$whole" ] && [ "$all" = "$(loss --remove '0-1.0-2')" ] && [ "$all" = "$(loss --remove '1.2 0.0-1, 1.0-1 0.2')" ] ||
     complain "all heads are removed: $all"
-fails 1 '--remove: layer 2: layers are 0 to 1' heads.safetensors $run --remove 0.1,2
-fails 1 '--remove: head 3: heads are 0 to 2' heads.safetensors $run --remove 0.1-3
+fails 1 'heads.safetensors: --remove: layer 2: layers are 0 to 1' heads.safetensors $run --remove 0.1,2
+fails 1 'heads.safetensors: --remove: head 3: heads are 0 to 2' heads.safetensors $run --remove 0.1-3
+fails 2 '--remove: more than 1048576 heads' heads.safetensors $run --remove 0-999999.0-999999
+fails 2 '--remove: expected heads such as 0.2,1.0-3,4, got "3-1.0"' heads.safetensors $run --remove 0.1,3-1.0
 for list in '' , 0.1.2 .1 1. x 0:1 -1; do
     fails 2 '--remove: expected heads such as 0.2,1.0-3,4, got "'"$list"'"' heads.safetensors $run --remove="$list"
 done

@@ -178,7 +178,7 @@ static void training_is_smoothed(void **state)
     mgk_free(plain.pixels);
     mgk_free(smooth.pixels);
     o.smooth = -1;
-    case_refuses(o, MGK_USAGE, "`smooth` -1: expected a positive number");
+    case_refuses(o, MGK_USAGE, "`smooth` -1: expected 0 or more");
     o = case_options(MGK_PLOT_RANKS, &name, 1);
     o.smooth = 3;
     case_refuses(o, MGK_USAGE, "`smooth`: not an option of ranks, but of curves, figure 1");

@@ -181,12 +181,20 @@ static void add_row_terms(mgk_mixture_head *head, size_t component)
     if (!head->mixture->gaussian || excess == 0)
         return;
     for (size_t i = 0; i < head->rows; i++) {
-        real term = (real)(-excess * mgk_mixture_offset(head, i));
+        real term = (real)(-excess * head->offset[i]);
         real *row = mgk_mixture_row(head, component, i);
 #pragma omp simd
         for (size_t j = 0; j < head->width; j++)
             row[j] += term;
     }
+}
+
+static double squared_norm(const real *x, size_t dim)
+{
+    double square = 0;
+    for (size_t d = 0; d < dim; d++)
+        square += (double)x[d] * (double)x[d];
+    return square;
 }
 
 /* Rows of zeros follow the queries. */
@@ -201,8 +209,11 @@ void MGK_CPU(mixture_queries)(mgk_mixture_head *head, size_t first)
     const real *query = (const real *)view->query + head->head * dim +
                         (head->sample * (size_t)view->tokens + head->first) * view->query_stride;
     memset(head->query, 0, mgk_tile_rows(head->rows) * depth * sizeof(real));
-    for (size_t i = 0; i < head->rows; i++)
+    for (size_t i = 0; i < head->rows; i++) {
         memcpy(head->query + i * depth, query + i * view->query_stride, dim * sizeof(real));
+        if (head->mixture->gaussian)
+            head->offset[i] = 0.5 * head->least_scale * squared_norm(head->query + i * depth, dim);
+    }
 }
 
 void MGK_CPU(mixture_logits)(mgk_mixture_head *head, size_t key)
@@ -275,7 +286,7 @@ double MGK_CPU(mixture_normalize)(const mgk_mixture_head *head, size_t i, double
             row[j] = other[j] > row[j] || isnan(other[j]) ? other[j] : row[j];
     }
     if (head->mixture->unnormalized)
-        maximum = (real)mgk_mixture_offset(head, i);
+        maximum = (real)head->offset[i];
     else if (maximum == (real)-INFINITY)
         return normalize_blank(head, i, divisor);
 #pragma omp simd
@@ -289,8 +300,7 @@ double MGK_CPU(mixture_normalize)(const mgk_mixture_head *head, size_t i, double
     }
     *divisor = head->mixture->unnormalized ? 1 : (double)mgk_mixture_row_sum(row, width);
     if (head->mixture->normalizer_epsilon > 0 && !head->mixture->unnormalized)
-        *divisor +=
-            head->mixture->normalizer_epsilon * exp(mgk_mixture_offset(head, i) - (double)maximum);
+        *divisor += head->mixture->normalizer_epsilon * exp(head->offset[i] - (double)maximum);
     return (double)maximum + log(*divisor);
 }
 

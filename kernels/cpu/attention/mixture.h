@@ -64,9 +64,11 @@ typedef struct mgk_mixture_head {
     size_t first, rows;    /* queries first … first + rows − 1 */
     mgk_mixture_run *runs; /* [run_count] */
     size_t run_count;
-    size_t tile;   /* of the pattern, at the begin of a row */
-    size_t width;  /* of all runs */
-    real *query;   /* [room.rows, depth] */
+    size_t tile;  /* of the pattern, at the begin of a row */
+    size_t width; /* of all runs */
+    real *query;  /* [room.rows, depth] */
+    /* scale ‖q_i‖² / 2 of Gaussian scores, see above; 0 of dot products */
+    double offset[MGK_MIXTURE_MOST_ROWS];
     real *logits;  /* [M, room.rows, pitch] */
     real *slope;   /* [M, room.rows, pitch] derivatives of the cap, for gradients; NULL: no cap */
     real *scratch; /* of the caller */
@@ -83,7 +85,8 @@ static inline size_t mgk_mixture_sum_pitch(const mgk_attention_view *view)
 mgk_mixture_room MGK_CPU(mixture_room)(const mgk_attention_view *view, const mgk_mixture *mixture,
                                        size_t arrays);
 
-/* The same for blocks of more queries and of a part of their keys, for sums over queries. */
+/* The same for blocks of more queries and of a part of their keys, for sums over queries. With a
+ * pattern and for the smallest heads a part is all keys. */
 mgk_mixture_room MGK_CPU(mixture_part_room)(const mgk_attention_view *view,
                                             const mgk_mixture *mixture, size_t arrays);
 
@@ -151,7 +154,7 @@ void MGK_CPU(mixture_find_runs)(mgk_mixture_head *head, size_t key);
 void MGK_CPU(mixture_mask)(const mgk_mixture_head *head, size_t component);
 
 /* out [width]: 1 for the keys of the block that row i sees, 0 for others. Returns how many it sees
- * in all. */
+ * in all: blocks of a pattern have all keys. */
 size_t MGK_CPU(mixture_see)(const mgk_mixture_head *head, size_t i, real *out);
 
 /*
@@ -182,19 +185,6 @@ typedef struct mgk_mixture_term_gradient {
  */
 void MGK_CPU(mixture_term_gradient)(const mgk_mixture_head *head, size_t i, const real *dscore,
                                     real dot, const mgk_mixture_term_gradient *out);
-
-/* The row's offset, scale ‖q_i‖² / 2 for Gaussian scores, 0 for dot products. */
-static inline double mgk_mixture_offset(const mgk_mixture_head *head, size_t i)
-{
-    if (!head->mixture->gaussian)
-        return 0;
-    double square = 0;
-    for (size_t d = 0; d < (size_t)head->view->dim; d++) {
-        double q = (double)head->query[i * head->depth + d];
-        square += q * q;
-    }
-    return 0.5 * head->least_scale * square;
-}
 
 /* The sum of a row's entries, whole vectors. */
 static inline real mgk_mixture_row_sum(const real *row, size_t width)

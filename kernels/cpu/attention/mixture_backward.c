@@ -44,6 +44,13 @@ static void end_turn(const turns *t, size_t blocks)
         atomic_store(t->own, blocks);
 }
 
+/* Matrices of a block: logits, derivatives of the cap, A and G. */
+static size_t gradient_matrices(const mgk_attention_view *view, const mgk_mixture *mixture)
+{
+    size_t mixtures = (size_t)view->mixtures;
+    return mixtures + (mixture->terms.cap > 0 ? mixtures : 0) + 2;
+}
+
 /* A thread's arrays in the scratch memory of its head. */
 typedef struct gradient_head {
     real *doutput;     /* [rows, value_depth] */
@@ -264,12 +271,15 @@ static void block_products(const mgk_mixture_head *head, const gradient_head *g)
     }
 }
 
-/* The block of the queries and of the keys from key `key` on. */
+/*
+ * The block of the queries and of the keys from key `key` on. Blocks that other heads skip, because
+ * their queries see none of the keys, have turns all the same: a later one ends them, too.
+ */
 static void block_gradient(mgk_mixture_head *head, const gradient_head *g, size_t key,
                            const gradient_rows *rows, gradient_queries *queries)
 {
-    const size_t keys = head->room.keys, ranges = (size_t)mgk_view_keys(head->view) / keys + 1;
-    const size_t turn = head->first / head->room.rows * ranges + key / keys;
+    const size_t keys = head->room.keys, most_parts = (size_t)mgk_view_keys(head->view) / keys + 1;
+    const size_t turn = head->first / head->room.rows * most_parts + key / keys;
     MGK_CPU(mixture_logits)(head, key);
     if (head->run_count == 0)
         return;
@@ -296,7 +306,8 @@ static void queries_gradient(mgk_mixture_head *head, const gradient_head *g, siz
 {
     size_t dim = (size_t)head->view->dim, depth = head->depth;
     gradient_queries queries = take_queries(head, g, first, rows);
-    for (size_t key = 0; key < head->keys; key += head->room.keys)
+    const size_t keys = head->room.keys, end = mgk_mixture_visible(head, head->rows - 1);
+    for (size_t key = mgk_mixture_from(head, 0) / keys * keys; key < end; key += keys)
         block_gradient(head, g, key, rows, &queries);
     bool squared = squares_matter(head);
     for (size_t i = 0; rows->dquery && i < head->rows; i++)
@@ -458,16 +469,17 @@ mgk_status MGK_CPU(mixture_attention_backward)(mgk_device *device, const mgk_att
 {
     size_t heads = (size_t)view->heads, tasks = (size_t)view->samples * heads;
     size_t mixtures = (size_t)view->mixtures;
-    backward_call call = {.view = view,
-                          .mixture = mixture,
-                          .output = output,
-                          .statistic = statistic,
-                          .doutput = doutput,
-                          .output_stride = output_stride,
-                          .gradient = gradient,
-                          .room = MGK_CPU(mixture_part_room)(view, mixture, mixtures + 2),
-                          .bias_reals = mixtures * mgk_mixture_sum_pitch(view),
-                          .place_reals = 2 * mixture->terms.bias_tokens - 1};
+    backward_call call = {
+        .view = view,
+        .mixture = mixture,
+        .output = output,
+        .statistic = statistic,
+        .doutput = doutput,
+        .output_stride = output_stride,
+        .gradient = gradient,
+        .room = MGK_CPU(mixture_part_room)(view, mixture, gradient_matrices(view, mixture)),
+        .bias_reals = mixtures * mgk_mixture_sum_pitch(view),
+        .place_reals = 2 * mixture->terms.bias_tokens - 1};
     size_t scratch = MGK_CPU(mixture_scratch)(view, mixture, MGK_MIXTURE_BACKWARD, &call.room,
                                               gradient_reals(view, &call.room));
     mgk_status status = STATUS_OK;

@@ -12,7 +12,7 @@
 /* out [width] = row i of the block, s_ij = Σ_r or max_r exp l_ijr, including the offset. */
 static void row_scores(const mgk_mixture_head *head, size_t i, real *out)
 {
-    real offset = (real)mgk_mixture_offset(head, i);
+    real offset = (real)head->offset[i];
     memset(out, 0, head->width * sizeof(real));
     for (size_t r = 0; r < (size_t)head->view->mixtures; r++) {
         const real *row = mgk_mixture_row(head, r, i);
@@ -171,7 +171,7 @@ static void add_shares(const mgk_mixture_head *head, size_t i, const mgk_mixture
 {
     const size_t last = (size_t)head->view->mixtures - 1, cols = mgk_mixture_sum_pitch(head->view);
     const real *total = head->scratch + run->at, *largest = total + head->room.pitch;
-    const double offset = mgk_mixture_offset(head, i);
+    const double offset = head->offset[i];
     for (size_t j = 0; j < run->width; j++) {
         const size_t key = run->begin + j;
         const double added = head->mixture->share_epsilon * exp(offset - (double)largest[j]);

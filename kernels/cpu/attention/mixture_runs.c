@@ -8,8 +8,8 @@
 /* Half of the second-level cache of the smallest supported machines. */
 enum { BLOCK_BYTES = 192 * 1024 };
 
-/* The most queries of a block of all keys. */
-enum { WHOLE_ROWS = MGK_PATTERN_TILE };
+/* The most queries of a block of all keys, and the least that a bound leaves one of a part. */
+enum { WHOLE_ROWS = MGK_PATTERN_TILE, LEAST_PART_ROWS = 16 };
 
 /* Parts of the keys have a multiple of so many, for the widest blocks of products. */
 enum { PART_KEYS = 64 };
@@ -51,19 +51,27 @@ mgk_mixture_room MGK_CPU(mixture_room)(const mgk_attention_view *view, const mgk
 }
 
 /*
- * The most queries of a block of a part of the keys. Where a bound of what queries see cuts through
- * a block, it computes half as many keys too many for each query as it has queries.
+ * The most queries of a block of a part of the keys. A bound of what queries see cuts through
+ * blocks: a query has up to half as many scores too many as its block has queries, so of few keys
+ * blocks have few queries.
  */
 static size_t part_rows(const mgk_attention_view *view, const mgk_mixture *mixture)
 {
+    enum { KEYS_PER_ROW = 16 };
     size_t keys = (size_t)mgk_view_keys(view), window = (size_t)mixture->terms.window;
     size_t reach = window > 0 && window < keys ? window : keys;
-    size_t most = mgk_tile_rows((size_t)view->tokens), rows = MGK_MIXTURE_MOST_ROWS;
-    if (view->causal || window > 0)
-        rows = reach / 16 / MGK_TILE_ROWS * MGK_TILE_ROWS;
-    rows = rows > WHOLE_ROWS ? rows : WHOLE_ROWS;
-    rows = rows < MGK_MIXTURE_MOST_ROWS ? rows : MGK_MIXTURE_MOST_ROWS;
-    return rows < most ? rows : most;
+    if (!view->causal && window == 0)
+        return MGK_MIXTURE_MOST_ROWS;
+    size_t rows = reach / KEYS_PER_ROW / MGK_TILE_ROWS * MGK_TILE_ROWS;
+    if (rows < LEAST_PART_ROWS)
+        return LEAST_PART_ROWS;
+    return rows < MGK_MIXTURE_MOST_ROWS ? rows : MGK_MIXTURE_MOST_ROWS;
+}
+
+/* The most keys of which so many rows of `arrays` arrays fit, but for the padding of rows. */
+static size_t part_keys(size_t rows, size_t arrays)
+{
+    return BLOCK_BYTES / (rows * arrays * sizeof(real)) / PART_KEYS * PART_KEYS;
 }
 
 mgk_mixture_room MGK_CPU(mixture_part_room)(const mgk_attention_view *view,
@@ -71,9 +79,12 @@ mgk_mixture_room MGK_CPU(mixture_part_room)(const mgk_attention_view *view,
 {
     if (mixture->pattern)
         return MGK_CPU(mixture_room)(view, mixture, arrays);
-    size_t rows = part_rows(view, mixture), cols = mgk_cpu_pitch((size_t)mgk_view_keys(view));
-    size_t keys = BLOCK_BYTES / (rows * arrays * sizeof(real)) / PART_KEYS * PART_KEYS;
-    keys = keys < PART_KEYS ? PART_KEYS : keys;
+    size_t cols = mgk_cpu_pitch((size_t)mgk_view_keys(view)), rows = part_rows(view, mixture);
+    size_t tokens = mgk_tile_rows((size_t)view->tokens);
+    rows = rows < tokens ? rows : tokens;
+    while (rows > MGK_TILE_ROWS && part_keys(rows, arrays) < PART_KEYS)
+        rows -= MGK_TILE_ROWS;
+    size_t keys = part_keys(rows, arrays);
     if (keys >= cols)
         return (mgk_mixture_room){rows, cols, cols, 1};
     return (mgk_mixture_room){rows, keys, mgk_cpu_pitch(keys), 1};
