@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* mgk_evaluate_model: the loss and the accuracy of a model on an input. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/api.h"
@@ -51,6 +52,16 @@ static mgk_status check_stride(const mgk_evaluate_options *o, const mgk_model_ru
     return STATUS_OK;
 }
 
+static void tell_removed(const mgk_evaluate_options *o, const bool *removed, int heads)
+{
+    char note[64];
+    int count = 0;
+    for (int i = 0; i < heads; i++)
+        count += removed[i];
+    snprintf(note, sizeof(note), "without %d of %d heads", count, heads);
+    mgk_job_report(&o->job, &(mgk_report){.note = note, .milestone = true});
+}
+
 /* out [L, H]: the heads without outputs; NULL: none. Release with mgk_free. */
 static mgk_status find_removed(const mgk_evaluate_options *o, const mgk_model_run *run, bool **out)
 {
@@ -75,6 +86,7 @@ static mgk_status find_removed(const mgk_evaluate_options *o, const mgk_model_ru
         else
             memset(layer, true, (size_t)heads * sizeof(*layer));
     }
+    tell_removed(o, *out, layers * heads);
     return STATUS_OK;
 }
 

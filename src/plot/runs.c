@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "plot/seeds.h"
 
 void mgk_runs_free(mgk_runs *runs)
@@ -48,6 +49,11 @@ mgk_status mgk_runs_read(const mgk_plot_options *options, bool seeds, mgk_runs *
             mgk_log_losses_mean(out->logs, out->group, out->count, g, &out->means[g]);
         if (status != STATUS_OK)
             return mgk_fail_prefix(status, mgk_runs_path(out, g));
+        const size_t points = out->means[g].train.count;
+        if (points > 0 && (size_t)options->smooth > points)
+            return mgk_fail(STATUS_USAGE, "%s: %zu training %s, fewer than `smooth` %d",
+                            mgk_runs_path(out, g), points, MGK_NOUN(points, "loss", "losses"),
+                            options->smooth);
         if (options->smooth > 0)
             TRY(mgk_log_losses_smooth(&out->means[g], (size_t)options->smooth));
     }

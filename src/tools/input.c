@@ -101,24 +101,29 @@ static mgk_status add_entry(head_list *list, const char *entry)
     return STATUS_OK;
 }
 
-static mgk_status read_heads(const char *text, head_list *list)
+/* Adds the heads of one word. */
+static mgk_status add_word(head_list *list, const char *word)
 {
     mgk_status status;
-    char *words = NULL, *rest;
-    CHECK(mgk_copy_string(text, &words));
-    for (char *entry = strtok_r(words, ", ", &rest); entry; entry = strtok_r(NULL, ", ", &rest))
+    const size_t before = list->count;
+    char *entries = NULL, *rest;
+    CHECK(mgk_copy_string(word, &entries));
+    for (char *entry = strtok_r(entries, ", ", &rest); entry; entry = strtok_r(NULL, ", ", &rest))
         CHECK(add_entry(list, entry));
-    if (list->count == 0)
-        CHECK(add_entry(list, text));
+    if (list->count == before)
+        CHECK(add_entry(list, word));
 out:
-    mgk_free(words);
+    mgk_free(entries);
     return status;
 }
 
-mgk_status mgk_tool_heads(const char *option, const char *text, mgk_head **out, size_t *count)
+mgk_status mgk_tool_heads(const char *option, const mgk_arg_list *words, mgk_head **out,
+                          size_t *count)
 {
+    mgk_status status = STATUS_OK;
     head_list list = {0};
-    mgk_status status = text ? read_heads(text, &list) : STATUS_OK;
+    for (size_t i = 0; i < words->count && status == STATUS_OK; i++)
+        status = add_word(&list, words->words[i]);
     *out = list.heads;
     *count = list.count;
     return status == STATUS_OK ? status : mgk_fail_prefix(status, option);

@@ -64,8 +64,9 @@ mgk_status mgk_tool_check_resume(const mgk_input *input, const char *output, boo
 /* Parses the list of an option ("0,2,5-7"; NULL: all, *out NULL); release *out with mgk_free. */
 mgk_status mgk_tool_indices(const char *option, const char *text, int **out, size_t *count);
 
-/* Parses heads ("0.2,1.0-3,4" or "0.2 1.0-3 4": head 2 of layer 0, heads 0 to 3 of layer 1,
- * all of layer 4; NULL: none). Release *out with mgk_free, also after a failure. */
-mgk_status mgk_tool_heads(const char *option, const char *text, mgk_head **out, size_t *count);
+/* Parses heads, "0.2,1.0-3,4" or words of such: head 2 of layer 0, heads 0 to 3 of layer 1, all of
+ * layer 4. Release *out with mgk_free, also after a failure. */
+mgk_status mgk_tool_heads(const char *option, const mgk_arg_list *words, mgk_head **out,
+                          size_t *count);
 
 #endif

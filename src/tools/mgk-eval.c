@@ -188,7 +188,7 @@ int main(int argc, char **argv)
     mgk_tool_input in = {.input = o.input};
     mgk_arg_list models = {0};
     int double_precision = 0;
-    const char *remove = NULL;
+    mgk_arg_list remove = {0};
     mgk_head *removed = NULL;
     bool json = false, csv = false;
     char kinds[MGK_TOOL_KINDS];
@@ -202,7 +202,7 @@ int main(int argc, char **argv)
          "Windows of a text begin so many tokens apart, and each but the first predicts its last "
          "K tokens alone; 0, the default: they do not overlap.",
          NULL},
-        {MGK_ARG_TEXT, 0, "remove", &remove, "LIST",
+        {MGK_ARG_LIST, 0, "remove", &remove, "HEAD...",
          "Heads whose outputs are taken as 0: 0.2,1.0-3,4 are head 2 of layer 0, heads 0 to 3 of "
          "layer 1, and all of layer 4.",
          NULL},
@@ -254,7 +254,7 @@ int main(int argc, char **argv)
     if (status == STATUS_OK)
         status = layout_of(o.output, &kept);
     if (status == STATUS_OK)
-        status = mgk_tool_heads("--remove", remove, &removed, &o.remove_count);
+        status = mgk_tool_heads("--remove", &remove, &removed, &o.remove_count);
     if (status == STATUS_OK)
         status = mgk_tool_input_read(&tool, &in, &o.input);
     o.remove = removed;

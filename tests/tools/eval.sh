@@ -75,7 +75,7 @@ for head in 0.1 1.2; do
         complain "--remove $head: $whole, $(loss --remove $head), importance $difference"
 done
 all=$(loss --remove 0,1)
-[ "$all" != "$whole" ] && [ "$all" = "$(loss --remove '0-1.0-2')" ] && [ "$all" = "$(loss --remove '1.2 0.0-1, 1.0-1 0.2')" ] ||
+[ "$all" != "$whole" ] && [ "$all" = "$(loss --remove '0-1.0-2')" ] && [ "$all" = "$(loss --remove '1.2 0.0-1, 1.0-1' 0.2)" ] ||
     complain "all heads are removed: $all"
 fails 1 'heads.safetensors: --remove: layer 2: layers are 0 to 1' heads.safetensors $run --remove 0.1,2
 fails 1 'heads.safetensors: --remove: head 3: heads are 0 to 2' heads.safetensors $run --remove 0.1-3

@@ -177,6 +177,8 @@ static void training_is_smoothed(void **state)
     mgk_free(same.pixels);
     mgk_free(plain.pixels);
     mgk_free(smooth.pixels);
+    o.smooth = 6;
+    case_refuses(o, MGK_USAGE, "smooth.csv: 5 training losses, fewer than `smooth` 6");
     o.smooth = -1;
     case_refuses(o, MGK_USAGE, "`smooth` -1: expected 0 or more");
     o = case_options(MGK_PLOT_RANKS, &name, 1);
