@@ -192,6 +192,7 @@ static void add_row_terms(mgk_mixture_head *head, size_t component)
 static double squared_norm(const real *x, size_t dim)
 {
     double square = 0;
+#pragma omp simd reduction(+ : square)
     for (size_t d = 0; d < dim; d++)
         square += (double)x[d] * (double)x[d];
     return square;

@@ -61,6 +61,7 @@ typedef struct gradient_head {
     real *dvalue;      /* [cols, value_depth] */
     real *dbias;       /* [M, cols] Σ_i dl_ijr, if `summed` */
     bool summed;
+    bool squared; /* whether Σ_r scale_r Σ_j dl_ijr is wanted */
     mgk_mixture_term_gradient terms;
     turns turns;
 } gradient_head;
@@ -176,22 +177,32 @@ static void row_gradient(const mgk_mixture_head *head, size_t i, real dot, const
     }
 }
 
-/* Adds dl_ijr of row i to its column sums. Returns Σ_r scale_r Σ_j dl_ijr. */
-static double sum_gradient(const mgk_mixture_head *head, size_t i, real *dbias)
+/* The same, and adds dl_ijr to its column sums. */
+static void summed_gradient(const mgk_mixture_head *head, size_t i, real dot, const real *dscore,
+                            real *dbias)
 {
-    double scaled = 0;
-    for (size_t r = 0; r < (size_t)head->view->mixtures; r++) {
-        const real *row = mgk_mixture_row(head, r, i);
+    for (size_t r = 0; r < (size_t)head->view->mixtures; r++)
         for (size_t k = 0; k < head->run_count; k++) {
             const mgk_mixture_run *run = &head->runs[k];
+            real *dlogit = mgk_mixture_row(head, r, i) + run->at;
             real *column = dbias + r * head->cols + run->begin;
+            const real *dprobability = dscore + run->at;
 #pragma omp simd
-            for (size_t j = 0; j < run->width; j++)
-                column[j] += row[run->at + j];
+            for (size_t j = 0; j < run->width; j++) {
+                dlogit[j] *= dprobability[j] - dot;
+                column[j] += dlogit[j];
+            }
         }
-        scaled += head->mixture->scale[r] * (double)mgk_mixture_row_sum(row, head->width);
-    }
-    return scaled;
+}
+
+/* Σ_r scale_r Σ_j dl_ijr. */
+static double scaled_sum(const mgk_mixture_head *head, size_t i)
+{
+    double sum = 0;
+    for (size_t r = 0; r < (size_t)head->view->mixtures; r++)
+        sum += head->mixture->scale[r] *
+               (double)mgk_mixture_row_sum(mgk_mixture_row(head, r, i), head->width);
+    return sum;
 }
 
 /* Whether Σ_r scale_r Σ_j dl_ijr can be other than 0 in exact arithmetic. */
@@ -293,9 +304,12 @@ static void block_gradient(mgk_mixture_head *head, const gradient_head *g, size_
             MGK_CPU(mixture_drop)(head, i, dscore, g->probability + i * head->room.pitch);
         if (g->terms.bias || g->terms.full || g->terms.side || head->slope)
             MGK_CPU(mixture_term_gradient)(head, i, dscore, dot, &g->terms);
-        row_gradient(head, i, dot, dscore);
         if (g->summed)
-            queries->squares[i] += sum_gradient(head, i, g->dbias);
+            summed_gradient(head, i, dot, dscore, g->dbias);
+        else
+            row_gradient(head, i, dot, dscore);
+        if (g->squared)
+            queries->squares[i] += scaled_sum(head, i);
     }
     end_turn(&g->turns, turn + 1);
     block_products(head, g);
@@ -309,12 +323,11 @@ static void queries_gradient(mgk_mixture_head *head, const gradient_head *g, siz
     const size_t keys = head->room.keys, end = mgk_mixture_visible(head, head->rows - 1);
     for (size_t key = mgk_mixture_from(head, 0) / keys * keys; key < end; key += keys)
         block_gradient(head, g, key, rows, &queries);
-    bool squared = squares_matter(head);
     for (size_t i = 0; rows->dquery && i < head->rows; i++)
         for (size_t d = 0; d < dim; d++)
             rows->dquery[(first + i) * head->view->query_stride + d] =
                 g->dquery[i * depth + d] -
-                (squared ? (real)queries.squares[i] * head->query[i * depth + d] : 0);
+                (g->squared ? (real)queries.squares[i] * head->query[i * depth + d] : 0);
 }
 
 /* The gradients of key j: of its value, and of component r. */
@@ -425,6 +438,7 @@ static void head_gradient(const backward_call *call, size_t sample, size_t index
     (view, call->mixture, MGK_MIXTURE_BACKWARD, sample, index, &call->room, memory, &head);
     gradient_head g = gradient_arrays(&head);
     g.summed = call->mixture->gaussian || call->dbias;
+    g.squared = squares_matter(&head);
     g.turns = turns_of(call, sample, index);
     if (call->dplace)
         g.terms.bias = call->dplace + task * call->place_reals;

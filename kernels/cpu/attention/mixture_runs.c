@@ -11,8 +11,9 @@ enum { BLOCK_BYTES = 192 * 1024 };
 /* The most queries of a block of all keys, and the least that a bound leaves one of a part. */
 enum { WHOLE_ROWS = MGK_PATTERN_TILE, LEAST_PART_ROWS = 16 };
 
-/* Parts of the keys have a multiple of so many, for the widest blocks of products. */
-enum { PART_KEYS = 64 };
+/* Parts of the keys have a multiple of so many, for the widest blocks of products; with many
+ * components blocks have fewer queries rather than narrower parts. */
+enum { PART_KEYS = 64, LEAST_PART_KEYS = 128 };
 
 /* The most tiles of a block, in all variants of the pattern. */
 static size_t widest_block(const mgk_attention_view *view, const mgk_pattern *pattern)
@@ -82,7 +83,7 @@ mgk_mixture_room MGK_CPU(mixture_part_room)(const mgk_attention_view *view,
     size_t cols = mgk_cpu_pitch((size_t)mgk_view_keys(view)), rows = part_rows(view, mixture);
     size_t tokens = mgk_tile_rows((size_t)view->tokens);
     rows = rows < tokens ? rows : tokens;
-    while (rows > MGK_TILE_ROWS && part_keys(rows, arrays) < PART_KEYS)
+    while (rows > MGK_TILE_ROWS && part_keys(rows, arrays) < LEAST_PART_KEYS)
         rows -= MGK_TILE_ROWS;
     size_t keys = part_keys(rows, arrays);
     if (keys >= cols)
