@@ -332,7 +332,7 @@ static void refuses(void **state)
     tiny_save(&config, case_model);
     const mgk_dump_options right = case_options(&case_text, 1);
     mgk_dump_options o = right;
-    o.input.samples = -1;
+    o.input.samples = MGK_ALL_SAMPLES - 1;
     assert_int_equal(mgk_dump_attention(&o, NULL), MGK_USAGE);
     o = right;
     o.input.length = N + 1;
