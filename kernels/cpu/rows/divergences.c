@@ -57,7 +57,7 @@ double MGK_CPU(row_entropy)(size_t n, const double *p)
         sum = add_entropy(sum, 2 * mgk_row_load(p + j));
     if (j < n)
         sum = add_entropy(sum, 2 * mgk_row_load_part(p + j, n - j));
-    return 0.5 * mgk_row_lanes(sum);
+    return 0.5 * mgk_vector_sum(sum);
 }
 
 /* Rows g < h. */
@@ -167,7 +167,7 @@ void MGK_CPU(row_divergences)(size_t heads, size_t n, const double *rows, size_t
         measure_tile(count, take_rows(&w, count == PAIRS ? ROOTED : 1, &t), n, &t);
         for (int k = 0; k < count; k++) {
             const size_t h = pairs[k].h, g = pairs[k].g;
-            const double mixed = 0.5 * mgk_row_lanes(t.sums[k]);
+            const double mixed = 0.5 * mgk_vector_sum(t.sums[k]);
             const double divergence = mixed - 0.5 * (entropies[h] + entropies[g]);
             out[h * heads + g] += divergence > 0 ? divergence : 0;
         }

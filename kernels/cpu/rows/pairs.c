@@ -28,7 +28,7 @@ __attribute__((always_inline)) static inline void add_terms(mgk_row_term *term,
             sum[r][c] = term(sum[r][c], left[r], right[c]);
 }
 
-/* The sums of the lanes of each of the vectors [MGK_VECTOR_LANES], added as mgk_row_lanes does. */
+/* The sums of the lanes of each of the vectors [MGK_VECTOR_LANES], added as mgk_vector_sum does. */
 __attribute__((always_inline)) static inline mgk_vector add_lanes(mgk_vector *x)
 {
 #pragma GCC unroll 4

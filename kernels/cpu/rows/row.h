@@ -63,19 +63,6 @@ static inline mgk_vector mgk_row_load_part(const double *x, size_t count)
 #endif
 }
 
-/* The sum of the lanes by halves: a chain of additions as short as can be. */
-static inline double mgk_row_lanes(mgk_vector x)
-{
-    double lanes[MGK_VECTOR_LANES];
-    *(mgk_loose_vector *)lanes = x;
-#pragma GCC unroll 4
-    for (int half = MGK_VECTOR_LANES / 2; half > 0; half /= 2)
-#pragma GCC unroll 4
-        for (int lane = 0; lane < half; lane++)
-            lanes[lane] += lanes[lane + half];
-    return lanes[0];
-}
-
 /* Sums that are computed side by side: one alone would wait for its own last addition. */
 enum { MGK_ROW_ABREAST = 4 };
 
@@ -102,7 +89,7 @@ __attribute__((always_inline)) static inline double mgk_row_reduce(mgk_row_term 
 {
     mgk_vector sum[MGK_ROW_ABREAST] = {{0}};
     mgk_row_accumulate(term, n, x, y, sum);
-    return mgk_row_lanes((sum[0] + sum[1]) + (sum[2] + sum[3]));
+    return mgk_vector_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
 /*

@@ -52,8 +52,9 @@ mgk_row_facts MGK_CPU(row_facts)(size_t n, const double *x, double *columns)
             take(x + j + v * LANES, columns + j + v * LANES, &sum[v], &squares[v], &bits);
     for (; j + LANES <= n; j += LANES)
         take(x + j, columns + j, &sum[0], &squares[0], &bits);
-    mgk_row_facts facts = {mgk_row_lanes((sum[0] + sum[1]) + (sum[2] + sum[3])),
-                           mgk_row_lanes((squares[0] + squares[1]) + (squares[2] + squares[3])), 0};
+    mgk_row_facts facts = {mgk_vector_sum((sum[0] + sum[1]) + (sum[2] + sum[3])),
+                           mgk_vector_sum((squares[0] + squares[1]) + (squares[2] + squares[3])),
+                           0};
     for (int lane = 0; lane < LANES; lane++)
         facts.bits |= bits[lane];
     for (; j < n; j++) {
