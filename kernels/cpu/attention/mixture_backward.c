@@ -21,8 +21,8 @@
 
 /*
  * Heads that add to the same matrix `full` take turns at each block, so that the sum has one order:
- * a head waits until the one before it is through with the block. `before` and `own`
- * count the finished blocks of both, SIZE_MAX: all; NULL: nobody to wait for, no turns.
+ * a head waits until the one before it is through with the block. `before` and `own` count the
+ * finished blocks of both, SIZE_MAX: all; NULL: nobody to wait for, no turns.
  */
 typedef struct turns {
     atomic_size_t *before, *own;
@@ -59,9 +59,9 @@ typedef struct gradient_head {
     real *dscore;      /* [rows, pitch] G */
     real *dkey;        /* [M, cols, depth] Σ_i dl_ijr q_i */
     real *dvalue;      /* [cols, value_depth] */
-    real *dbias;       /* [M, cols] Σ_i dl_ijr, if `summed` */
-    bool summed;
-    bool squared; /* whether Σ_r scale_r Σ_j dl_ijr is wanted */
+    real *dbias;       /* [M, cols] Σ_i dl_ijr */
+    bool summed;       /* whether dbias is wanted: of Gaussian scores, and for priors */
+    bool squared;      /* whether Σ_r scale_r Σ_j dl_ijr is wanted */
     mgk_mixture_term_gradient terms;
     turns turns;
 } gradient_head;

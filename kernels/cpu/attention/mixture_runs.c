@@ -52,9 +52,9 @@ mgk_mixture_room MGK_CPU(mixture_room)(const mgk_attention_view *view, const mgk
 }
 
 /*
- * The most queries of a block of a part of the keys. A bound of what queries see cuts through
- * blocks: a query has up to half as many scores too many as its block has queries, so of few keys
- * blocks have few queries.
+ * The most queries of a block of a part of the keys. A causal bound or a window ends within blocks,
+ * which then compute scores that their queries do not see: for each query half as many as there
+ * are queries. Where queries see few keys, blocks have few queries, so that this is a thirtieth.
  */
 static size_t part_rows(const mgk_attention_view *view, const mgk_mixture *mixture)
 {
