@@ -71,22 +71,38 @@ typedef struct layout {
     size_t count, room;
 } layout;
 
-static mgk_status parse_header(reader *in, mgk_table *table, layout *out)
+static mgk_status parse_header(reader *in, const mgk_schema *schema, layout *out)
 {
-    const mgk_schema *schema = table->schema;
     const char *cell;
     char end;
     do {
         TRY(take_cell(in, &cell, &end));
         TRY(mgk_grow(out->count, sizeof(*out->columns), &out->room, &out->columns));
-        size_t c = out->columns[out->count++] = mgk_schema_find(schema, cell);
-        if (c == schema->column_count)
-            continue;
-        if (table->values[c].integers)
-            return mgk_fail(STATUS_FORMAT, "two columns \"%s\"", cell);
-        TRY(mgk_table_add_column(table, c));
+        const size_t c = mgk_schema_find(schema, cell);
+        for (size_t i = 0; i < out->count && c < schema->column_count; i++)
+            if (out->columns[i] == c)
+                return mgk_fail(STATUS_FORMAT, "two columns \"%s\"", cell);
+        out->columns[out->count++] = c;
     } while (end == ',');
     return STATUS_OK;
+}
+
+/* At least the rows of the text: each is a line or several, and has a byte for each cell. */
+static size_t count_rows(const char *text, const layout *cells)
+{
+    const size_t most = strlen(text) / cells->count + 1;
+    size_t lines = 1;
+    for (; (text = strchr(text, '\n')); text++)
+        lines++;
+    return lines < most ? lines : most;
+}
+
+static mgk_status add_columns(const layout *cells, mgk_table *table)
+{
+    for (size_t i = 0; i < cells->count; i++)
+        if (cells->columns[i] < table->schema->column_count)
+            TRY(mgk_table_add_column(table, cells->columns[i]));
+    return mgk_table_check(table);
 }
 
 static mgk_status parse_cell(const char *cell, mgk_table *table, size_t c, size_t r)
@@ -122,15 +138,6 @@ static mgk_status parse_row(reader *in, const layout *cells, mgk_table *table, s
     return end == ',' ? mgk_fail(STATUS_FORMAT, "too many columns") : STATUS_OK;
 }
 
-/* At least the number of rows: a row may have several lines. */
-static size_t count_lines(const char *text)
-{
-    size_t lines = 1;
-    for (; (text = strchr(text, '\n')); text++)
-        lines++;
-    return lines;
-}
-
 /* Names the line of a failure. */
 static mgk_status at_line(size_t line, mgk_status status)
 {
@@ -144,9 +151,9 @@ static mgk_status at_line(size_t line, mgk_status status)
 static mgk_status parse_lines(reader *in, mgk_table *table, layout *cells)
 {
     size_t r = 0;
-    table->row_count = count_lines(in->text);
-    TRY(at_line(1, parse_header(in, table, cells)));
-    TRY(mgk_table_check(table));
+    TRY(at_line(1, parse_header(in, table->schema, cells)));
+    table->row_count = count_rows(in->text, cells);
+    TRY(add_columns(cells, table));
     for (; *in->text; r++) {
         const size_t line = in->line; /* where the row begins */
         TRY(at_line(line, parse_row(in, cells, table, r)));

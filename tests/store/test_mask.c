@@ -187,6 +187,28 @@ static void other_numbers_are_refused(void **state)
     expect_refusal(STATUS_IO, "mask.npy: ");
 }
 
+/* Names that differ behind the longest that is listed could be taken for each other. */
+static void long_names_are_refused(void **state)
+{
+    (void)state;
+    static char name[513];
+    static const double real[] = {1, 1, 0, 0, 0};
+    const hsize_t shape = N;
+    memset(name, 'm', sizeof(name) - 1);
+    hid_t file = H5Fcreate(h5, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(1, &shape, NULL);
+    hid_t dataset =
+        H5Dcreate2(file, name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, real) >= 0);
+    H5Dclose(dataset);
+    H5Sclose(space);
+    H5Fclose(file);
+    mgk_mask mask;
+    assert_fails(mgk_mask_read(h5, &mask), STATUS_UNSUPPORTED);
+    assert_non_null(strstr(mgk_fail_message(), "mask.h5: a name of 513 bytes"));
+    unlink(h5);
+}
+
 /* Entry (i, j) of matrix s is 100 s + 10 i + j. */
 static void write_matrices(void)
 {
@@ -286,6 +308,7 @@ int main(void)
         cmocka_unit_test(arrays_have_names),
         cmocka_unit_test(datasets),
         cmocka_unit_test(other_numbers_are_refused),
+        cmocka_unit_test(long_names_are_refused),
         cmocka_unit_test(blocks_are_read),
         cmocka_unit_test(masks_of_keys),
         cmocka_unit_test(masks_of_other_arrays_are_refused),

@@ -161,9 +161,14 @@ static herr_t list_object(hid_t root, const char *name, const H5O_info_t *info, 
 {
     listing *list = context;
     bool is_root = strcmp(name, ".") == 0;
-    snprintf(list->object, sizeof(list->object), "/%s", is_root ? "" : name);
     if (!is_root && info->type != H5O_TYPE_DATASET && info->type != H5O_TYPE_GROUP)
         return 0;
+    const int length = snprintf(list->object, sizeof(list->object), "/%s", is_root ? "" : name);
+    if (length >= (int)sizeof(list->object)) {
+        list->status = mgk_fail(STATUS_UNSUPPORTED, "%s: a name of %d bytes, expected at most %zu",
+                                list->file.path, length, sizeof(list->object) - 1);
+        return 1;
+    }
     hid_t object = H5Oopen(root, name, H5P_DEFAULT);
     if (object < 0)
         list->status = mgk_h5_fail(STATUS_FORMAT, &list->file, "cannot open \"%s\"", list->object);

@@ -109,6 +109,11 @@ static signed char bit_of(const mgk_npy *array, const unsigned char *bytes)
     return bit_of_real(ordered[0]);
 }
 
+static mgk_status refuse_changed(const char *path)
+{
+    return mgk_fail(STATUS_FORMAT, "%s: has changed while it was read", path);
+}
+
 static mgk_status read_numpy(const char *path, const char *name, mgk_numpy *file, size_t count,
                              signed char *out)
 {
@@ -117,7 +122,7 @@ static mgk_status read_numpy(const char *path, const char *name, mgk_numpy *file
     while (index < mgk_numpy_count(file) && strcmp(mgk_numpy_at(file, index)->name, name) != 0)
         index++;
     if (index == mgk_numpy_count(file) || mgk_numpy_at(file, index)->header.count != count)
-        return mgk_fail(STATUS_FORMAT, "%s: has changed while it was read", path);
+        return refuse_changed(path);
     const mgk_npy *array = &mgk_numpy_at(file, index)->header;
     const size_t size = array->element_size, columns = array->shape[array->rank - 1],
                  rows = count / columns;
@@ -155,6 +160,7 @@ static mgk_status read_dataset(const mgk_h5_file *file, const char *name, size_t
     const hsize_t start[AXES] = {0};
     hsize_t shape[AXES];
     hid_t dataset;
+    size_t elements = 1;
     int rank, kind = 0;
     double *values = NULL;
     mgk_status status = mgk_h5_open_dataset(file, name, classes[0], AXES, &dataset, &rank, shape);
@@ -163,6 +169,10 @@ static mgk_status read_dataset(const mgk_h5_file *file, const char *name, size_t
     if (status == STATUS_FORMAT)
         return mgk_fail(status, "%s: the mask is not of usual numbers or booleans", file->path);
     TRY(status);
+    for (int i = 0; i < rank; i++) /* an axis that is too long is enough */
+        elements = shape[i] > count ? 0 : elements * shape[i];
+    if (elements != count)
+        CHECK(refuse_changed(file->path));
     if (classes[kind] == H5T_ENUM) {
         CHECK(read_enumeration(file, name, dataset, count, out));
         goto out;
