@@ -415,7 +415,7 @@ static mgk_status sort_rows(const mgk_table *table, size_t *rows, size_t *ends, 
         if (numbers[names[r]] == 0 && *inputs == INPUTS_MOST)
             status = mgk_fail(STATUS_UNSUPPORTED, "more than %d inputs", INPUTS_MOST);
         else if (numbers[names[r]] == 0)
-            numbers[names[r]] = (int32_t)++ * inputs;
+            numbers[names[r]] = (int32_t)(*inputs += 1);
         if (status == STATUS_OK)
             ends[numbers[names[r]] - 1]++;
     }

@@ -26,15 +26,17 @@ static const mgk_measure *importance_of(mgk_importance which)
                                                 : &mgk_measure_importance_hidden;
 }
 
-/* The mean of a measure in a layer of the part: [H] or [H, H]. */
-static const double *means_of(const mgk_diversity_part *part, const mgk_measure *measure,
-                              size_t layer)
+/* The means [count] of a measure in a layer of the part; NaN where no sample has a value. */
+static void take_means(const mgk_diversity_part *part, const mgk_measure *measure, size_t layer,
+                       size_t count, double *out)
 {
     const mgk_record_layout *layout = &part->layout;
     size_t m = 0;
     while (layout->measures[m] != measure)
         m++;
-    return mgk_record_values(layout, part->means.mean, layer, m);
+    const double *first = mgk_record_values(layout, part->means.mean, layer, m);
+    for (size_t i = 0; i < count; i++)
+        out[i] = mgk_diversity_mean(&part->means, (size_t)(first - part->means.mean) + i);
 }
 
 static mgk_status make_orders(pruner *p, uint64_t seed)
@@ -46,10 +48,8 @@ static mgk_status make_orders(pruner *p, uint64_t seed)
     CHECK(mgk_alloc(p->heads, sizeof(double), &importance));
     CHECK(mgk_alloc(p->heads, heads * sizeof(double), &distances));
     for (size_t l = 0; l < layout->layers; l++) {
-        memcpy(importance + l * heads, means_of(p->part, importance_of(p->part->pruned_by), l),
-               heads * sizeof(double));
-        memcpy(distances + l * heads * heads, means_of(p->part, &mgk_measure_js, l),
-               heads * heads * sizeof(double));
+        take_means(p->part, importance_of(p->part->pruned_by), l, heads, importance + l * heads);
+        take_means(p->part, &mgk_measure_js, l, heads * heads, distances + l * heads * heads);
     }
     mgk_removal_by_importance(p->heads, importance, p->orders + BY_IMPORTANCE * p->heads);
     CHECK(mgk_removal_by_redundancy(layout->layers, heads, distances, importance,

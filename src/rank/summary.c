@@ -128,11 +128,12 @@ static void summarize_storage(const mgk_rank_table *table, mgk_rank_summary *out
 {
     mgk_float_format coarsest = MGK_FLOAT_F64, coarse = MGK_FLOAT_F32;
     out->noise_floor = 0;
+    out->by_factors = false;
     for (size_t r = 0; r < table->row_count; r++) {
         const mgk_rank_row *row = &table->rows[r];
         out->noise_floor = fmax(out->noise_floor, row->noise_floor);
         coarsest = row->format > coarsest ? row->format : coarsest;
-        out->by_factors = row->method == MGK_METHOD_FACTORS;
+        out->by_factors |= row->method == MGK_METHOD_FACTORS;
         if (!is_coarse(table, r))
             continue;
         out->coarse++;

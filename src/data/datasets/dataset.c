@@ -41,8 +41,10 @@ void mgk_dataset_add_remark(mgk_dataset *dataset, const char *format, ...)
     va_list words;
     if (used > 0)
         used += (size_t)snprintf(dataset->remark + used, size - used, "; ");
+    if (used >= size)
+        return;
     va_start(words, format);
-    vsnprintf(dataset->remark + used, used < size ? size - used : 0, format, words);
+    vsnprintf(dataset->remark + used, size - used, format, words);
     va_end(words);
 }
 
