@@ -326,7 +326,7 @@ typedef struct mgk_train_options {
      * Terms that are added to the loss, "position,output=0.5", with factors, 1 if none is given:
      * "subspace", "position" and "output" let the heads of a layer differ (Li et al. 2018),
      * "pattern" makes half of them attend to the previous, the next and the first token (Deshpande
-     * and Narasimhan 2020). NULL (default): none. MGK_UNSUPPORTED: the attention has no such term.
+     * and Narasimhan 2020). NULL (default): none. MGK_INPUT: the attention has no such term.
      */
     const char *regularise;
     const char *adam_betas; /* beta1 and beta2 of AdamW, "0.9,0.98" (default) */
@@ -393,6 +393,13 @@ static inline mgk_train_options mgk_train_options_default(void)
 }
 
 /*
+ * Sets all fields that a recipe sets, before single ones are: steps, warmup, batch, rate, schedule,
+ * weight_decay, clip, adam_betas, adam_epsilon, initial, dropout of the architecture,
+ * dropout_hidden and dropout_output; and `recipe`, which is not copied.
+ */
+MGK_API mgk_result mgk_train_options_recipe(mgk_train_options *options, const char *recipe);
+
+/*
  * Trains a model and writes the best one (lowest held-out loss of a language model, highest
  * held-out accuracy of a classifier) to `output`. An interrupted run leaves its state in output +
  * ".checkpoint"; the same options with `resume` continue it bit for bit, on as many threads of the
@@ -414,15 +421,8 @@ typedef struct mgk_convert_options {
     const char *model;     /* a checkpoint in any supported format, a file or a folder */
     const char *output;    /* safetensors in the toolkit's format */
     bool double_precision; /* keep weights in float64, not float32 */
-    bool half_precision;   /* keep weights in float16; MGK_NUMERIC: one is too large */
+    bool half_precision;   /* keep weights in float16; MGK_INPUT: one is too large */
 } mgk_convert_options;
-
-/*
- * Sets all fields that a recipe sets, before single ones are: steps, warmup, batch, rate, schedule,
- * weight_decay, clip, adam_betas, adam_epsilon, initial, dropout of the architecture,
- * dropout_hidden and dropout_output; and `recipe`, which is not copied.
- */
-MGK_API mgk_result mgk_train_options_recipe(mgk_train_options *options, const char *recipe);
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */
 MGK_API void mgk_convert_options_init(mgk_convert_options *options, size_t size);
@@ -544,9 +544,9 @@ MGK_API mgk_result mgk_network_attention_of(mgk_network *network, const int32_t 
                                             size_t head_count, double *matrices);
 
 /*
- * Tokenises a text of `size` bytes with the tokenizer in the model's folder and adds the tokens
- * that the model expects around a sequence ([CLS] and [SEP]); for a model of bytes the bytes are
- * the ids. Release *tokens [*count] with mgk_release. MGK_INPUT: the model has no tokenizer, or the
+ * Tokenises a text of `size` bytes with the model's own tokenizer, else the one in its folder, and
+ * adds the tokens that the model expects around a sequence ([CLS] and [SEP]); for a model of bytes
+ * the bytes are the ids. Release *tokens [*count] with mgk_release. MGK_INPUT: the model has no tokenizer, or the
  * text for it is not UTF-8.
  */
 MGK_API mgk_result mgk_network_tokenize(mgk_network *network, const char *text, size_t size,
@@ -650,7 +650,7 @@ typedef struct mgk_evaluate_options {
      * runs if it is an input, or exists without `force`. NULL (default): none. */
     const char *output;
     /* [remove_count], heads whose outputs are taken as 0, so that they add nothing to the output
-     * projection of their layer (Michel et al. 2019); NULL (default): none. MGK_SHAPE: the model
+     * projection of their layer (Michel et al. 2019); NULL (default): none. MGK_INPUT: the model
      * has no such head. */
     const mgk_head *remove;
     size_t remove_count;

@@ -59,4 +59,15 @@ while read -r field; do
     grep -qx -e "$field" "$work/settings" && echo "settings.c: \`$field\` is no field with an option"
     status=1
 done < "$work/unknown"
+
+# Constants that comments of the header name are declared in it; MGK_NAME=value is a variable of the environment.
+tr '\n' ' ' < src/mgk.h | sed 's,/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/, ,g' | grep -oE 'MGK_[A-Z0-9_]+' |
+    LC_ALL=C sort -u > "$work/declared"
+grep -qx MGK_INPUT "$work/declared"
+sed 's,MGK_[A-Z]*=[a-z]*,,g' src/mgk.h | grep -noE 'MGK_[A-Z0-9_]+' > "$work/named"
+while IFS=: read -r line constant; do
+    grep -qx "$constant" "$work/declared" && continue
+    echo "src/mgk.h:$line: $constant is not declared"
+    status=1
+done < "$work/named"
 exit $status

@@ -24,3 +24,10 @@ plant analysis/planted.c '"continues a run with an output (-o)"'
 plant kernels/planted.cu '"give ids with `no_such_field`"'
 plant src/base/planted.h '"give ids with `Tokens`"'
 plant src/data/planted.c '"a run of `done` steps": a field, but of no program'
+
+sed '1s,^,/* MGK_NOWHERE: no such result */ ,' "$top/src/mgk.h" > "$copy/src/mgk.h"
+if sh "$top/tests/messages.sh" "$copy" > "$copy/report"; then
+    echo "not found: a result that does not exist"
+    exit 1
+fi
+grep -qx 'src/mgk.h:1: MGK_NOWHERE is not declared' "$copy/report"
