@@ -142,6 +142,12 @@ static inline const int32_t *mgk_view_key_lengths(const mgk_attention_view *view
     return view->key_lengths ? view->key_lengths : view->lengths;
 }
 
+/* A sample's keys that no query sees; NULL: none. */
+static inline const int32_t *mgk_view_masked(const mgk_attention_view *view, size_t sample)
+{
+    return view->masked ? view->masked + sample * (size_t)mgk_view_keys(view) : NULL;
+}
+
 /* Numbers of a head's value and output. */
 static inline int mgk_view_value_dim(const mgk_attention_view *view)
 {
@@ -805,8 +811,8 @@ typedef mgk_status mgk_bound_square_fn(mgk_device *, size_t n, size_t stride, co
  * *positive: the number of pivots above 0, which is the number of positive eigenvalues of K + E.
  * Every entry of the computed K has an error of a few roundings of its three terms. E is the error
  * of the factors, ‖E‖₂ <= γ *growth, γ = (n + 2) 2^-53 / (1 - (n + 2) 2^-53), and *growth is at
- * least ‖|L||D||Lᵀ|‖₂ (Higham, Accuracy and Stability, §11.1). *growth is not finite if a pivot is
- * 0.
+ * least ‖|L||D||Lᵀ|‖₂ (Higham, Accuracy and Stability, §11.1). *growth is not finite if a pivot but
+ * the last is 0.
  */
 typedef mgk_status mgk_shifted_inertia_fn(mgk_device *, size_t n, const double *product,
                                           const double *b, double x, double scale, double *work,

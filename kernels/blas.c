@@ -225,9 +225,9 @@ mgk_status mgk_blas_open(void)
         status = mgk_blas_choose(&names, mgk_processor_level(), &loaded, &mgk_blas, &chosen);
         snprintf(failure, sizeof(failure), "%s", mgk_fail_message());
     }
-    const mgk_status found = status;
+    const mgk_status found = status == STATUS_OK ? STATUS_OK : mgk_fail(status, "%s", failure);
     pthread_mutex_unlock(&lock);
-    return found == STATUS_OK ? STATUS_OK : mgk_fail(found, "%s", failure);
+    return found;
 }
 
 const mgk_blas_choice *mgk_blas_chosen(void)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Random words of masks, and how dropout reads them. */
+/* Random words of masks. */
 #ifndef MGK_KERNELS_CPU_DRAW_H
 #define MGK_KERNELS_CPU_DRAW_H
-
-#include <math.h>
 
 #include "base/random.h"
 #include "kernels/cpu/cpu.h"
@@ -23,19 +21,6 @@ static inline void mgk_cpu_draw_words(uint64_t seed, uint64_t stream, uint64_t f
         words[4 * j + 2] = block.word[2];
         words[4 * j + 3] = block.word[3];
     }
-}
-
-/* Words from this one on keep their elements. At rate 1 it would be 2^32: the greatest word is
- * kept, times 0. */
-static inline uint32_t mgk_cpu_drop_threshold(double rate)
-{
-    return (uint32_t)fmin(ceil(rate * 0x1p32), UINT32_MAX);
-}
-
-/* The factor of elements that are kept. */
-static inline real mgk_cpu_drop_scale(double rate)
-{
-    return rate < 1 ? (real)(1 / (1 - rate)) : 0;
 }
 
 #endif

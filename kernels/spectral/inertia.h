@@ -21,8 +21,8 @@ typedef struct mgk_inertia {
      * An upper bound of ‖ |L| |D| |Lᵀ| ‖₂, so that ‖E‖₂ <= γ · growth with
      * γ = (n + 2) 2⁻⁵³ / (1 - (n + 2) 2⁻⁵³) (Higham, Accuracy and Stability, §11.1, with one more
      * rounding: pivots are inverted). There is no pivoting: growth is near ‖K‖ for matrices that
-     * are almost positive semidefinite, and larger for others. Not finite if a pivot is 0; then
-     * nothing is known.
+     * are almost positive semidefinite, and larger for others. Not finite if a pivot but the last
+     * is 0; then nothing is known. (The last one divides nothing.)
      */
     double growth;
 } mgk_inertia;
@@ -47,8 +47,9 @@ void mgk_inertia_square(const mgk_inertia_work *work, size_t n, bool causal, con
 
 /*
  * Factors the lower triangle of k [n, n], n <= n_max, rows `stride` >= n apart, in place: D
- * replaces the diagonal, the unit lower L the entries below it. Entries above the diagonal are
- * neither read nor written. Magnitudes must be below 2^1000; underflow adds about n 2^-1022 to E.
+ * replaces the diagonal, the unit lower L the entries below it. Entries above the diagonal have
+ * no influence and are undefined afterwards. Magnitudes must be below 2^1000; underflow adds about
+ * n 2^-1022 to E.
  */
 mgk_inertia mgk_inertia_count(mgk_inertia_work *work, size_t n, double *k, size_t stride);
 

@@ -38,8 +38,7 @@ mgk_status mgk_spectrum_compute(mgk_spectrum *workspace, size_t n, double *matri
 
 /*
  * The same for an upper triangular band [mgk_band_entries(n)] (kernels/backend.h), to which a
- * device has reduced a matrix; the workspace may be one for bands. Entries beyond column n are
- * ignored.
+ * device has reduced a matrix; the workspace is one for bands. Entries beyond column n are ignored.
  */
 mgk_status mgk_spectrum_compute_band(mgk_spectrum *workspace, size_t n, const double *band,
                                      double *sigma);

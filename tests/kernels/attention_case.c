@@ -56,6 +56,10 @@ attention_case attention_case_make(workspace *space, attention_shape shape)
         problem.places = host_bytes(space, 2 * tokens + 1, sizeof(int32_t));
     for (size_t i = 0; shape.sides > 0 && i < 2 * tokens + 1; i++)
         problem.places[i] = (int32_t)(7 * i % (size_t)shape.sides);
+    if (shape.masked > 0)
+        problem.masked = host_bytes(space, samples * tokens, sizeof(int32_t));
+    for (size_t t = 0; shape.masked > 0 && t < samples * tokens; t++)
+        problem.masked[t] = t % tokens % (size_t)shape.masked == 0;
     assert_in_range(shape.samples, 1, MOST_SAMPLES);
     for (int b = 0; b < shape.samples; b++)
         problem.lengths[b] =
@@ -166,6 +170,8 @@ static device_case to_device(workspace *space, const attention_case *problem)
         .query_stride = at->stride[QUERY],
         .key_stride = at->stride[KEY],
         .value_stride = at->stride[VALUE]};
+    if (problem->masked)
+        out.view.masked = upload_bytes(space, at->tokens * sizeof(int32_t), problem->masked);
     if (problem->count[SHIFT] > 0) {
         size_t mixtures = (size_t)shape->mixtures, width = at->width[KEY];
         size_t reals = at->tokens * mixtures * width;
@@ -443,18 +449,24 @@ void assert_rows_match(size_t rows, size_t cols, const double *actual, const dou
     }
 }
 
-static int run_on(workspace *space, size_t count, const struct CMUnitTest *tests)
+/* Closes the device. */
+static int run_on(mgk_device *device, size_t count, const struct CMUnitTest *tests)
 {
+    workspace space = {.device = device,
+                       .tolerance = device->precision == MGK_DOUBLE ? 1e-12 : 1e-5};
     struct CMUnitTest *own;
     assert_ok(mgk_alloc(count, sizeof *own, &own));
     for (size_t i = 0; i < count; i++) {
         own[i] = tests[i];
-        own[i].initial_state = space;
+        own[i].initial_state = &space;
     }
-    print_message("%s, %s precision\n", space->device->name,
-                  space->device->precision == MGK_DOUBLE ? "double" : "single");
-    int failures = _cmocka_run_group_tests(space->device->name, own, count, NULL, NULL);
+    print_message("%s, %s precision\n", device->name,
+                  device->precision == MGK_DOUBLE ? "double" : "single");
+    int failures = _cmocka_run_group_tests(device->name, own, count, NULL, NULL);
     mgk_free(own);
+    tell_largest_error(device);
+    workspace_release(&space);
+    mgk_device_close(device);
     return failures;
 }
 
@@ -463,14 +475,15 @@ int attention_run_tests(bool doubles_only, size_t count, const struct CMUnitTest
     int failures = 0;
     for (mgk_precision precision = doubles_only ? MGK_DOUBLE : MGK_SINGLE; precision <= MGK_DOUBLE;
          precision++) {
-        workspace space = {.tolerance = precision == MGK_DOUBLE ? 1e-12 : 1e-5};
-        for (int index = 0, threads = 1;
-             (space.device = open_next_device(&index, precision, threads)); threads = 4 - threads) {
-            failures += run_on(&space, count, tests);
-            tell_largest_error(space.device);
-            workspace_release(&space);
-            mgk_device_close(space.device);
-        }
+        mgk_device *device;
+        for (int index = 0, threads = 1; (device = open_next_device(&index, precision, threads));
+             threads = 4 - threads)
+            failures += run_on(device, count, tests);
     }
     return failures;
+}
+
+int attention_run_best(size_t count, const struct CMUnitTest *tests)
+{
+    return run_on(open_best_device(MGK_DOUBLE), count, tests);
 }

@@ -34,6 +34,7 @@ typedef struct attention_shape {
     bool biased;   /* by distance; see `bias` of the case */
     bool by_key;   /* the bias; see mgk_score_terms */
     int sides;     /* P of distances that meet content; see `sides` of the case; 0: none */
+    int masked;    /* of every so many keys of a sample the first is masked; 0: none */
     int shortened; /* sample b has N − b · shortened tokens, at least 0 */
 } attention_shape;
 
@@ -56,6 +57,7 @@ typedef struct attention_case {
     double *sides[2]; /* [B, N, H, P] of queries and of keys; NULL: none */
     int32_t *places;  /* [2 N + 1], below P */
     int32_t lengths[MOST_SAMPLES];
+    int32_t *masked;          /* [B, N]; NULL: none */
     size_t outputs, matrices; /* sizes of output [B, N, H, D] and matrices [B, H, N, N] */
 } attention_case;
 
@@ -109,5 +111,7 @@ void assert_rows_match(size_t rows, size_t cols, const double *actual, const dou
 /* Runs the tests, whose *state is a workspace, on every device, in single precision (unless
  * `doubles_only`) and in double, with 1 and 3 threads. Returns the number of failures. */
 int attention_run_tests(bool doubles_only, size_t count, const struct CMUnitTest *tests);
+/* The same on the best device alone, in double; for tests that are too slow for all. */
+int attention_run_best(size_t count, const struct CMUnitTest *tests);
 
 #endif

@@ -70,6 +70,11 @@ static definition define(workspace *space, const attention_case *problem)
     return out;
 }
 
+static bool is_masked(const attention_case *problem, int b, int j)
+{
+    return problem->masked && problem->masked[b * problem->shape.tokens + j];
+}
+
 /* ln of component r's score of query i and key j of head h in sample b. */
 static double log_score(const definition *by, int b, int h, int i, int j, int r)
 {
@@ -95,7 +100,7 @@ static double log_score(const definition *by, int b, int h, int i, int j, int r)
         score += by->problem->sides[0][((b * s->tokens + i) * s->heads + h) * s->sides + place] +
                  by->problem->sides[1][((b * s->tokens + j) * s->heads + h) * s->sides + place];
     }
-    if (s->window > 0 && abs(i - j) >= s->window)
+    if ((s->window > 0 && abs(i - j) >= s->window) || is_masked(by->problem, b, j))
         score = -INFINITY;
     return score + (s->mix_keys ? 0 : log(prior_of(by->problem, h, r, j)));
 }
@@ -116,9 +121,10 @@ static double log_pair(const definition *by, int b, int h, int i, int j, double 
     return largest + log(sum);
 }
 
-/* row [N]: turns ln s_ij of the first `seen` keys into A_ij. */
-static void normalize(const attention_shape *s, int seen, double *row)
+/* row [N]: turns ln s_ij of the first `seen` keys of sample b into A_ij. */
+static void normalize(const attention_case *problem, int b, int seen, double *row)
 {
+    const attention_shape *s = &problem->shape;
     double largest = -INFINITY, sum = 0, epsilon = s->normalizer_epsilon;
     if (s->fixed_normalizer > 0) {
         for (int j = 0; j < seen; j++)
@@ -128,8 +134,11 @@ static void normalize(const attention_shape *s, int seen, double *row)
     for (int j = 0; j < seen; j++)
         largest = fmax(largest, row[j]);
     if (largest == -INFINITY) {
+        int unmasked = 0;
         for (int j = 0; j < seen; j++)
-            row[j] = epsilon > 0 ? 0 : 1.0 / seen;
+            unmasked += !is_masked(problem, b, j);
+        for (int j = 0; j < seen; j++)
+            row[j] = epsilon > 0 || is_masked(problem, b, j) ? 0 : 1.0 / unmasked;
         return;
     }
     for (int j = 0; j < seen; j++)
@@ -157,7 +166,7 @@ void attention_reference_matrix(workspace *space, const attention_case *problem,
                     row[j] = log_pair(&by, b, h, i, j, terms);
                     scores[at + (size_t)j] = exp(row[j]);
                 }
-                normalize(s, seen, row);
+                normalize(problem, b, seen, row);
             }
 }
 

@@ -59,4 +59,13 @@ static inline mgk_device *open_next_device(int *index, mgk_precision precision, 
     return NULL;
 }
 
+/* The device MGK_TEST_DEVICE, or the CPU with the best level of this machine; the caller closes it.
+ */
+static inline mgk_device *open_best_device(mgk_precision precision)
+{
+    const char *chosen = getenv("MGK_TEST_DEVICE");
+    unsetenv("MGK_CPU_LEVEL");
+    return open_or_skip(chosen ? chosen : "cpu", precision, 1);
+}
+
 #endif

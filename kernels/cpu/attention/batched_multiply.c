@@ -5,10 +5,8 @@
 #include "kernels/cpu/attention/dense.h"
 #include "kernels/cpu/attention/narrow.h"
 #include "kernels/cpu/attention/shallow.h"
+#include "kernels/cpu/gemm.h"
 #include "kernels/product.h"
-
-/* Slices of C are multiples of this many rows or columns, which fill the BLAS kernels. */
-enum { SLICE_UNIT = 32 };
 
 /* Multiplications below which a parallel region or a slice of its own does not pay. */
 static const double parallel_work = 1 << 18;
@@ -23,7 +21,7 @@ static cutting cut(const mgk_batched_product *product, size_t batch, size_t thre
 {
     cutting out = {.by_rows = product->m >= product->n};
     out.extent = out.by_rows ? product->m : product->n;
-    out.units = (out.extent + SLICE_UNIT - 1) / SLICE_UNIT;
+    out.units = mgk_cpu_slice_units(out.extent);
     double work = (double)product->m * (double)product->n * (double)product->k;
     /* All threads have as many tasks, or so many that the last ones matter little. */
     size_t wanted = 1;
@@ -40,11 +38,9 @@ static void multiply_slice(const mgk_batched_product *p, const cutting *slices, 
                            const real *a, size_t lda, const real *b, size_t ldb, real *c,
                            real *scratch)
 {
-    size_t begin = slices->units * slice / slices->count * SLICE_UNIT;
-    size_t end = slices->units * (slice + 1) / slices->count * SLICE_UNIT;
-    size_t count = (end < slices->extent ? end : slices->extent) - begin;
-    size_t row = slices->by_rows ? begin : 0, column = slices->by_rows ? 0 : begin;
-    size_t rows = slices->by_rows ? count : p->m, columns = slices->by_rows ? p->n : count;
+    const mgk_cpu_slice own = mgk_cpu_slice_of(slices->extent, slices->count, slice);
+    size_t row = slices->by_rows ? own.first : 0, column = slices->by_rows ? 0 : own.first;
+    size_t rows = slices->by_rows ? own.count : p->m, columns = slices->by_rows ? p->n : own.count;
     const bool narrow = mgk_narrow(p) && slices->by_rows;
     const size_t whole = rows / MGK_TILE_ROWS * MGK_TILE_ROWS;
     if (whole > 0 && (narrow || mgk_shallow(p))) {

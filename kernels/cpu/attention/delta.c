@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "kernels/cpu/attention/dense.h"
-#include "kernels/cpu/attention/tile.h"
 #include "kernels/cpu/operations.h"
+#include "kernels/cpu/tile.h"
 #include "kernels/cpu/transpose.h"
 
 /* Tokens between kept states; queries and keys of a block of the matrix. */

@@ -52,12 +52,6 @@ mgk_subtract_windows_backward_fn MGK_CPU(subtract_windows_backward);
 mgk_route_capsules_fn MGK_CPU(route_capsules);
 mgk_route_capsules_backward_fn MGK_CPU(route_capsules_backward);
 
-#if MGK_CPU_REAL == 64
-#define MGK_CPU_GEMM mgk_blas.dgemm
-#else
-#define MGK_CPU_GEMM mgk_blas.sgemm
-#endif
-
 /* lengths[b] of at most `all`; lengths NULL: all. */
 static inline size_t mgk_cpu_length(const int32_t *lengths, size_t b, size_t all)
 {

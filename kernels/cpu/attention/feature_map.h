@@ -13,7 +13,7 @@
 #ifndef MGK_KERNELS_CPU_FEATURE_MAP_H
 #define MGK_KERNELS_CPU_FEATURE_MAP_H
 
-#include "kernels/cpu/attention/tile.h"
+#include "kernels/cpu/tile.h"
 
 /* Tokens of a chunk: its scores cost as much as the state does for the usual D. */
 enum { MGK_LINEAR_CHUNK = 32 };

@@ -219,13 +219,12 @@ void MGK_CPU(linear_queries)(mgk_linear_head *head, size_t first)
 /* f_j = 0 for the keys of the chunk that no query sees. */
 static void mask_keys(mgk_linear_head *head)
 {
-    const mgk_attention_view *view = head->view;
-    if (!view->masked)
+    const int32_t *masked = mgk_view_masked(head->view, head->sample);
+    if (!masked)
         return;
-    const int32_t *masked = view->masked + head->sample * (size_t)view->tokens + head->first;
     for (size_t d = 0; d < head->dim * CHUNK; d += CHUNK)
         for (size_t j = 0; j < head->rows; j++)
-            head->feature[d + j] = masked[j] ? 0 : head->feature[d + j];
+            head->feature[d + j] = masked[head->first + j] ? 0 : head->feature[d + j];
 }
 
 /* Adds one component, whose keys are the input, to the features: its own are divided by their sum.

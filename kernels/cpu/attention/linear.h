@@ -102,13 +102,15 @@ void MGK_CPU(linear_scores)(const mgk_linear_head *head);
 /* 1 / Z_i of the chunk's rows, from the state and, if causal, the chunk's scores. */
 void MGK_CPU(linear_normalizers)(mgk_linear_head *head);
 
-/* The gate of token j. */
+/* The index of the gate of token j. */
+static inline size_t mgk_linear_gate_index(const mgk_linear_head *head, size_t j)
+{
+    return (head->sample * (size_t)head->view->tokens + j) * head->linear->gate_stride + head->head;
+}
+
 static inline real mgk_linear_gate(const mgk_linear_head *head, size_t j)
 {
-    const mgk_linear *linear = head->linear;
-    return ((const real *)linear
-                ->gate)[(head->sample * (size_t)head->view->tokens + j) * linear->gate_stride +
-                        head->head];
+    return ((const real *)head->linear->gate)[mgk_linear_gate_index(head, j)];
 }
 
 /* What scores of a query with this scale are multiplied by. */
@@ -156,10 +158,22 @@ static inline mgk_feature_scale mgk_linear_query_scale(const mgk_linear_head *he
     return (mgk_feature_scale){head->query_shift[i], head->query_inverse[i]};
 }
 
-/* Keys that query i sees: 0 … count − 1. */
+/* Keys that query i sees: 0 … count − 1, but those that are masked. */
 static inline size_t mgk_linear_visible(const mgk_linear_head *head, size_t i)
 {
     return head->view->causal ? i + 1 : head->n;
+}
+
+static inline bool mgk_linear_masked(const mgk_linear_head *head, size_t j)
+{
+    const int32_t *masked = mgk_view_masked(head->view, head->sample);
+    return masked && masked[j];
+}
+
+/* The entries of a uniform row of so many keys. */
+static inline real mgk_linear_blank(size_t seen)
+{
+    return seen > 0 ? 1 / (real)seen : 0;
 }
 
 /* The index of π of component r for key j. */

@@ -39,17 +39,19 @@ static void fill_uniform(const mgk_linear_head *head, real *sum, real *output, s
 {
     size_t dim = head->dim, stride = head->view->value_stride;
     const real *value = head->view->value;
-    size_t summed = 0;
+    size_t seen = 0, j = 0;
     memset(sum, 0, dim * sizeof(real));
     for (size_t i = 0; i < head->n; i++) {
-        size_t visible = mgk_linear_visible(head, i);
-        for (; summed < visible; summed++)
-            for (size_t d = 0; d < dim; d++)
-                sum[d] += value[mgk_linear_token_index(head, stride, summed) + d];
+        for (; j < mgk_linear_visible(head, i); j++) {
+            const bool masked = mgk_linear_masked(head, j);
+            seen += !masked;
+            for (size_t d = 0; d < dim && !masked; d++)
+                sum[d] += value[mgk_linear_token_index(head, stride, j) + d];
+        }
         real *out = output + mgk_linear_token_index(head, output_stride, i);
         if (mgk_linear_uniform(head, head->inverse[i]))
             for (size_t d = 0; d < dim; d++)
-                out[d] = sum[d] / (real)visible;
+                out[d] = seen > 0 ? sum[d] / (real)seen : 0;
     }
 }
 

@@ -20,6 +20,7 @@
 
 #include "base/memory.h"
 #include "kernels/cpu/attention/linear.h"
+#include "kernels/cpu/attention/prior.h"
 #include "kernels/cpu/operations.h"
 
 enum { CHUNK = MGK_LINEAR_CHUNK };
@@ -257,7 +258,6 @@ static void write_mixed_key(const mgk_linear_head *head, const gradient_head *g)
 /* The gradient of the chunk's gates, last to first. */
 static void write_gates(const mgk_linear_head *head, gradient_head *g)
 {
-    const mgk_linear *linear = head->linear;
     real sums[MGK_LINEAR_CHUNK];
     product_sums(head, g->dfeature, head->feature, sums);
     for (size_t j = head->rows; j-- > 0;) {
@@ -266,9 +266,7 @@ static void write_gates(const mgk_linear_head *head, gradient_head *g)
         g->later += (double)g->row_sums[token] - key;
         const double decay = gate > 0 ? g->later / gate : 0;
         const double entry = gate < 1 ? key / (1 - gate) : 0;
-        ((real *)g->gradient
-             ->gate)[(head->sample * (size_t)head->view->tokens + token) * linear->gate_stride +
-                     head->head] = (real)(decay - entry);
+        ((real *)g->gradient->gate)[mgk_linear_gate_index(head, token)] = (real)(decay - entry);
     }
 }
 
@@ -398,33 +396,8 @@ static void clear_padding(const mgk_linear_head *head, const mgk_attention_gradi
         for (size_t r = 0; r < (size_t)view->mixtures; r++)
             memset((real *)gradient->key + mgk_linear_key_index(head, r, j), 0, bytes);
         if (head->linear->gate)
-            ((real *)gradient
-                 ->gate)[(head->sample * (size_t)view->tokens + j) * head->linear->gate_stride +
-                         head->head] = 0;
+            ((real *)gradient->gate)[mgk_linear_gate_index(head, j)] = 0;
     }
-}
-
-/* dprior += parts [B, H, M, N], always in the same order; a clamped prior has no gradient. */
-static mgk_status add_prior_gradient(const mgk_attention_view *view, const mgk_prior_view *prior,
-                                     const real *parts, real *dprior)
-{
-    size_t heads = (size_t)view->heads, tokens = (size_t)view->tokens;
-    size_t mixtures = (size_t)view->mixtures;
-    double *total;
-    TRY(mgk_alloc(prior->count, sizeof *total, &total));
-    for (size_t row = 0; row < (size_t)view->samples * heads * mixtures; row++) {
-        size_t r = row % mixtures, h = row / mixtures % heads, b = row / mixtures / heads;
-        double *own = total + h * prior->head_stride + r * prior->component_stride;
-        for (size_t j = 0; j < (size_t)view->lengths[b]; j++)
-            own[j * prior->key_stride] += (double)parts[row * tokens + j];
-    }
-    for (size_t at = 0; at < prior->count; at++) {
-        real p = ((const real *)prior->values)[at];
-        if (p >= 0 && p <= 1)
-            dprior[at] += (real)total[at];
-    }
-    mgk_free(total);
-    return STATUS_OK;
 }
 
 mgk_status MGK_CPU(linear_attention_backward)(mgk_device *device, const mgk_attention_view *view,
@@ -460,7 +433,8 @@ mgk_status MGK_CPU(linear_attention_backward)(mgk_device *device, const mgk_atte
         clear_padding(&head, gradient);
     }
     if (dprior)
-        CHECK(add_prior_gradient(view, &linear->prior, dprior, gradient->prior));
+        CHECK(MGK_CPU(add_prior_gradient)(view, &linear->prior, false, dprior, (size_t)view->tokens,
+                                          gradient->prior));
 out:
     mgk_free(dprior);
     return status;

@@ -6,18 +6,25 @@
 #include "kernels/cpu/attention/linear.h"
 #include "kernels/cpu/operations.h"
 
-/* right [n, R + 1] = [f_j, 1] with the shifts of their chunks; the state sums the normalizers. */
-static void gather_right(mgk_linear_head *head, real *right)
+/*
+ * right [n, R + 1] = [f_j, 1] with the shifts of their chunks, [0, 0] of masked keys; the state
+ * sums the normalizers. Returns the number of keys that are seen.
+ */
+static size_t gather_right(mgk_linear_head *head, real *right)
 {
-    size_t features = mgk_feature_count(&head->linear->features, head->dim);
+    size_t features = mgk_feature_count(&head->linear->features, head->dim), seen = 0;
     for (size_t first = 0; first < head->n; first += MGK_LINEAR_CHUNK) {
         MGK_CPU(linear_keys)(head, first);
         MGK_CPU(linear_add_keys)(head);
         mgk_transpose(features, head->rows, head->feature, MGK_LINEAR_CHUNK,
                       right + first * (features + 1), features + 1);
-        for (size_t j = first; j < first + head->rows; j++)
-            right[j * (features + 1) + features] = 1;
+        for (size_t j = first; j < first + head->rows; j++) {
+            const bool masked = mgk_linear_masked(head, j);
+            right[j * (features + 1) + features] = !masked;
+            seen += !masked;
+        }
     }
+    return seen;
 }
 
 /* Brings all keys to the shift of the last chunk. */
@@ -31,8 +38,8 @@ static void join_shifts(const mgk_linear_head *head, real *right)
     }
 }
 
-/* left [n, R + 1] = [φ(q_i) / Z_i, 0], or [0, 1 / n] where the row is uniform. */
-static void gather_left(mgk_linear_head *head, real *left)
+/* left [n, R + 1] = [φ(q_i) / Z_i, 0], or [0, 1 / seen] where the row is uniform. */
+static void gather_left(mgk_linear_head *head, size_t seen, real *left)
 {
     size_t features = mgk_feature_count(&head->linear->features, head->dim);
     for (size_t first = 0; first < head->n; first += MGK_LINEAR_CHUNK) {
@@ -45,7 +52,7 @@ static void gather_left(mgk_linear_head *head, real *left)
 #pragma omp simd
             for (size_t r = 0; r < features; r++)
                 row[r] *= inverse;
-            row[features] = mgk_linear_uniform(head, inverse) ? 1 / (real)head->n : 0;
+            row[features] = mgk_linear_uniform(head, inverse) ? mgk_linear_blank(seen) : 0;
         }
     }
 }
@@ -67,9 +74,9 @@ mgk_status MGK_CPU(linear_factors)(mgk_device *device, const mgk_attention_view 
         MGK_CPU(linear_begin)
         (view, linear, (size_t)sample, (size_t)heads[which], 0,
          mgk_cpu_scratch(device, omp_get_thread_num()), &head);
-        gather_right(&head, own_right);
+        const size_t seen = gather_right(&head, own_right);
         join_shifts(&head, own_right);
-        gather_left(&head, own_left);
+        gather_left(&head, seen, own_left);
     }
     return STATUS_OK;
 }

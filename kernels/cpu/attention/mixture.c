@@ -74,9 +74,7 @@ static void pack_bias(source_rows key, size_t component, const mgk_mixture_head 
     if (prior)
         prior +=
             head->head * mixture->prior.head_stride + component * mixture->prior.component_stride;
-    const int32_t *masked = head->view->masked;
-    if (masked)
-        masked += head->sample * (size_t)mgk_view_keys(head->view);
+    const int32_t *masked = mgk_view_masked(head->view, head->sample);
     for (size_t j = 0; j < head->keys; j++) {
         double sum = 0;
         if (masked && masked[j]) {

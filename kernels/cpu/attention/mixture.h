@@ -16,7 +16,7 @@
 #ifndef MGK_KERNELS_CPU_MIXTURE_H
 #define MGK_KERNELS_CPU_MIXTURE_H
 
-#include "kernels/cpu/attention/tile.h"
+#include "kernels/cpu/tile.h"
 
 /* The most queries of a block. */
 enum { MGK_MIXTURE_MOST_ROWS = 64 };
@@ -154,7 +154,7 @@ void MGK_CPU(mixture_find_runs)(mgk_mixture_head *head, size_t key);
 void MGK_CPU(mixture_mask)(const mgk_mixture_head *head, size_t component);
 
 /* out [width]: 1 for the keys of the block that row i sees, 0 for others. Returns how many it sees
- * in all: blocks of a pattern have all keys. */
+ * in all: without gradients, and with a pattern, blocks have all keys. */
 size_t MGK_CPU(mixture_see)(const mgk_mixture_head *head, size_t i, real *out);
 
 /*
@@ -220,13 +220,5 @@ static inline size_t mgk_mixture_output_scratch(const mgk_attention_view *view, 
 {
     return rows * mgk_cpu_padded((size_t)mgk_view_value_dim(view));
 }
-
-/*
- * Adds parts [H, M + 1, cols], Σ γ_ijr over queries and samples and then the number of queries that
- * saw key j, to sums [2, P] of the prior, which may have fewer dimensions. cols =
- * mgk_mixture_sum_pitch.
- */
-void MGK_CPU(gather_responsibilities)(const mgk_attention_view *view, const mgk_prior_view *shape,
-                                      const double *parts, size_t cols, double *sums);
 
 #endif

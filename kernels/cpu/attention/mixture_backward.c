@@ -16,6 +16,7 @@
 
 #include "base/memory.h"
 #include "kernels/cpu/attention/mixture.h"
+#include "kernels/cpu/attention/prior.h"
 #include "kernels/cpu/exp.h"
 #include "kernels/cpu/operations.h"
 
@@ -376,27 +377,6 @@ static void write_key_value(const mgk_mixture_head *head, const gradient_head *g
     }
 }
 
-/*
- * dπ = Σ dl / π over the samples and the dimensions that the prior does not have; a clamped prior
- * has no gradient.
- */
-static void add_prior_gradient(const mgk_attention_view *view, const mgk_prior_view *prior,
-                               const real *dbias, real *dprior)
-{
-    size_t heads = (size_t)view->heads, mixtures = (size_t)view->mixtures;
-    size_t cols = mgk_mixture_sum_pitch(view);
-    for (size_t b = 0; b < (size_t)view->samples; b++)
-        for (size_t h = 0; h < heads; h++)
-            for (size_t r = 0; r < mixtures; r++)
-                for (size_t j = 0; j < (size_t)mgk_view_key_lengths(view)[b]; j++) {
-                    size_t at = h * prior->head_stride + r * prior->component_stride +
-                                j * prior->key_stride;
-                    real p = ((const real *)prior->values)[at];
-                    if (p > 0 && p <= 1)
-                        dprior[at] += dbias[((b * heads + h) * mixtures + r) * cols + j] / p;
-                }
-}
-
 /* One call of the operation. */
 typedef struct backward_call {
     const mgk_attention_view *view;
@@ -506,7 +486,8 @@ mgk_status MGK_CPU(mixture_attention_backward)(mgk_device *device, const mgk_att
     CHECK(mgk_cpu_reserve_scratch(device, scratch * sizeof(real)));
     all_gradients(device, &call);
     if (call.dbias)
-        add_prior_gradient(view, &mixture->prior, call.dbias, gradient->prior);
+        CHECK(MGK_CPU(add_prior_gradient)(view, &mixture->prior, true, call.dbias,
+                                          mgk_mixture_sum_pitch(view), gradient->prior));
     for (size_t i = 0; call.dplace && i < tasks * call.place_reals; i++)
         ((real *)gradient->bias)[i % (heads * call.place_reals)] += call.dplace[i];
 out:

@@ -2,11 +2,12 @@
 /* Dropout of the entries of attention matrices, which are never stored. */
 #include "kernels/cpu/attention/mixture.h"
 #include "kernels/cpu/draw.h"
+#include "kernels/dropout.h"
 
 static void drop(double rate, const uint32_t *words, size_t count, real *entries)
 {
-    const uint32_t threshold = mgk_cpu_drop_threshold(rate);
-    const real scale = mgk_cpu_drop_scale(rate);
+    const uint32_t threshold = mgk_drop_threshold(rate);
+    const real scale = (real)mgk_drop_scale(rate);
 #pragma omp simd
     for (size_t j = 0; j < count; j++)
         entries[j] = words[j] >= threshold ? entries[j] * scale : 0;

@@ -175,13 +175,14 @@ void MGK_CPU(mixture_mask)(const mgk_mixture_head *head, size_t component)
 
 size_t MGK_CPU(mixture_see)(const mgk_mixture_head *head, size_t i, real *out)
 {
+    const int32_t *masked = mgk_view_masked(head->view, head->sample);
     size_t count = 0, in_all = mgk_mixture_visible(head, i) - mgk_mixture_from(head, i);
     for (size_t k = 0; k < head->run_count; k++) {
         const mgk_mixture_run *run = &head->runs[k];
         mgk_mixture_span bounds = mgk_mixture_clip(head, k, i);
         for (size_t at = run->at; at < run->at + run->width; at++) {
             size_t j = run->begin + (at - run->at);
-            bool seen = j >= bounds.first && j < bounds.end;
+            bool seen = j >= bounds.first && j < bounds.end && !(masked && masked[j]);
             if (head->mixture->pattern)
                 seen = seen && mask_of(head, head->tile + at / MGK_PATTERN_TILE, i) >>
                                        (at % MGK_PATTERN_TILE) &
@@ -190,5 +191,5 @@ size_t MGK_CPU(mixture_see)(const mgk_mixture_head *head, size_t i, real *out)
             count += seen;
         }
     }
-    return head->mixture->pattern ? count : in_all;
+    return head->mixture->pattern || masked ? count : in_all;
 }

@@ -7,7 +7,7 @@
 #ifndef MGK_KERNELS_CPU_NARROW_H
 #define MGK_KERNELS_CPU_NARROW_H
 
-#include "kernels/cpu/attention/tile.h"
+#include "kernels/cpu/tile.h"
 #include "kernels/dense.h"
 
 enum {

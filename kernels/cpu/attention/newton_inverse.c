@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "kernels/cpu/attention/dense.h"
+#include "kernels/cpu/gemm.h"
 
 /* One step of the iteration: matrices [m, m]. */
 typedef struct newton_step {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kernels/cpu/attention/dense.h"
-#include "kernels/cpu/attention/tile.h"
+#include "kernels/cpu/tile.h"
 #include "kernels/cpu/transpose.h"
 
 /* Queries whose scores are computed together, a multiple of MGK_TILE_ROWS. */

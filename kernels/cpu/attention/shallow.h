@@ -8,7 +8,7 @@
 #ifndef MGK_KERNELS_CPU_SHALLOW_H
 #define MGK_KERNELS_CPU_SHALLOW_H
 
-#include "kernels/cpu/attention/tile.h"
+#include "kernels/cpu/tile.h"
 #include "kernels/cpu/transpose.h"
 #include "kernels/dense.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/cpu/attention/dense.h"
+#include "kernels/cpu/gemm.h"
 
 static void swap_rows(size_t m, double *a, size_t i, size_t j)
 {

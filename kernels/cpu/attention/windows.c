@@ -117,8 +117,9 @@ mgk_status MGK_CPU(subtract_windows_backward)(mgk_device *device, const mgk_head
     const size_t heads = maps->heads, dim = shape->dim;
     double *room;
     TRY(mgk_alloc(heads * 3 * dim, sizeof *room, &room));
-#pragma omp parallel for schedule(static) \
-    num_threads(device->threads) if (heads * maps->rows * maps->cols >= MGK_CPU_PARALLEL_ELEMENTS)
+#pragma omp parallel for schedule(static)                                               \
+    num_threads(device->threads) if (maps->samples * heads * maps->rows * maps->cols >= \
+                                     MGK_CPU_PARALLEL_ELEMENTS)
     for (size_t h = 0; h < heads; h++) {
         double *own = room + h * 3 * dim;
         head_backward(maps, shape, h, x, (const real *)centre + h * dim,

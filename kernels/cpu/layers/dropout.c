@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Dropout, fused with the residual sum. */
+#include "kernels/dropout.h"
 #include "kernels/cpu/draw.h"
 #include "kernels/cpu/operations.h"
 
@@ -27,8 +28,8 @@ mgk_status MGK_CPU(dropout_add)(mgk_device *device, size_t rows, size_t cols, do
         add(device, count, input, sum, output);
         return STATUS_OK;
     }
-    const uint32_t threshold = mgk_cpu_drop_threshold(rate);
-    const real scale = mgk_cpu_drop_scale(rate);
+    const uint32_t threshold = mgk_drop_threshold(rate);
+    const real scale = (real)mgk_drop_scale(rate);
     const uint64_t seed = draw->seed, stream = draw->stream + site;
     const uint64_t before = draw->rows * cols;
     const size_t skipped = before % 4;

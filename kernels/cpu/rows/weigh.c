@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sums of value vectors with the weights of attention rows, and products of what comes out. */
-#include "kernels/cpu/attention/tile.h"
 #include "kernels/cpu/rows/row.h"
+#include "kernels/cpu/tile.h"
 
 _Static_assert(MGK_WEIGH_UNIT % MGK_TILE_ROWS == 0 && MGK_WEIGH_UNIT % MGK_LANES == 0,
                "whole tiles");

@@ -3,7 +3,7 @@
 #ifndef MGK_KERNELS_CPU_BLOCK_H
 #define MGK_KERNELS_CPU_BLOCK_H
 
-#include "kernels/cpu/attention/tile.h"
+#include "kernels/cpu/tile.h"
 
 /* Rows and columns of a block. */
 enum {

@@ -52,10 +52,11 @@ static inline size_t mgk_band_work(size_t n, size_t width)
 enum { MGK_STURM_POINTS = 32 };
 
 typedef struct mgk_sturm_points {
-    _Alignas(64) double x[MGK_STURM_POINTS];     /* positive */
-    _Alignas(64) double value[MGK_STURM_POINTS]; /* · 2^exponent = the characteristic polynomial */
-    _Alignas(64) int64_t exponent[MGK_STURM_POINTS]; /* times a factor, the same for all x */
-    _Alignas(64) int64_t above[MGK_STURM_POINTS];    /* number of singular values >= x */
+    _Alignas(64) double x[MGK_STURM_POINTS]; /* positive */
+    /* value · 2^exponent = the characteristic polynomial · x^(steps − 2n) */
+    _Alignas(64) double value[MGK_STURM_POINTS];
+    _Alignas(64) int64_t exponent[MGK_STURM_POINTS];
+    _Alignas(64) int64_t above[MGK_STURM_POINTS]; /* number of singular values >= x */
 } mgk_sturm_points;
 
 /* Steps without overflow or underflow, after which values are normalised. */

@@ -9,20 +9,6 @@ struct row_loss {
     int counted, correct;
 };
 
-template <typename T> __device__ static T block_max(T x)
-{
-    __shared__ T parts[MGK_CUDA_BLOCK / MGK_WARP];
-    x = mgk_lanes_max(x, MGK_WARP);
-    __syncthreads();
-    if (threadIdx.x % MGK_WARP == 0)
-        parts[threadIdx.x / MGK_WARP] = x;
-    __syncthreads();
-    T largest = parts[0];
-    for (int warp = 1; warp < MGK_CUDA_BLOCK / MGK_WARP; warp++)
-        largest = parts[warp] > largest ? parts[warp] : largest;
-    return largest;
-}
-
 /*
  * Of equal logits the first is the prediction. dlogits may be logits: no row is read after its
  * gradient is written.
@@ -49,7 +35,7 @@ __global__ void rows_loss(size_t rows, size_t classes, const real *all_logits,
             highest = logits[j] > highest ? logits[j] : highest;
             rivals += j < target ? !(logits[j] < chosen) : j > target && !(logits[j] <= chosen);
         }
-        highest = block_max(highest);
+        highest = mgk_block_max(highest);
         rivals = mgk_block_sum(rivals);
         for (size_t j = threadIdx.x; j < classes; j += blockDim.x)
             sum += exp(logits[j] - highest);

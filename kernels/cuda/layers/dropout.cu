@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Dropout, fused with the residual sum; masks are the same as on the CPU. */
-#include <math.h>
-
 extern "C" {
 #include "base/random.h"
 }
 #include "kernels/cuda/operations.h"
+#include "kernels/dropout.h"
 
 /* A thread processes the elements whose words are in one random block, four but at the ends. */
 template <typename real>
@@ -33,15 +32,10 @@ mgk_status mgk_cuda_dropout_add(mgk_device *device, size_t rows, size_t cols, do
                                 const mgk_draw *draw, uint64_t site, const void *x,
                                 const void *residual, void *y)
 {
-    /*
-     * At rate 1 the threshold would be 2^32: the greatest word is kept, times 0. At rate 0 every
-     * word is kept.
-     */
-    const uint32_t threshold = rate > 0 ? (uint32_t)fmin(ceil(rate * 0x1p32), UINT32_MAX) : 0;
-    const real scale = rate <= 0 ? 1 : rate < 1 ? (real)(1 / (1 - rate)) : 0;
     return mgk_cuda_launch(device, dropout_add<real>, mgk_cuda_blocks(rows * cols / 4 + 2),
-                           MGK_CUDA_BLOCK, 0, rows, cols, threshold, scale, draw, site,
-                           (const real *)x, (const real *)residual, (real *)y);
+                           MGK_CUDA_BLOCK, 0, rows, cols, mgk_drop_threshold(rate),
+                           (real)mgk_drop_scale(rate), draw, site, (const real *)x,
+                           (const real *)residual, (real *)y);
 }
 
 MGK_CUDA_OPERATION(mgk_cuda_dropout_add);

@@ -63,7 +63,7 @@ __device__ static double multiply_columns(size_t order, const double *a, const d
         double sum = 0;
         for (size_t i = 0; i < order; i++)
             sum += fabs(a[i * order + j]) * y[i];
-        largest = x[j] > 0 ? mgk_larger(largest, sum / x[j]) : largest;
+        largest = mgk_larger(x[j] == 0 ? sum : sum / x[j], largest); /* NaN is kept */
         x[j] = sum;
     }
     return mgk_block_max(largest); /* synchronises x */
