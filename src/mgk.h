@@ -546,8 +546,8 @@ MGK_API mgk_result mgk_network_attention_of(mgk_network *network, const int32_t 
 /*
  * Tokenises a text of `size` bytes with the model's own tokenizer, else the one in its folder, and
  * adds the tokens that the model expects around a sequence ([CLS] and [SEP]); for a model of bytes
- * the bytes are the ids. Release *tokens [*count] with mgk_release. MGK_INPUT: the model has no tokenizer, or the
- * text for it is not UTF-8.
+ * the bytes are the ids. Release *tokens [*count] with mgk_release. MGK_INPUT: the model has no
+ * tokenizer, or the text for it is not UTF-8.
  */
 MGK_API mgk_result mgk_network_tokenize(mgk_network *network, const char *text, size_t size,
                                         int32_t **tokens, int *count);
@@ -998,6 +998,15 @@ typedef struct mgk_diversity_options {
      * the model when heads are removed. */
     const int *heads;
     size_t head_count;
+    /*
+     * Takes two inputs as one, so that heads of both are compared with each other by measures of
+     * pairs, as those of different layers are by `across_layers`: before and after fine-tuning, of
+     * two seeds, of two designs. Both must have the same samples, tokens and numbers of heads.
+     * Layers of the second are counted on from those of the first: the table's settings have their
+     * number as "second_layers_from". The matrices of all layers of a sample of both are in memory
+     * at once.
+     */
+    bool across_models;
 } mgk_diversity_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */
@@ -1027,7 +1036,7 @@ static inline mgk_diversity_options mgk_diversity_options_default(void)
  * Memory does not grow with the number of samples, and little with that of inputs: each is open
  * only while it is measured. All are opened once before, so that what is wrong with one fails the
  * call at its beginning; a file that is replaced afterwards ends it with MGK_IO. A pair of heads of
- * different layers, of `across_layers`, has layer < other_layer.
+ * different layers, of `across_layers` and `across_models`, has layer < other_layer.
  */
 MGK_API mgk_result mgk_measure_diversity(const mgk_diversity_options *options, mgk_table **means);
 

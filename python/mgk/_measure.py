@@ -171,6 +171,7 @@ def diversity(
     compare: bool = False,
     per_sample: bool = False,
     across_layers: bool = False,
+    across_models: bool = False,
     prune: bool = False,
     threshold: float = 1e-6,
     relative: bool = False,
@@ -211,6 +212,9 @@ def diversity(
         A row for each sample in place of means.
     across_layers : bool
         Compare heads of different layers, too.
+    across_models : bool
+        Take two inputs as one, and compare heads of both. Layers of the second are counted on from
+        `table.settings["second_layers_from"]`.
     prune : bool
         Remove the heads of each model one by one.
     threshold, relative
@@ -256,6 +260,7 @@ def diversity(
             compare=compare,
             per_sample=per_sample,
             across_layers=across_layers,
+            across_models=across_models,
             prune=prune,
             threshold=threshold,
             relative=relative,

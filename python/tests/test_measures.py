@@ -114,6 +114,21 @@ class Diversity(unittest.TestCase):
         entropy = [-(x * np.log(x)).sum(-1).mean() for x in (a, b)]
         np.testing.assert_allclose(difference["value"], entropy[1] - entropy[0], rtol=1e-10)
 
+    def test_heads_of_two(self):
+        def entropy(p):
+            return -(p * np.log2(p)).sum(-1)
+
+        a, b = attention_like(3, 2, 2, 7, 7), attention_like(3, 1, 2, 7, 7, seed=1)
+        table = mgk.diversity({"a": a, "b": b}, measures="js", across_models=True)
+        first = table.settings["second_layers_from"]
+        self.assertEqual(first, 2)
+        between = [r for r in table if r["layer"] < first <= r["other_layer"]]
+        self.assertEqual(len(between), 2 * 2 * 2)
+        for row in between:
+            p, q = a[:, row["layer"], row["head"]], b[:, row["other_layer"] - 2, row["other_head"]]
+            js = entropy((p + q) / 2) - (entropy(p) + entropy(q)) / 2
+            self.assertAlmostEqual(row["value"], js.mean(), delta=1e-12)
+
     def test_models(self):
         table = mgk.diversity([MODEL, MODEL], TEXTS, measures=["rank"])
         self.assertEqual(len(set(table["input"])), 2)

@@ -51,6 +51,17 @@ void mgk_diversity_options_init(mgk_diversity_options *options, size_t size)
     mgk_api_init(options, size, &defaults, sizeof(defaults));
 }
 
+static mgk_status check_across_models(const mgk_diversity_options *o)
+{
+    const size_t inputs = o->model_count + o->input_count + o->array_count;
+    if (o->across_models && inputs != 2)
+        return mgk_fail(STATUS_USAGE, "`across_models` takes two inputs, not %zu", inputs);
+    if (o->across_models && (o->compare || o->prune))
+        return mgk_fail(STATUS_USAGE, "`across_models` takes both as one: %s has another run",
+                        o->compare ? "`compare`" : "`prune`");
+    return STATUS_OK;
+}
+
 static mgk_status check_options(const mgk_diversity_options *o)
 {
     const mgk_source_options sources = mgk_diversity_source_options(o);
@@ -62,6 +73,7 @@ static mgk_status check_options(const mgk_diversity_options *o)
     TRY(mgk_check_names("measures", o->measures, o->measure_count));
     if (o->measures && o->measure_count == 0)
         return mgk_fail(STATUS_USAGE, "no measures");
+    TRY(check_across_models(o));
     if (!(o->threshold > 0) || !isfinite(o->threshold))
         return mgk_fail(STATUS_USAGE, "threshold %g, expected a number above 0", o->threshold);
     if (o->resume && o->array_count > 0)
@@ -309,16 +321,22 @@ static mgk_diversity_results results_of(const mgk_measuring *m, const char *sett
                                    .journal = m->journal};
 }
 
+/* Makes the table of means, with the settings of the run. */
 static mgk_status hand_over(const mgk_measuring *m, mgk_table **out)
 {
     const mgk_diversity_results results = results_of(m, NULL);
-    mgk_table *table;
-    TRY(mgk_alloc(1, sizeof(*table), &table));
-    mgk_status status = mgk_diversity_mean_table(&results, table);
-    if (status == STATUS_OK)
-        *out = table;
-    else
-        mgk_free(table);
+    mgk_status status;
+    mgk_table *table = NULL;
+    char *settings = NULL;
+    CHECK(mgk_diversity_settings(m->options, m->parts, m->count, &m->warnings, &settings));
+    CHECK(mgk_alloc(1, sizeof(*table), &table));
+    CHECK(mgk_diversity_mean_table(&results, table));
+    table->settings = settings;
+    *out = table;
+    return STATUS_OK;
+out:
+    mgk_free(settings);
+    mgk_free(table);
     return status;
 }
 

@@ -109,6 +109,24 @@ static void add_pruning(const mgk_measure **chosen, size_t *count)
     }
 }
 
+/* Keeps the measures of pairs. STATUS_USAGE: others are named. */
+static mgk_status keep_pairs(const mgk_diversity_options *options, const mgk_measure **chosen,
+                             size_t *count)
+{
+    size_t kept = 0;
+    for (size_t m = 0; m < *count; m++) {
+        if (chosen[m]->level == MGK_MEASURE_PAIR)
+            chosen[kept++] = chosen[m];
+        else if (is_named(options, chosen[m]))
+            return mgk_fail(STATUS_USAGE,
+                            "`across_models` compares pairs of heads: measure \"%s\" is none of "
+                            "pairs",
+                            chosen[m]->name);
+    }
+    *count = kept;
+    return STATUS_OK;
+}
+
 mgk_status mgk_diversity_choose(const mgk_diversity_options *options, const mgk_measure ***out,
                                 size_t *count)
 {
@@ -121,6 +139,8 @@ mgk_status mgk_diversity_choose(const mgk_diversity_options *options, const mgk_
         *count = take_all(options->measures != NULL, *out);
     if (status == STATUS_OK && options->across_layers && !has_pairs(*out, *count))
         status = mgk_fail(STATUS_USAGE, "`across_layers` needs a measure of pairs, such as js");
+    if (status == STATUS_OK && options->across_models)
+        status = keep_pairs(options, *out, count);
     if (options->prune && status == STATUS_OK)
         add_pruning(*out, count);
     if (status != STATUS_OK) {
@@ -289,7 +309,7 @@ mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
     if (status == STATUS_OK)
         status = mgk_record_layout_make(input->layer_count, input->head_count, input->mixtures,
                                         allowed, kept, out);
-    if (status == STATUS_OK && options->across_layers)
+    if (status == STATUS_OK && (options->across_layers || options->across_models))
         status = mgk_record_layout_add_across(out);
     mgk_free(allowed);
     return status;

@@ -53,6 +53,18 @@ static int32_t layer_number(const mgk_diversity_part *part, size_t layer)
     return layers ? layers[layer] : (int32_t)layer;
 }
 
+size_t mgk_diversity_layers_alone(const mgk_diversity_part *part, const mgk_diversity_part *other)
+{
+    size_t alone = 0;
+    for (size_t l = 0; l < part->layout.layers; l++) {
+        bool found = false;
+        for (size_t k = 0; k < other->layout.layers && !found; k++)
+            found = layer_number(other, k) == layer_number(part, l);
+        alone += !found;
+    }
+    return alone;
+}
+
 /* Sets *out to the position of a measure and a layer of `a` in `b`; false: b does not have them. */
 static bool find_in(const mgk_diversity_part *a, size_t layer, size_t m,
                     const mgk_diversity_part *b, size_t *out)

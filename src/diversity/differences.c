@@ -30,6 +30,34 @@ static void tell_sizes(mgk_measuring *m, size_t which)
     }
 }
 
+static void tell_layers(mgk_measuring *m, size_t which, size_t other)
+{
+    const size_t alone = mgk_diversity_layers_alone(&m->parts[which], &m->parts[other]);
+    char note[512];
+    if (alone == 0)
+        return;
+    snprintf(note, sizeof(note), "%.200s: %zu %s not compared, which %.200s does not have",
+             m->parts[which].name, alone, MGK_NOUN(alone, "layer is", "layers are"),
+             m->parts[other].name);
+    mgk_measuring_warn(m, note);
+}
+
+/* Of normal values, percentile intervals of 4 samples hold the mean 80 times of 100, of 8 samples
+ * 90 times, of 12 samples 93 times. */
+static void tell_few_samples(mgk_measuring *m, const mgk_diversity_comparison *c)
+{
+    enum { FEW = 12 };
+    const size_t least = c->a_samples < c->b_samples ? c->a_samples : c->b_samples;
+    char note[512];
+    if (least < 2 || least >= FEW)
+        return;
+    snprintf(note, sizeof(note),
+             "%.200s: intervals of fewer than %d samples are too narrow: of 4 they hold a mean 80 "
+             "times of 100, not 95; tests (p) count samples and stay valid",
+             c->name, FEW);
+    mgk_measuring_tell(m, note);
+}
+
 static void tell_comparison(mgk_measuring *m, size_t which)
 {
     char note[512], samples[128];
@@ -75,6 +103,9 @@ mgk_status mgk_measuring_compare(mgk_measuring *m)
         TRY(mgk_diversity_compare(m->parts, m->count, i, &m->options->job, m->device->threads,
                                   &m->comparisons[i - 1]));
         tell_comparison(m, i);
+        tell_few_samples(m, &m->comparisons[i - 1]);
+        tell_layers(m, 0, i);
+        tell_layers(m, i, 0);
         tell_sizes(m, i);
     }
     char note[MGK_DIVERSITY_NOTE];

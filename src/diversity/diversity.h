@@ -16,6 +16,8 @@ typedef struct mgk_diversity_part {
     const mgk_source_input *input; /* a description, see mgk_source_describe */
     char *name;                    /* its path, as valid UTF-8 */
     mgk_record_layout layout;
+    /* Of two inputs as one: the number of the first layer of the second one; 0: it is one input. */
+    int32_t second_layers_from;
     mgk_diversity_means means;
     /* [S, L, chosen measures], the mean of each sample over the heads or pairs of a layer; NULL:
      * inputs are not compared */
@@ -52,8 +54,8 @@ mgk_source_options mgk_diversity_source_options(const mgk_diversity_options *opt
 
 /*
  * The measures that the options name, or all: *out [*count], released with mgk_free. STATUS_USAGE:
- * no such measure, the message lists them; a name twice; or `across_layers` without a measure of
- * pairs.
+ * no such measure, the message lists them; a name twice; `across_layers` without a measure of
+ * pairs; or `across_models` with a named measure of other things.
  */
 mgk_status mgk_diversity_choose(const mgk_diversity_options *options, const mgk_measure ***out,
                                 size_t *count);
@@ -85,6 +87,9 @@ void mgk_diversity_keep_sample(mgk_diversity_part *part, size_t sample, double *
 
 /* STATUS_SHAPE: two parts that are laid out have no measure and layer in common. */
 mgk_status mgk_diversity_check_comparable(const mgk_diversity_part *a, const mgk_diversity_part *b);
+
+/* The number of layers of a part that the other lacks, so that no difference is theirs. */
+size_t mgk_diversity_layers_alone(const mgk_diversity_part *part, const mgk_diversity_part *other);
 
 /*
  * Compares part number `which` with the first, to which it is comparable: all measures and layers

@@ -8,11 +8,14 @@
 #include <string.h>
 
 #include "analysis/measures/registry.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "diversity/measuring.h"
 #include "run/array_axes.h"
 #include "run/job.h"
+#include "run/joined_source.h"
+#include "run/model_run.h"
 
 void mgk_measuring_tell(const mgk_measuring *m, const char *note)
 {
@@ -106,12 +109,65 @@ static mgk_status choose_sources(mgk_measuring *m)
     return STATUS_OK;
 }
 
-static mgk_status open_input(mgk_measuring *m, size_t i)
+static mgk_status open_one(mgk_measuring *m, size_t i, mgk_source_input *out)
 {
     const mgk_diversity_options *o = m->options;
     if (o->model_count > 0)
         m->sources.model = o->models[i];
-    return mgk_source_open(&m->sources, i, &m->open);
+    return mgk_source_open(&m->sources, i, out);
+}
+
+/* The number of layers of an opened input, also of those that are not measured, as far as known. */
+static int32_t layers_of(const mgk_source_input *input)
+{
+    if (input->run)
+        return input->run->model->config.layers;
+    return (int32_t)mgk_source_number(input->source.layers, input->layer_count - 1) + 1;
+}
+
+/* "A + B", of the files' names, or of the paths if these are the same, or end with a slash. */
+static mgk_status name_both(mgk_measuring *m, const mgk_source_input inputs[2])
+{
+    const char *first = mgk_file_name(inputs[0].name), *second = mgk_file_name(inputs[1].name);
+    const bool paths = !*first || !*second || strcmp(first, second) == 0;
+    first = paths ? inputs[0].name : first;
+    second = paths ? inputs[1].name : second;
+    const size_t room = strlen(first) + strlen(second) + sizeof(" + ");
+    if (m->both)
+        return STATUS_OK;
+    TRY(mgk_alloc(room, 1, &m->both));
+    snprintf(m->both, room, "%s + %s", first, second);
+    return STATUS_OK;
+}
+
+/* Opens two inputs as one. */
+static mgk_status open_both(mgk_measuring *m)
+{
+    mgk_source_input inputs[2] = {{0}, {0}};
+    mgk_status status;
+    CHECK(open_one(m, 0, &inputs[0]));
+    CHECK(open_one(m, 1, &inputs[1]));
+    CHECK(name_both(m, inputs));
+    m->parts[0].second_layers_from = layers_of(&inputs[0]);
+    return mgk_join_sources(inputs, m->both, m->parts[0].second_layers_from, &m->open);
+out:
+    mgk_source_close(&inputs[0]);
+    mgk_source_close(&inputs[1]);
+    return status;
+}
+
+static mgk_status open_input(mgk_measuring *m, size_t i)
+{
+    return m->options->across_models ? open_both(m) : open_one(m, i, &m->open);
+}
+
+static void tell_layers(const mgk_measuring *m)
+{
+    char note[512];
+    const mgk_record_layout *layout = &m->parts[0].layout;
+    snprintf(note, sizeof(note), "%.300s: layers of the second are counted from %d on (%zu in all)",
+             m->both, m->parts[0].second_layers_from, layout->layers);
+    mgk_measuring_tell(m, note);
 }
 
 static mgk_status check_memory(const mgk_measuring *m)
@@ -151,6 +207,8 @@ static mgk_status describe_inputs(mgk_measuring *m)
         TRY(check_memory(m));
         TRY(mgk_source_describe(&m->open, &m->inputs[i]));
         TRY(prepare_part(m, i));
+        if (o->across_models)
+            tell_layers(m);
         if (o->compare && i > 0)
             TRY(mgk_diversity_check_comparable(&m->parts[0], &m->parts[i]));
         if (m->count > 1)
@@ -171,6 +229,7 @@ mgk_status mgk_measuring_find_inputs(mgk_measuring *m)
     }
     TRY(choose_sources(m));
     m->count = tables               ? mgk_measured_inputs(m->measured)
+               : o->across_models   ? 1
                : o->model_count > 0 ? o->model_count
                                     : o->input_count + o->array_count;
     if (o->compare && m->count < 2)
@@ -211,5 +270,6 @@ void mgk_measuring_close_inputs(mgk_measuring *m)
     mgk_free(m->chosen);
     mgk_source_close(&m->open);
     mgk_sources_close(m->inputs, m->count);
+    mgk_free(m->both);
     mgk_measured_close(m->measured);
 }

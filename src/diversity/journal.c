@@ -32,7 +32,8 @@ static bool add_options(cJSON *object, const mgk_diversity_options *o)
     return cJSON_AddNumberToObject(object, "threshold", o->threshold) &&
            cJSON_AddBoolToObject(object, "relative", o->relative) &&
            cJSON_AddBoolToObject(object, "causal", o->causal) &&
-           cJSON_AddBoolToObject(object, "across_layers", o->across_layers);
+           cJSON_AddBoolToObject(object, "across_layers", o->across_layers) &&
+           (!o->across_models || cJSON_AddTrueToObject(object, "across_models"));
 }
 
 /* What decides the records, so that a run continues only its own journal. */
@@ -67,7 +68,7 @@ static bool add_further(cJSON *settings, const mgk_diversity_options *o,
         cJSON *further = cJSON_CreateObject();
         sources.model = o->models[i];
         added = mgk_json_append(array, further) &&
-                mgk_sources_identify(further, &sources, parts[i].input);
+                mgk_sources_identify(further, &sources, parts[o->across_models ? 0 : i].input);
     }
     return added;
 }
@@ -138,6 +139,8 @@ static char *print_settings(const mgk_diversity_options *o, const mgk_diversity_
     snprintf(seed, sizeof(seed), "%" PRIu64, o->job.seed);
     if (cJSON_AddStringToObject(settings, "software", "mgk " MGK_VERSION) &&
         add_inputs(settings, parts, count) && add_options(settings, o) &&
+        (!o->across_models ||
+         cJSON_AddNumberToObject(settings, "second_layers_from", parts[0].second_layers_from)) &&
         cJSON_AddStringToObject(settings, "seed", seed) &&
         cJSON_AddBoolToObject(settings, "compare", o->compare) &&
         cJSON_AddBoolToObject(settings, "prune", o->prune) &&

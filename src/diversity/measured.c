@@ -67,6 +67,7 @@ mgk_status mgk_measured_check(const mgk_diversity_options *o)
         {o->relative, "relative"},
         {o->causal, "causal"},
         {o->across_layers, "across_layers"},
+        {o->across_models, "across_models"},
         {o->per_sample, "per_sample"},
         {o->resume, "resume"}};
     if (!o->compare)

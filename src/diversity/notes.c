@@ -53,8 +53,7 @@ void mgk_diversity_explain(const char *name, const mgk_diversity_facts *facts, b
     if (!causal && facts->later == 0 && facts->most_rows > 1)
         add(out,
             "%s: all entries right of the diagonal are 0: if the model has a causal mask, say so "
-            "by "
-            "`causal`, or normalized_entropy, gini and next count keys that no query sees",
+            "by `causal`, or normalized_entropy, gini and next count keys that no query sees",
             name);
     if (facts->least_rows < facts->most_rows)
         add(out,

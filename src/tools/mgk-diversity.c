@@ -111,6 +111,9 @@ static const mgk_arg_note notes[] = {
      "For each layer and measure: the difference of means, its bootstrap interval over samples "
      "(10,000 draws by seed), and p of a t test over samples, adjusted for all rows by Holm's "
      "method.\n"
+     "Intervals of fewer than 12 samples are too narrow. Windows of one text are alike, and count "
+     "as "
+     "samples all the same: p is then too small.\n"
      "A mean is over all heads or pairs of a layer: a sample in which one has no value does not "
      "count.\n"
      "Samples that have the same number, length and tokens in both inputs are paired, and the "
@@ -137,10 +140,21 @@ static const mgk_arg_note notes[] = {
      "What the importance of heads takes is part of it: little memory means small batches of "
      "samples.\n"
      "Measures of pairs need the matrices of all heads of a layer at once, with --across-layers "
-     "those of all layers of a sample."},
+     "and --across-models those of all layers of a sample."},
     {"across-layers",
      "Each pair has one row, with {layer} < {other_layer}, behind those of the pairs of a layer.\n"
      "Measures of layers, and --compare, still take the pairs of a layer alone."},
+    {"across-models",
+     "Before and after fine-tuning, two seeds, two designs: which heads of two models are alike? "
+     "Only measures of pairs are taken.\n"
+     "Both inputs must have the same samples, tokens and numbers of heads.\n"
+     "The table is that of one model with the layers of both, as with --across-layers: those of "
+     "the second are counted on from the first's number of layers, so that layer 2 of the second "
+     "is layer 8 if the first has six. Pairs of both have {layer} below that number, and "
+     "{other_layer} not.\n"
+     "Broad heads are close to many others: compare the printed mean of the closest with that of "
+     "all pairs.\n"
+     "`mgk-plot map` draws the heads of both in one picture."},
     {"output", "Without this option there is only the table of layers, on standard output."},
     {"resume", "Repeat the command that began the run, and add this option.\n"
                "Each finished sample, and with --prune each finished order, adds a line to "
@@ -208,6 +222,10 @@ int main(int argc, char **argv)
          "Compare heads of different layers, too; the matrices of all layers of a sample are in "
          "memory at once.",
          NULL},
+        {MGK_ARG_FLAG, 0, "across-models", &o.across_models, NULL,
+         "Take two inputs as one, and compare heads of both with each other: which head of the "
+         "second is closest to each of the first?",
+         NULL},
         {MGK_ARG_REAL, 0, "threshold", &o.threshold, "T", "The rank counts singular values >= T.",
          NULL},
         {MGK_ARG_FLAG, 0, "compare", &o.compare, NULL,
@@ -249,7 +267,8 @@ int main(int argc, char **argv)
             "  mgk-diversity softmax8-diversity.h5 mgk4-diversity.h5 --compare -o differences.csv\n"
             "  mgk-diversity softmax8.h5 mgk4.h5 --measures js,effective_heads -o both.csv\n"
             "  mgk-diversity theirs.h5 --dataset attentions --per-sample -o theirs.csv\n"
-            "  mgk-diversity mgk4.h5 --measures js --across-layers -o mgk4-map.h5\n",
+            "  mgk-diversity mgk4.h5 --measures js --across-layers -o mgk4-map.h5\n"
+            "  mgk-diversity --model before/ after/ --text valid.txt --across-models -o heads.h5\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
         .screen = "model text samples layers measures compare output force",

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The columns of the table of means. */
@@ -10,11 +11,21 @@ typedef struct means {
     size_t rows;
     mgk_table_column input, level, measure, layer, head, other_layer, other_head, component, value;
     mgk_table_column p_holm; /* zeroed without a comparison */
+    /* Of two inputs as one: the number of the first layer of the second one; 0: it is one input. */
+    int32_t second_layers_from;
 } means;
+
+static int32_t read_second_layers(const char *settings)
+{
+    static const char *const key = "\"second_layers_from\":";
+    const char *at = settings ? strstr(settings, key) : NULL;
+    return at ? (int32_t)strtol(at + strlen(key), NULL, 10) : 0;
+}
 
 static bool find_columns(const mgk_table *table, means *m)
 {
-    *m = (means){.rows = mgk_table_rows(table)};
+    *m = (means){.rows = mgk_table_rows(table),
+                 .second_layers_from = read_second_layers(mgk_table_settings(table))};
     if (mgk_table_find_column(table, "p_holm", &m->p_holm) != MGK_OK)
         m->p_holm = (mgk_table_column){.name = NULL};
     return mgk_table_find_column(table, "input", &m->input) == MGK_OK &&
@@ -223,6 +234,69 @@ static void print_closest_across(const rows *in, int32_t js)
                m->other_head.integers[best], m->value.reals[best]);
 }
 
+/* ---- two inputs as one ----------------------------------------------------------------------- */
+
+/* Whether a row is of a head of the first input and one of the second. */
+static bool is_between(const rows *in, size_t r, int32_t measure)
+{
+    const means *m = in->m;
+    return m->measure.integers[r] == measure && m->layer.integers[r] < m->second_layers_from &&
+           m->other_layer.integers[r] >= m->second_layers_from && !isnan(m->value.reals[r]);
+}
+
+/* A mean of some values. */
+typedef struct mean {
+    double sum;
+    size_t count;
+} mean;
+
+static void print_mean(const char *what, const mean *of)
+{
+    if (of->count > 0)
+        printf("%s %.3f", what, of->sum / (double)of->count);
+}
+
+static void add(mean *to, double value)
+{
+    to->sum += value;
+    to->count++;
+}
+
+/* Prints the closest head of the second input for each head of the first, whose rows are adjacent.
+ */
+static void print_matches(const rows *in, int32_t js)
+{
+    const means *m = in->m;
+    const int32_t from = m->second_layers_from;
+    mean closest = {0}, same = {0}, all = {0};
+    printf("\nlayer  head  closest head of the second input (js)\n");
+    for (size_t r = in->first, end = r; r < in->end; r = end) {
+        size_t best = in->end;
+        for (; end < in->end && m->layer.integers[end] == m->layer.integers[r] &&
+               m->head.integers[end] == m->head.integers[r];
+             end++) {
+            if (!is_between(in, end, js))
+                continue;
+            if (best == in->end || m->value.reals[end] < m->value.reals[best])
+                best = end;
+            if (m->other_layer.integers[end] - from == m->layer.integers[end] &&
+                m->other_head.integers[end] == m->head.integers[end])
+                add(&same, m->value.reals[end]);
+            add(&all, m->value.reals[end]);
+        }
+        if (best == in->end)
+            continue;
+        add(&closest, m->value.reals[best]);
+        printf("%5d %5d  layer %d head %d (%.3f)\n", m->layer.integers[best],
+               m->head.integers[best], m->other_layer.integers[best] - from,
+               m->other_head.integers[best], m->value.reals[best]);
+    }
+    print_mean("mean js: closest", &closest);
+    print_mean(", same layer and head", &same);
+    print_mean(", all pairs", &all);
+    puts("");
+}
+
 /* ---- curves of pruning ----------------------------------------------------------------------- */
 
 /* The first rows of the curves of an input, which have as many rows each; returns their number. */
@@ -307,6 +381,8 @@ static void print_input(const rows *in, const char *const *measures, size_t coun
     }
     if (closest)
         print_closest_across(in, js);
+    if (closest && m->second_layers_from > 0)
+        print_matches(in, js);
     for (size_t i = 0; i < chosen; i++)
         if (columns[i].largest)
             printf("%s: the largest of the components of a head\n", columns[i].heading);

@@ -236,8 +236,53 @@ if command -v h5ls >/dev/null; then
     h5ls -r plain.h5 | grep -q 'across\|other_' && complain "arrays across layers without the option"
 fi
 
-# ---- comparisons: two models on the same samples, then stores of different samples
+# ---- heads of two inputs: of a store with itself, layers 3 to 5 are layers 0 to 2
+measure joined.csv m.h5 m.h5 --across-models --measures js,cka_output
+cp out.txt printed.txt
+rows='$2 == "pair" { print $3, $5, $6, $7, $8, $10 }'
+awk -F, "$rows" across.csv | awk '$1 == "js" || $1 == "cka_output"' | LC_ALL=C sort >expected.txt
+for first in 0 3; do # the pairs within each of both
+    awk -F, "$rows" joined.csv | awk -v first=$first '$2 >= first && $2 < first + 3 && $4 >= first && $4 < first + 3 {
+        print $1, $2 - first, $3, $4 - first, $5, $6 }' | LC_ALL=C sort | cmp - expected.txt ||
+        complain "pairs of layers from $first on"
+done
+awk -F, "$rows" joined.csv | awk '$2 < 3 && $4 >= 3 {
+    same = $2 == $4 - 3 && $3 == $5
+    if (same && $1 == "js" && $6 != 0 || same && $1 == "cka_output" && ($6 < 1 - 1e-12 || $6 > 1 + 1e-12)) exit 1
+    value = sprintf("%.11g", $6)
+    if (!same && ($2 < $4 - 3 || ($2 == $4 - 3 && $3 < $5))) print $1, $2, $3, $4 - 3, $5, value
+    else if (!same) print $1, $4 - 3, $5, $2, $3, value
+    n++ } END { if (n != 2 * 81) exit 1 }' >between.txt || complain "a head and itself: $(head -n 3 between.txt)"
+# Each pair of different heads is there twice, equal but for rounding.
+awk '{ $6 = sprintf("%.11g", $6); print }' expected.txt >rounded.txt
+LC_ALL=C sort between.txt | uniq -c | awk '$1 == 2 { print $2, $3, $4, $5, $6, $7 }' | cmp - rounded.txt ||
+    complain "pairs of two inputs"
+grep -qx '    1     2  layer 1 head 2 (0.000)' printed.txt || complain "no closest head: $(cat printed.txt)"
+grep -q '^mean js: closest 0.000, same layer and head 0.000, all pairs 0\.0*[1-9]' printed.txt || complain "$(cat printed.txt)"
+"$programs/mgk-train" $train --attention softmax --layers 2 --heads 3 --dim 6 --head-dim 2 --seed 5 -o second.safetensors
+"$programs/mgk-dump" second.safetensors --text text.txt --samples 4 --precision double --save attention,values -q \
+    -o second.h5
+measure stores.csv m.h5 second.h5 --across-models
+measure models.csv --model m.safetensors second.safetensors --text text.txt --samples 4 --precision double --across-models
+awk -F, "$rows" stores.csv >expected.txt
+awk -F, "$rows" models.csv | grep -v '^projection' >found.txt
+paste -d ' ' expected.txt found.txt | awk '{ gap = $6 - $12 } $1 != $7 || $5 != $11 || gap > 1e-9 || gap < -1e-9 { exit 1 }' ||
+    complain "two models differ from their stores"
+grep -q '^m.safetensors + second.safetensors,pair,projection_query,,0,0,4,2,' models.csv ||
+    complain "no projections of two models: $(grep -m 1 projection models.csv)"
+fails 2 '--across-models takes two inputs, not 1' m.h5 --across-models
+fails 2 '--across-models takes both as one: --compare has another run' m.h5 m.h5 --across-models --compare
+fails 2 '--across-models compares pairs of heads: measure "entropy" is none of pairs' m.h5 m.h5 --across-models \
+    --measures js,entropy
+fails 1 'm.h5 + one.h5: 4 and 3 samples' m.h5 one.h5 --across-models
 "$programs/mgk-train" $train --attention softmax --layers 3 --heads 2 --dim 6 --head-dim 3 -o other.safetensors
+"$programs/mgk-dump" other.safetensors --text text.txt --samples 4 -q -o m2.h5
+fails 1 '3 and 2 heads a layer, expected the same ones' m.h5 m2.h5 --across-models
+write_text 99 | tr a-y b-z >other.txt
+"$programs/mgk-dump" m.safetensors --text other.txt --samples 4 -q -o elsewhere.h5
+fails 1 ' has other tokens in both: heads are compared on the same tokens' m.h5 elsewhere.h5 --across-models
+
+# ---- comparisons: two models on the same samples, then stores of different samples
 fails 2 '--compare needs two inputs' m.h5 --compare
 two="--model other.safetensors m.safetensors --text text.txt --samples 4 --precision double --compare"
 measure compared.csv $two

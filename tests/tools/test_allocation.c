@@ -644,6 +644,20 @@ static mgk_result diversity_of_two(void)
     return diversity(o);
 }
 
+static mgk_result diversity_across_models(void)
+{
+    const char *const names[] = {"js"}, *const both[] = {mixture, mixture};
+    mgk_diversity_options o = of_store(OUT "/diversity.csv");
+    o.input_count = 0;
+    o.models = both;
+    o.model_count = 2;
+    o.input = (mgk_input){.text = &text, .text_count = 1, .samples = 2};
+    o.measures = names;
+    o.measure_count = 1;
+    o.across_models = true;
+    return diversity(o);
+}
+
 static mgk_result diversity_of_pruned(void)
 {
     static const char *const names[] = {"importance_gradient", "importance_divergence"};
@@ -1001,6 +1015,7 @@ static const call calls[] = {
     ROW(diversity_of_store, OUT "/diversity.h5.part", 1),
     CALL(diversity_of_array_in_memory),
     KEEPING(diversity_of_two, OUT "/diversity.csv.part"),
+    KEEPING(diversity_across_models, OUT "/diversity.csv.part"),
     KEEPING(diversity_of_model, OUT "/diversity.json.part"),
     ROW(diversity_of_pruned, OUT "/diversity.h5.part", 1),
     {.name = "diversity_resumed", .function = diversity_resumed, .again = interrupt_diversity},
