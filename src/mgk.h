@@ -1001,10 +1001,11 @@ typedef struct mgk_diversity_options {
     /*
      * Takes two inputs as one, so that heads of both are compared with each other by measures of
      * pairs, as those of different layers are by `across_layers`: before and after fine-tuning, of
-     * two seeds, of two designs. Both must have the same samples, tokens and numbers of heads.
-     * Layers of the second are counted on from those of the first: the table's settings have their
-     * number as "second_layers_from". The matrices of all layers of a sample of both are in memory
-     * at once.
+     * two seeds, of two designs. Both must have the same samples, tokens and numbers of heads;
+     * values and outputs are compared where heads have as many numbers in both. Layers of the
+     * second are counted on from the number of layers of the first, of a store from those that it
+     * has: settings of the table have it as "second_layers_from", and both inputs as "joined". The
+     * matrices of all layers of a sample of both are in memory at once.
      */
     bool across_models;
 } mgk_diversity_options;

@@ -11,7 +11,7 @@
 typedef struct clusters {
     size_t n;
     double *distances; /* [n, n], between the clusters at two places */
-    size_t *numbers;   /* [n], of the cluster at a place; */
+    size_t *numbers;   /* [n], of the cluster at a place */
     size_t *sizes;     /* [n], its heads; 0: the place is empty */
     size_t *lowest;    /* [n], its head with the lowest number */
 } clusters;
@@ -49,6 +49,15 @@ static mgk_merge join(clusters *c, size_t a, size_t b, size_t number)
     return merge;
 }
 
+/* The first place that has a cluster. */
+static size_t first_of(const clusters *c)
+{
+    size_t i = 0;
+    while (c->sizes[i] == 0)
+        i++;
+    return i;
+}
+
 /*
  * Follows nearest neighbours until two clusters are each other's: these would be joined in any
  * order, since average linkage brings no cluster nearer to a joined one than to both its parts
@@ -59,10 +68,7 @@ static void join_all(clusters *c, size_t *chain, mgk_merge *merges)
     size_t length = 0;
     for (size_t k = 0; k + 1 < c->n; k++) {
         if (length == 0)
-            for (size_t i = c->n; i-- > 0;)
-                if (c->sizes[i] > 0)
-                    chain[0] = i;
-        length = length == 0 ? 1 : length;
+            chain[length++] = first_of(c);
         for (;;) {
             const size_t last = chain[length - 1],
                          next = nearest(c, last, length > 1 ? chain[length - 2] : c->n);

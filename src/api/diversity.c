@@ -196,19 +196,25 @@ static void tell_notes(mgk_measuring *m, size_t i)
 {
     mgk_diversity_notes notes;
     const mgk_source *source = &m->inputs[i].source;
-    mgk_diversity_explain(m->inputs[i].name, &m->facts[i], source->causal || source->cross,
+    const bool pairs = m->options->across_models; /* a causal mask changes none of their measures */
+    mgk_diversity_explain(m->inputs[i].name, &m->facts[i], pairs || source->causal || source->cross,
                           source->unnormalized, &notes);
     for (size_t n = 0; n < notes.count; n++)
         mgk_measuring_warn(m, notes.lines[n]);
 }
 
-static void tell_zero_keys(mgk_measuring *m, const mgk_source_input *input,
-                           const mgk_zero_keys *zero_keys)
+/* Tells of columns of zeros in the matrices of an input that may have them. */
+static mgk_status find_zero_keys(mgk_measuring *m, const mgk_source_input *input)
 {
     char note[MGK_DIVERSITY_NOTE];
-    mgk_zero_keys_explain(input->name, zero_keys, input->keys, note, sizeof(note));
+    mgk_zero_keys zero_keys;
+    if (!input->zero_keys)
+        return STATUS_OK;
+    TRY(mgk_zero_keys_sum(cluster_of(m), input->zero_keys, &zero_keys));
+    mgk_zero_keys_explain(input->name, &zero_keys, input->keys, note, sizeof(note));
     if (*note)
         mgk_measuring_warn(m, note);
+    return STATUS_OK;
 }
 
 /* Measures the samples of the input that an interrupted run has not finished. */
@@ -241,14 +247,10 @@ static mgk_status measure_samples(mgk_measuring *m, size_t i)
 static mgk_status measure_all(mgk_measuring *m, size_t i)
 {
     const mgk_source_input *input = &m->open;
-    mgk_cluster *cluster = cluster_of(m);
-    mgk_zero_keys zero_keys = {0};
     TRY(measure_samples(m, i));
-    if (input->zero_keys)
-        TRY(mgk_zero_keys_sum(cluster, input->zero_keys, &zero_keys));
-    TRY(mgk_source_merge(input, cluster));
-    tell_zero_keys(m, input, &zero_keys);
-    return STATUS_OK;
+    for (size_t k = 0; k < (input->joined ? 2 : 1); k++)
+        TRY(find_zero_keys(m, input->joined ? &input->joined[k] : input));
+    return mgk_source_merge(input, cluster_of(m));
 }
 
 static void tell_runs(void *state, size_t done, size_t total)

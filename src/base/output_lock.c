@@ -98,7 +98,7 @@ static bool remove_part(int folder, const char *entry,
 }
 
 /* *out is NULL if the folder cannot be read. */
-static mgk_status open_folder_of(const char *path, DIR **out)
+static mgk_status open_entries_beside(const char *path, DIR **out)
 {
     char *folder;
     TRY(mgk_folder_of(path, &folder));
@@ -115,7 +115,7 @@ mgk_status mgk_output_clean(const char *output, bool (*owns)(const char *entry, 
     char first[256] = "", line[1024], more[32] = "";
     size_t count = 0;
     DIR *entries;
-    TRY(open_folder_of(output, &entries));
+    TRY(open_entries_beside(output, &entries));
     for (struct dirent *entry; entries && (entry = readdir(entries));)
         if (owns(entry->d_name, name) && remove_part(dirfd(entries), entry->d_name, keep, keeper) &&
             count++ == 0)

@@ -53,9 +53,9 @@ static void tell_few_samples(mgk_measuring *m, const mgk_diversity_comparison *c
         return;
     snprintf(note, sizeof(note),
              "%.200s: intervals of fewer than %d samples are too narrow: of 4 they hold a mean 80 "
-             "times of 100, not 95; tests (p) count samples and stay valid",
+             "times of 100, not 95",
              c->name, FEW);
-    mgk_measuring_tell(m, note);
+    mgk_measuring_warn(m, note);
 }
 
 static void tell_comparison(mgk_measuring *m, size_t which)

@@ -16,8 +16,7 @@ typedef struct mgk_diversity_part {
     const mgk_source_input *input; /* a description, see mgk_source_describe */
     char *name;                    /* its path, as valid UTF-8 */
     mgk_record_layout layout;
-    /* Of two inputs as one: the number of the first layer of the second one; 0: it is one input. */
-    int32_t second_layers_from;
+    const mgk_source_input *joined; /* [2], descriptions of two inputs as one; NULL: it is one */
     mgk_diversity_means means;
     /* [S, L, chosen measures], the mean of each sample over the heads or pairs of a layer; NULL:
      * inputs are not compared */

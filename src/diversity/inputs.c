@@ -15,7 +15,6 @@
 #include "run/array_axes.h"
 #include "run/job.h"
 #include "run/joined_source.h"
-#include "run/model_run.h"
 
 void mgk_measuring_tell(const mgk_measuring *m, const char *note)
 {
@@ -57,7 +56,7 @@ static void tell_matrices(mgk_measuring *m, const mgk_source_input *input)
     if (*note && !o->axes)
         mgk_measuring_warn(m, note);
     mgk_diversity_explain_heads(input->name, input->head_count, input->source.all_heads, note);
-    if (*note)
+    if (*note && !o->across_models)
         mgk_measuring_warn(m, note);
     if (input->source.format != MGK_FLOAT_F16)
         return;
@@ -86,7 +85,8 @@ static mgk_status prepare_part(mgk_measuring *m, size_t i)
     m->total += m->inputs[i].source.count;
     if (*note)
         mgk_measuring_tell(m, note);
-    tell_matrices(m, &m->open);
+    if (!part->joined)
+        tell_matrices(m, &m->open);
     return STATUS_OK;
 }
 
@@ -117,14 +117,6 @@ static mgk_status open_one(mgk_measuring *m, size_t i, mgk_source_input *out)
     return mgk_source_open(&m->sources, i, out);
 }
 
-/* The number of layers of an opened input, also of those that are not measured, as far as known. */
-static int32_t layers_of(const mgk_source_input *input)
-{
-    if (input->run)
-        return input->run->model->config.layers;
-    return (int32_t)mgk_source_number(input->source.layers, input->layer_count - 1) + 1;
-}
-
 /* "A + B", of the files' names, or of the paths if these are the same, or end with a slash. */
 static mgk_status name_both(mgk_measuring *m, const mgk_source_input inputs[2])
 {
@@ -140,6 +132,19 @@ static mgk_status name_both(mgk_measuring *m, const mgk_source_input inputs[2])
     return STATUS_OK;
 }
 
+/* Vectors of heads are compared where they have as many numbers. */
+static void tell_sizes(const mgk_measuring *m, const mgk_source_input inputs[2])
+{
+    const mgk_source *a = &inputs[0].source, *b = &inputs[1].source;
+    char note[512];
+    if (!m->sources.vectors || !a->kinds || !b->kinds || a->dim == b->dim)
+        return;
+    snprintf(note, sizeof(note),
+             "%.300s: their heads have %zu and %zu numbers: values and outputs are not compared",
+             m->both, a->dim, b->dim);
+    mgk_measuring_tell(m, note);
+}
+
 /* Opens two inputs as one. */
 static mgk_status open_both(mgk_measuring *m)
 {
@@ -148,8 +153,13 @@ static mgk_status open_both(mgk_measuring *m)
     CHECK(open_one(m, 0, &inputs[0]));
     CHECK(open_one(m, 1, &inputs[1]));
     CHECK(name_both(m, inputs));
-    m->parts[0].second_layers_from = layers_of(&inputs[0]);
-    return mgk_join_sources(inputs, m->both, m->parts[0].second_layers_from, &m->open);
+    for (size_t k = 0; k < 2 && !m->parts[0].joined; k++) {
+        CHECK(mgk_source_describe(&inputs[k], &m->joined[k]));
+        tell_matrices(m, &inputs[k]);
+    }
+    m->parts[0].joined = m->joined;
+    tell_sizes(m, inputs);
+    return mgk_join_sources(inputs, m->both, &m->open);
 out:
     mgk_source_close(&inputs[0]);
     mgk_source_close(&inputs[1]);
@@ -164,9 +174,8 @@ static mgk_status open_input(mgk_measuring *m, size_t i)
 static void tell_layers(const mgk_measuring *m)
 {
     char note[512];
-    const mgk_record_layout *layout = &m->parts[0].layout;
-    snprintf(note, sizeof(note), "%.300s: layers of the second are counted from %d on (%zu in all)",
-             m->both, m->parts[0].second_layers_from, layout->layers);
+    snprintf(note, sizeof(note), "%.300s: layers of the second are counted on from %zu", m->both,
+             m->joined[0].all_layers);
     mgk_measuring_tell(m, note);
 }
 
@@ -270,6 +279,8 @@ void mgk_measuring_close_inputs(mgk_measuring *m)
     mgk_free(m->chosen);
     mgk_source_close(&m->open);
     mgk_sources_close(m->inputs, m->count);
+    mgk_source_close(&m->joined[0]);
+    mgk_source_close(&m->joined[1]);
     mgk_free(m->both);
     mgk_measured_close(m->measured);
 }

@@ -11,6 +11,7 @@
 #include "analysis/run/samples_hash.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "diversity/diversity.h"
 #include "run/run_journal.h"
 #include "run/source_settings.h"
@@ -118,7 +119,8 @@ static bool add_inputs(cJSON *settings, const mgk_diversity_part *parts, size_t 
     cJSON *samples = steps ? cJSON_AddArrayToObject(settings, "samples_hash") : NULL;
     bool added = samples != NULL;
     for (size_t i = 0; i < count && added; i++) {
-        const char *hash = parts[i].input->sha256, *model = parts[i].input->model;
+        const char *hash = parts[i].joined ? "" : parts[i].input->sha256,
+                   *model = parts[i].input->model;
         const int64_t step = parts[i].input->training_step;
         added = mgk_json_append(inputs, cJSON_CreateString(parts[i].name)) &&
                 mgk_json_append(hashes, *hash ? cJSON_CreateString(hash) : cJSON_CreateNull()) &&
@@ -126,6 +128,32 @@ static bool add_inputs(cJSON *settings, const mgk_diversity_part *parts, size_t 
                 mgk_json_append(steps,
                                 step < 0 ? cJSON_CreateNull() : cJSON_CreateNumber((double)step)) &&
                 mgk_json_append(samples, print_samples_hash(&parts[i]));
+    }
+    return added;
+}
+
+static bool add_text(cJSON *object, const char *name, const char *text)
+{
+    return *text ? cJSON_AddStringToObject(object, name, text) != NULL
+                 : cJSON_AddNullToObject(object, name) != NULL;
+}
+
+/* The two inputs that were taken as one, and where the layers of the second begin. */
+static bool add_joined(cJSON *settings, const mgk_source_input joined[2])
+{
+    cJSON *inputs = cJSON_AddArrayToObject(settings, "joined");
+    bool added = inputs && cJSON_AddNumberToObject(settings, "second_layers_from",
+                                                   (double)joined[0].all_layers);
+    for (size_t k = 0; k < 2 && added; k++) {
+        const int64_t step = joined[k].training_step;
+        cJSON *input = cJSON_CreateObject();
+        char name[4096];
+        mgk_utf8_copy(joined[k].name, SIZE_MAX, name, sizeof(name));
+        added = mgk_json_append(inputs, input) && add_text(input, "input", name) &&
+                add_text(input, "model_sha256", joined[k].sha256) &&
+                add_text(input, "model", joined[k].model) &&
+                (step < 0 ? cJSON_AddNullToObject(input, "training_step")
+                          : cJSON_AddNumberToObject(input, "training_step", (double)step));
     }
     return added;
 }
@@ -139,8 +167,7 @@ static char *print_settings(const mgk_diversity_options *o, const mgk_diversity_
     snprintf(seed, sizeof(seed), "%" PRIu64, o->job.seed);
     if (cJSON_AddStringToObject(settings, "software", "mgk " MGK_VERSION) &&
         add_inputs(settings, parts, count) && add_options(settings, o) &&
-        (!o->across_models ||
-         cJSON_AddNumberToObject(settings, "second_layers_from", parts[0].second_layers_from)) &&
+        (!parts[0].joined || add_joined(settings, parts[0].joined)) &&
         cJSON_AddStringToObject(settings, "seed", seed) &&
         cJSON_AddBoolToObject(settings, "compare", o->compare) &&
         cJSON_AddBoolToObject(settings, "prune", o->prune) &&

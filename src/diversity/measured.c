@@ -278,6 +278,11 @@ mgk_status mgk_measured_read(const mgk_measured *measured, size_t input,
 {
     const place at = find_place(measured, input);
     const size_t samples = at.arrays->sample_count;
+    if (cJSON_HasObjectItem(at.table->settings, "joined"))
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: a table of `across_models`, whose layers are of two inputs, is not "
+                        "compared with another",
+                        at.table->path);
     TRY(named ? lay_out(&at, named, count, true, &part->layout)
               : lay_out(&at, mgk_measures, mgk_measure_count, false, &part->layout));
     TRY(mgk_diversity_means_make(mgk_record_size(&part->layout), &part->means));

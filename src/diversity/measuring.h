@@ -16,7 +16,8 @@ typedef struct mgk_measuring {
     mgk_job silent;             /* that of the options, without reports */
     mgk_source_options sources; /* of several models the one that is opened */
     mgk_source_input open;      /* the one input that is open; zeroed: none */
-    char *both;                 /* the name of two inputs as one; NULL: they are not */
+    mgk_source_input joined[2]; /* descriptions of two inputs as one; zeroed: they are not */
+    char *both;                 /* their name */
     mgk_measured *measured;     /* the inputs were measured before; NULL: they were not */
     mgk_source_input *inputs;   /* [count], descriptions */
     mgk_diversity_part *parts;  /* [count] */

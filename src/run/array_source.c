@@ -191,6 +191,7 @@ mgk_status mgk_open_array_source(const mgk_source_options *options, const mgk_ar
         .training_step = -1,
         .sample_count = (size_t)array->samples,
         .layer_count = s->layer_count,
+        .all_layers = array->layer_count,
         .head_count = s->head_count,
         .mixtures = 1,
         .per_layer = s->selection.per_layer,

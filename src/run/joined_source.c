@@ -12,7 +12,7 @@ enum { PARTS = 2 };
 
 /* What is known of a sample, from whichever part prepared it first. */
 typedef struct sample_facts {
-    bool known;
+    bool known, checked[PARTS];
     size_t queries, keys;
     uint64_t tokens; /* a hash; 0: not known */
 } sample_facts;
@@ -74,22 +74,27 @@ static mgk_status refuse_sample(const joined *j, size_t sample, const char *what
 {
     const int32_t *numbers = j->parts[0].source.samples;
     return mgk_fail(STATUS_SHAPE,
-                    "%s: sample %zu has other %s in both: heads are compared on the same tokens",
+                    "%s: sample %zu has other %s in one than in the other: heads are compared on "
+                    "the same tokens",
                     j->name, mgk_source_number(numbers, sample), what);
 }
 
 /* Checks that both parts have the same sample; `group` is a prepared one, as its part numbers it.
  */
-static mgk_status check_sample(joined *j, const mgk_source *source, const mgk_group *group)
+static mgk_status check_sample(joined *j, size_t part, const mgk_group *group)
 {
+    const mgk_source *source = &j->parts[part].source;
     sample_facts *known = &j->samples[group->sample];
     sample_facts found = {.known = true, .queries = group->queries, .keys = group->keys};
+    if (known->checked[part])
+        return STATUS_OK;
     if (source->tokens) {
         TRY(source->tokens(source->state, group, j->ids));
         found.tokens = mgk_hash(MGK_HASH_START, j->ids, group->n * sizeof(*j->ids));
     }
     if (!known->known)
         *known = found;
+    known->checked[part] = true;
     if (found.queries != known->queries || found.keys != known->keys)
         return refuse_sample(j, group->sample, "numbers of tokens");
     if (found.tokens != known->tokens && found.tokens != 0 && known->tokens != 0)
@@ -113,7 +118,7 @@ static mgk_status prepare_part(joined *j, size_t part, mgk_group *groups, size_t
             continue;
         mgk_group *group = &j->groups[next++];
         mgk_group_settle(source, group);
-        TRY(check_sample(j, source, group));
+        TRY(check_sample(j, part, group));
         const size_t layer = groups[i].layer;
         groups[i] = *group;
         groups[i].layer = layer;
@@ -195,39 +200,37 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-static bool have_same_samples(const mgk_source_input *a, const mgk_source_input *b)
+/* Refuses two lists of numbers, [a_count] and [b_count], that differ. */
+static mgk_status check_numbers(const joined *j, const char *what, const int32_t *a, size_t a_count,
+                                const int32_t *b, size_t b_count)
 {
-    bool same = a->sample_count == b->sample_count;
-    for (size_t s = 0; same && s < a->sample_count; s++)
-        same = mgk_source_number(a->source.samples, s) == mgk_source_number(b->source.samples, s);
-    return same;
-}
-
-static bool have_same_heads(const mgk_source_input *a, const mgk_source_input *b)
-{
-    bool same = a->head_count == b->head_count;
-    for (size_t h = 0; same && h < a->head_count; h++)
-        same = mgk_source_number(a->source.heads, h) == mgk_source_number(b->source.heads, h);
-    return same;
+    if (a_count != b_count)
+        return mgk_fail(STATUS_SHAPE, "%s: %zu and %zu %s, expected the same ones", j->name,
+                        a_count, b_count, what);
+    for (size_t i = 0; i < a_count; i++)
+        if (mgk_source_number(a, i) != mgk_source_number(b, i))
+            return mgk_fail(STATUS_SHAPE,
+                            "%s: other %s, expected the same ones: number %zu of the first stands "
+                            "where the second has number %zu",
+                            j->name, what, mgk_source_number(a, i), mgk_source_number(b, i));
+    return STATUS_OK;
 }
 
 static mgk_status check(const joined *j)
 {
     const mgk_source_input *a = &j->parts[0], *b = &j->parts[1];
-    if (!have_same_samples(a, b))
-        return mgk_fail(STATUS_SHAPE, "%s: %zu and %zu samples, expected the same ones", j->name,
-                        a->sample_count, b->sample_count);
-    if (!have_same_heads(a, b))
-        return mgk_fail(STATUS_SHAPE,
-                        "%s: %zu and %zu heads a layer, expected the same ones (`heads`)", j->name,
-                        a->head_count, b->head_count);
+    TRY(check_numbers(j, "samples", a->source.samples, a->sample_count, b->source.samples,
+                      b->sample_count));
+    TRY(check_numbers(j, "heads", a->source.heads, a->head_count, b->source.heads, b->head_count));
     if (a->source.cross != b->source.cross)
         return mgk_fail(STATUS_SHAPE, "%s: only one is attention of one sequence to another",
                         j->name);
+    if (a->all_layers + b->all_layers > INT32_MAX)
+        return mgk_fail(STATUS_SHAPE, "%s: layers of too large numbers", j->name);
     return STATUS_OK;
 }
 
-static mgk_status number_layers(joined *j, int32_t first_layers)
+static mgk_status number_layers(joined *j)
 {
     size_t l = 0;
     const size_t count = j->parts[0].layer_count + j->parts[1].layer_count;
@@ -236,8 +239,8 @@ static mgk_status number_layers(joined *j, int32_t first_layers)
     for (size_t part = 0; part < PARTS; part++) {
         const mgk_source *source = &j->parts[part].source;
         for (size_t own = 0; own < j->parts[part].layer_count; own++, l++) {
-            j->layers[l] =
-                (int32_t)mgk_source_number(source->layers, own) + (part > 0 ? first_layers : 0);
+            j->layers[l] = (int32_t)(mgk_source_number(source->layers, own) +
+                                     (part > 0 ? j->parts[0].all_layers : 0));
             j->layer_keys[l] = (mgk_layer_keys){mgk_source_components(source, own),
                                                 mgk_source_is_gaussian(source, own)};
         }
@@ -245,12 +248,12 @@ static mgk_status number_layers(joined *j, int32_t first_layers)
     return STATUS_OK;
 }
 
-static mgk_status make_arrays(joined *j, int32_t first_layers)
+static mgk_status make_arrays(joined *j)
 {
     const size_t n_max = larger(j->parts[0].source.n_max, j->parts[1].source.n_max);
     TRY(mgk_alloc(j->parts[0].sample_count + 1, sizeof(*j->samples), &j->samples));
     TRY(mgk_alloc(n_max + 1, sizeof(*j->ids), &j->ids));
-    return number_layers(j, first_layers);
+    return number_layers(j);
 }
 
 /* The vectors that both have in the same sizes. */
@@ -265,6 +268,18 @@ static size_t least_ahead(const mgk_source *a, const mgk_source *b)
     if (a->ahead == 0 || b->ahead == 0)
         return a->ahead + b->ahead;
     return a->ahead < b->ahead ? a->ahead : b->ahead;
+}
+
+/* The least common multiple; of 0 the other. */
+static size_t common_multiple(size_t a, size_t b)
+{
+    size_t x = a, y = b;
+    while (y > 0) {
+        const size_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return a > 0 && b > 0 ? a / x * b : larger(a, b);
 }
 
 static mgk_source source_of(joined *j)
@@ -283,7 +298,7 @@ static mgk_source source_of(joined *j)
                         .width = weights ? a->width : 0,
                         .all_heads = a->all_heads == b->all_heads ? a->all_heads : 0,
                         .ahead = least_ahead(a, b),
-                        .batch = larger(a->batch, b->batch),
+                        .batch = common_multiple(a->batch, b->batch),
                         .format = a->format > b->format ? a->format : b->format,
                         .floats = a->floats && b->floats,
                         .causal = a->causal && b->causal,
@@ -314,20 +329,20 @@ static mgk_source_input input_of(joined *j)
                             .head_count = a->head_count,
                             .mixtures = larger(a->mixtures, b->mixtures),
                             .layer_count = a->layer_count + b->layer_count,
+                            .all_layers = a->all_layers + b->all_layers,
                             .per_layer = a->per_layer,
                             .source = source_of(j),
                             .keys = larger(a->keys, b->keys),
                             .held = a->held + b->held,
+                            .joined = j->parts,
                             .close = close_joined};
     hash = mgk_hash(hash, b->sha256, sizeof(b->sha256));
     if (*a->sha256 && *b->sha256)
         snprintf(out.sha256, sizeof(out.sha256), "%016" PRIx64, hash);
-    memcpy(out.axes, a->axes, sizeof(out.axes));
     return out;
 }
 
-mgk_status mgk_join_sources(mgk_source_input inputs[2], const char *name, int32_t first_layers,
-                            mgk_source_input *out)
+mgk_status mgk_join_sources(mgk_source_input inputs[2], const char *name, mgk_source_input *out)
 {
     mgk_status status;
     joined *j = NULL;
@@ -340,7 +355,7 @@ mgk_status mgk_join_sources(mgk_source_input inputs[2], const char *name, int32_
     j->current = PARTS - 1;
     j->name = name;
     CHECK(check(j));
-    CHECK(make_arrays(j, first_layers));
+    CHECK(make_arrays(j));
     *out = input_of(j);
     return STATUS_OK;
 out:

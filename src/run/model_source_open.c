@@ -304,6 +304,7 @@ mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_i
                               .training_step = s->run.model->step,
                               .sample_count = (size_t)s->run.samples,
                               .layer_count = s->layer_count,
+                              .all_layers = (size_t)s->run.model->config.layers,
                               .head_count = s->head_count,
                               .mixtures = s->mixtures,
                               .per_layer = s->selection.per_layer,

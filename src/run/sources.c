@@ -154,6 +154,7 @@ mgk_status mgk_source_describe(const mgk_source_input *opened, mgk_source_input 
     out->run = NULL;
     out->ablation = NULL;
     out->zero_keys = NULL;
+    out->joined = NULL;
     out->held = 0;
     out->source = (mgk_source){.n_max = source->n_max,
                                .count = source->count,

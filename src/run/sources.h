@@ -60,8 +60,9 @@ typedef struct mgk_source_input {
     size_t sample_count, head_count; /* S of which samples are chosen, chosen heads */
     size_t mixtures;                 /* M, keys per position */
     size_t layer_count;              /* length of source.layers */
-    size_t per_layer;                /* number of chosen matrices in each layer */
-    int axes[3];                     /* see mgk_rank_layer */
+    size_t all_layers; /* the numbers of layers, also of those that are not chosen, are below it */
+    size_t per_layer;  /* number of chosen matrices in each layer */
+    int axes[3];       /* see mgk_rank_layer */
     mgk_source source;
     struct mgk_model_run *run; /* of a model, between passes of an analysis; NULL: files */
     /* What ablates the heads of this run, for the best importance too; NULL: no importance is
@@ -70,8 +71,10 @@ typedef struct mgk_source_input {
     /* Counted while matrices are taken from an array of other software without a mask; NULL:
      * another input. */
     const mgk_zero_keys *zero_keys;
-    size_t keys;                /* the most keys of a matrix of a file or an array */
-    size_t held;                /* most bytes of matrices, vectors and importances in host memory */
+    size_t keys; /* the most keys of a matrix of a file or an array */
+    size_t held; /* most bytes of matrices, vectors and importances in host memory */
+    /* [2], what a joined input was made of; NULL: it is no such one, or a description. */
+    const struct mgk_source_input *joined;
     void (*close)(void *state); /* argument: source.state */
 } mgk_source_input;
 
@@ -108,9 +111,9 @@ void mgk_sources_close(mgk_source_input *inputs, size_t count);
 void mgk_source_close(mgk_source_input *input);
 
 /*
- * Copies what describes an opened input, which may be closed afterwards: all but `run`, `ablation`
- * and `held`, and of its source the sizes, `causal` and the numbers. The copy has no functions.
- * Release with mgk_source_close. STATUS_MEMORY.
+ * Copies what describes an opened input, which may be closed afterwards: all but `run`, `ablation`,
+ * `held` and `joined`, and of its source the sizes, `causal` and the numbers. The copy has no
+ * functions. Release with mgk_source_close. STATUS_MEMORY.
  */
 mgk_status mgk_source_describe(const mgk_source_input *opened, mgk_source_input *out);
 

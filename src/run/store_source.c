@@ -110,6 +110,15 @@ static mgk_status check_numbers(const char *path, const int32_t *numbers, int32_
     return STATUS_OK;
 }
 
+/* See mgk_source_input. */
+static size_t count_layers(const mgk_store_description *d)
+{
+    int32_t most = 0;
+    for (int32_t l = 0; l < d->layers; l++)
+        most = d->layer_index[l] > most ? d->layer_index[l] : most;
+    return (size_t)most + 1;
+}
+
 static mgk_status check_store(const mgk_source_options *options, const char *path,
                               const mgk_store_description *d)
 {
@@ -438,6 +447,7 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
                               .training_step = d->training_step,
                               .sample_count = (size_t)d->samples,
                               .layer_count = s->layer_count,
+                              .all_layers = count_layers(d),
                               .head_count = s->head_count,
                               .mixtures = s->mixtures,
                               .per_layer = selection->per_layer,

@@ -147,13 +147,16 @@ static const mgk_arg_note notes[] = {
     {"across-models",
      "Before and after fine-tuning, two seeds, two designs: which heads of two models are alike? "
      "Only measures of pairs are taken.\n"
-     "Both inputs must have the same samples, tokens and numbers of heads.\n"
+     "Both inputs must have the same samples, tokens and numbers of heads; of models with other "
+     "numbers choose as many by --heads. Values and outputs are compared where heads have as many "
+     "numbers in both.\n"
      "The table is that of one model with the layers of both, as with --across-layers: those of "
-     "the second are counted on from the first's number of layers, so that layer 2 of the second "
-     "is layer 8 if the first has six. Pairs of both have {layer} below that number, and "
-     "{other_layer} not.\n"
-     "Broad heads are close to many others: compare the printed mean of the closest with that of "
-     "all pairs.\n"
+     "the second are counted on from the number of layers of the first (of a store from those "
+     "that it has), so that layer 2 of the second is layer 8 if the first has six. Settings in "
+     "JSON and HDF5 have this number as `second_layers_from`, and the two inputs as `joined`. "
+     "Pairs of both have {layer} below it, and {other_layer} not.\n"
+     "With js the closest head of the second is printed for each head of the first. Broad heads "
+     "are close to many others: compare the printed mean of the closest with that of all pairs.\n"
      "`mgk-plot map` draws the heads of both in one picture."},
     {"output", "Without this option there is only the table of layers, on standard output."},
     {"resume", "Repeat the command that began the run, and add this option.\n"

@@ -262,39 +262,86 @@ static void add(mean *to, double value)
     to->count++;
 }
 
+/* What the matches of all heads of the first input come to. */
+typedef struct matches {
+    mean closest, same, all;
+    size_t same_place, same_layer;
+} matches;
+
+/* Whether both heads of a pair have the same number of layer, or of layer and head, in their
+ * inputs. */
+static bool has_same_layer(const means *m, size_t r)
+{
+    return m->other_layer.integers[r] - m->second_layers_from == m->layer.integers[r];
+}
+
+static bool has_same_place(const means *m, size_t r)
+{
+    return has_same_layer(m, r) && m->other_head.integers[r] == m->head.integers[r];
+}
+
+/* Prints how alike the outputs of the pair of row r are, if it was measured. */
+static void print_outputs(const rows *in, size_t r)
+{
+    static const char *const names[] = {"cka_output_debiased", "cka_output"};
+    const means *m = in->m;
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        const int32_t measure = find_measure(m, names[i]);
+        for (size_t k = in->first; k < in->end && measure >= 0; k++)
+            if (m->measure.integers[k] == measure && m->layer.integers[k] == m->layer.integers[r] &&
+                m->head.integers[k] == m->head.integers[r] &&
+                m->other_layer.integers[k] == m->other_layer.integers[r] &&
+                m->other_head.integers[k] == m->other_head.integers[r]) {
+                printf("  %s %.3f", names[i], m->value.reals[k]);
+                return;
+            }
+    }
+}
+
+/* Prints the closest head among the rows first … end − 1, of one head of the first input. */
+static void print_match(const rows *in, size_t first, size_t end, int32_t js, matches *found)
+{
+    const means *m = in->m;
+    size_t best = end;
+    for (size_t r = first; r < end; r++) {
+        if (!is_between(in, r, js))
+            continue;
+        if (best == end || m->value.reals[r] < m->value.reals[best])
+            best = r;
+        if (has_same_place(m, r))
+            add(&found->same, m->value.reals[r]);
+        add(&found->all, m->value.reals[r]);
+    }
+    if (best == end)
+        return;
+    add(&found->closest, m->value.reals[best]);
+    found->same_layer += has_same_layer(m, best);
+    found->same_place += has_same_place(m, best);
+    printf("%5d %5d  layer %d head %d (%.3f)", m->layer.integers[best], m->head.integers[best],
+           m->other_layer.integers[best] - m->second_layers_from, m->other_head.integers[best],
+           m->value.reals[best]);
+    print_outputs(in, best);
+    putchar('\n');
+}
+
 /* Prints the closest head of the second input for each head of the first, whose rows are adjacent.
  */
 static void print_matches(const rows *in, int32_t js)
 {
     const means *m = in->m;
-    const int32_t from = m->second_layers_from;
-    mean closest = {0}, same = {0}, all = {0};
+    matches found = {.same_place = 0};
     printf("\nlayer  head  closest head of the second input (js)\n");
     for (size_t r = in->first, end = r; r < in->end; r = end) {
-        size_t best = in->end;
-        for (; end < in->end && m->layer.integers[end] == m->layer.integers[r] &&
-               m->head.integers[end] == m->head.integers[r];
-             end++) {
-            if (!is_between(in, end, js))
-                continue;
-            if (best == in->end || m->value.reals[end] < m->value.reals[best])
-                best = end;
-            if (m->other_layer.integers[end] - from == m->layer.integers[end] &&
-                m->other_head.integers[end] == m->head.integers[end])
-                add(&same, m->value.reals[end]);
-            add(&all, m->value.reals[end]);
-        }
-        if (best == in->end)
-            continue;
-        add(&closest, m->value.reals[best]);
-        printf("%5d %5d  layer %d head %d (%.3f)\n", m->layer.integers[best],
-               m->head.integers[best], m->other_layer.integers[best] - from,
-               m->other_head.integers[best], m->value.reals[best]);
+        while (end < in->end && m->layer.integers[end] == m->layer.integers[r] &&
+               m->head.integers[end] == m->head.integers[r])
+            end++;
+        print_match(in, r, end, js, &found);
     }
-    print_mean("mean js: closest", &closest);
-    print_mean(", same layer and head", &same);
-    print_mean(", all pairs", &all);
-    puts("");
+    print_mean("mean js: closest", &found.closest);
+    print_mean(", same layer and head", &found.same);
+    print_mean(", all pairs", &found.all);
+    printf("\nthe closest has the same layer in %zu of %zu, the same layer and head in %zu\n",
+           found.same_layer, found.closest.count, found.same_place);
 }
 
 /* ---- curves of pruning ----------------------------------------------------------------------- */
@@ -379,10 +426,10 @@ static void print_input(const rows *in, const char *const *measures, size_t coun
             print_closest(in, layer, js);
         putchar('\n');
     }
-    if (closest)
-        print_closest_across(in, js);
     if (closest && m->second_layers_from > 0)
         print_matches(in, js);
+    else if (closest)
+        print_closest_across(in, js);
     for (size_t i = 0; i < chosen; i++)
         if (columns[i].largest)
             printf("%s: the largest of the components of a head\n", columns[i].heading);

@@ -257,7 +257,7 @@ awk -F, "$rows" joined.csv | awk '$2 < 3 && $4 >= 3 {
 awk '{ $6 = sprintf("%.11g", $6); print }' expected.txt >rounded.txt
 LC_ALL=C sort between.txt | uniq -c | awk '$1 == 2 { print $2, $3, $4, $5, $6, $7 }' | cmp - rounded.txt ||
     complain "pairs of two inputs"
-grep -qx '    1     2  layer 1 head 2 (0.000)' printed.txt || complain "no closest head: $(cat printed.txt)"
+grep -qx '    1     2  layer 1 head 2 (0.000)  cka_output 1.000' printed.txt || complain "no closest head: $(cat printed.txt)"
 grep -q '^mean js: closest 0.000, same layer and head 0.000, all pairs 0\.0*[1-9]' printed.txt || complain "$(cat printed.txt)"
 "$programs/mgk-train" $train --attention softmax --layers 2 --heads 3 --dim 6 --head-dim 2 --seed 5 -o second.safetensors
 "$programs/mgk-dump" second.safetensors --text text.txt --samples 4 --precision double --save attention,values -q \
@@ -270,6 +270,13 @@ paste -d ' ' expected.txt found.txt | awk '{ gap = $6 - $12 } $1 != $7 || $5 != 
     complain "two models differ from their stores"
 grep -q '^m.safetensors + second.safetensors,pair,projection_query,,0,0,4,2,' models.csv ||
     complain "no projections of two models: $(grep -m 1 projection models.csv)"
+measure joined.h5 m.h5 second.h5 --across-models --measures js
+fails 1 'joined.h5: a table of --across-models, whose layers are of two inputs, is not compared with another' \
+    joined.h5 joined.h5 --compare
+measure joined.json m.h5 second.h5 --across-models --measures js
+grep -q '"second_layers_from":3,' joined.json || complain "no number of the second's first layer"
+grep -q '"joined":\[{"input":"m.h5","model_sha256":"[0-9a-f]\{64\}","model":"m.safetensors"' joined.json ||
+    complain "joined inputs: $(head -c 600 joined.json)"
 fails 2 '--across-models takes two inputs, not 1' m.h5 --across-models
 fails 2 '--across-models takes both as one: --compare has another run' m.h5 m.h5 --across-models --compare
 fails 2 '--across-models compares pairs of heads: measure "entropy" is none of pairs' m.h5 m.h5 --across-models \
@@ -277,10 +284,10 @@ fails 2 '--across-models compares pairs of heads: measure "entropy" is none of p
 fails 1 'm.h5 + one.h5: 4 and 3 samples' m.h5 one.h5 --across-models
 "$programs/mgk-train" $train --attention softmax --layers 3 --heads 2 --dim 6 --head-dim 3 -o other.safetensors
 "$programs/mgk-dump" other.safetensors --text text.txt --samples 4 -q -o m2.h5
-fails 1 '3 and 2 heads a layer, expected the same ones' m.h5 m2.h5 --across-models
+fails 1 'm.h5 + m2.h5: 3 and 2 heads, expected the same ones' m.h5 m2.h5 --across-models
 write_text 99 | tr a-y b-z >other.txt
 "$programs/mgk-dump" m.safetensors --text other.txt --samples 4 -q -o elsewhere.h5
-fails 1 ' has other tokens in both: heads are compared on the same tokens' m.h5 elsewhere.h5 --across-models
+fails 1 ' has other tokens in one than in the other: heads are compared on the same tokens' m.h5 elsewhere.h5 --across-models
 
 # ---- comparisons: two models on the same samples, then stores of different samples
 fails 2 '--compare needs two inputs' m.h5 --compare
@@ -577,6 +584,15 @@ for end in "1 INT" "137 KILL"; do
     cmp k.csv whole.csv || complain "a resumed run differs: $signal"
     [ ! -e k.csv.part ] || complain "a journal is left"
 done
+
+# ---- the heads of two models, interrupted; another second model is another run
+both="--text long.txt --samples 120 --per-sample --across-models --measures js -q"
+cp long.safetensors again.safetensors
+"$diversity" --model long.safetensors again.safetensors $both -o whole.csv --force >out.txt || complain "a long run of two"
+ends 1 INT 5 --model long.safetensors again.safetensors $both
+fails 2 '"further models" ' --model long.safetensors long.safetensors $both -o k.csv --resume
+"$diversity" --model long.safetensors again.safetensors $both -o k.csv --resume >out.txt || complain "two as one cannot be resumed"
+cmp k.csv whole.csv || complain "a resumed run of two as one differs"
 
 # ---- an interrupted pruning: the journal has settings, 16 samples, 3 of 12 orders; then 15 orders of two models
 prune="--text long.txt --samples 16 --measures js --prune -q"

@@ -168,9 +168,9 @@ static mgk_status add_files(mgk_tensors *tensors, const char *path, const cJSON 
     const char **names, *container = "";
     char *text;
     size_t count = 0;
-    cJSON_ArrayForEach(item, map) count++;
     if (!map)
         return mgk_fail(STATUS_FORMAT, "%s: a JSON file, but no index of tensors", path);
+    cJSON_ArrayForEach(item, map) count++;
     if (!cJSON_IsObject(map) || count == 0)
         return mgk_fail(STATUS_FORMAT, "%s: an index without tensors in its weight_map", path);
     TRY(mgk_arena_alloc(&tensors->arena, count, sizeof(*names), &names));
