@@ -17,6 +17,8 @@ typedef struct mgk_diversity_values {
     const char *model_sha256; /* of the model's file; "": not known */
     const char *samples_hash; /* of their lengths and tokens, in their order; "": not known */
     int64_t training_step;    /* of the model; -1: not known */
+    /* Of two inputs as one: the number of the first layer of the second; 0: it is one input. */
+    int32_t second_layers_from;
     /* The chosen measures have names and texts ("": not known), but no functions. */
     mgk_record_layout layout;
     int32_t *layers, *heads; /* numbers [layout.layers], [layout.heads], ascending */

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "plots/canvas/page.h"
 #include "plots/scales/legend.h"
+#include "plots/scales/marker.h"
 #include "plots/scales/tiles.h"
 
 enum { PANELS_MAX = 64, LEGEND_MAX = 12 };
@@ -138,9 +139,11 @@ static mgk_status draw_points(mgk_canvas *canvas, const scatter_page *page, cons
         p.dots[i] = (mgk_point){mgk_axes_x(axes, panel->points[2 * i]),
                                 mgk_axes_y(axes, panel->points[2 * i + 1])};
     for (size_t i = 0; i < panel->count; i++) {
-        mgk_canvas_dot(canvas, p.dots[i].x, p.dots[i].y, page->radius, page->style.thin.color);
-        mgk_canvas_dot(canvas, p.dots[i].x, p.dots[i].y, page->radius - outline,
-                       color_of(page, panel->groups[i]));
+        const size_t series = panel->series ? panel->series[i] : 0;
+        mgk_marker_draw(canvas, series, p.dots[i].x, p.dots[i].y, page->radius,
+                        page->style.thin.color, true);
+        mgk_marker_draw(canvas, series, p.dots[i].x, p.dots[i].y, page->radius - outline,
+                        color_of(page, panel->groups[i]), true);
     }
     for (size_t i = 0; i < panel->count; i++)
         draw_label(canvas, &p, panel->labels[i], p.dots[i]);

@@ -19,6 +19,7 @@ typedef struct head_points {
     size_t *groups; /* [count] */
     char (*names)[NAME];
     const char **labels; /* [count], pointers into names */
+    size_t *series;      /* [count], 1: of the second of two inputs that were taken as one */
     char title[3 * MGK_PLOT_TITLE + 96];
 } head_points;
 
@@ -31,6 +32,18 @@ typedef struct layer_names {
 } layer_names;
 
 /* ---- layers ---------------------------------------------------------------------------------- */
+
+static bool is_second(const mgk_plot_measured *input, int32_t layer)
+{
+    const int32_t from = input->values->second_layers_from;
+    return from > 0 && layer >= from;
+}
+
+/* The number of a layer in its own input. */
+static int32_t own_number(const mgk_plot_measured *input, int32_t layer)
+{
+    return layer - (is_second(input, layer) ? input->values->second_layers_from : 0);
+}
 
 static int ascending(const void *a, const void *b)
 {
@@ -48,7 +61,8 @@ static mgk_status name_layers(const mgk_plot_measures *measures, layer_names *ou
     TRY(mgk_alloc(all, sizeof(*out->pointers), &out->pointers));
     for (size_t i = 0; i < measures->count; i++)
         for (size_t l = 0; l < measures->inputs[i].layer_count; l++)
-            out->numbers[count++] = measures->inputs[i].layer_numbers[l];
+            out->numbers[count++] =
+                own_number(&measures->inputs[i], measures->inputs[i].layer_numbers[l]);
     qsort(out->numbers, all, sizeof(*out->numbers), ascending);
     for (size_t i = 0; i < all; i++)
         if (i == 0 || out->numbers[i] != out->numbers[out->count - 1])
@@ -124,13 +138,15 @@ static mgk_status place_heads(const mgk_plot_measured *input, size_t m, bool sim
     return status;
 }
 
-static void write_title(const char *name, const double *shares, size_t size, char *out)
+static void write_title(const mgk_plot_measured *input, const double *shares, size_t size,
+                        char *out)
 {
+    const char *both = input->values->second_layers_from > 0 ? " (squares: the second)" : "";
     if (isnan(shares[0]))
-        snprintf(out, size, "%s: all heads are equal", name);
+        snprintf(out, size, "%s%s: all heads are equal", input->title, both);
     else
-        snprintf(out, size, "%s: %.0f %% and %.0f %% of the variance", name, 100 * shares[0],
-                 100 * shares[1]);
+        snprintf(out, size, "%s%s: %.0f %% and %.0f %% of the variance", input->title, both,
+                 100 * shares[0], 100 * shares[1]);
 }
 
 static mgk_status make_points(const mgk_plot_measured *input, size_t m, bool similarity,
@@ -142,15 +158,17 @@ static mgk_status make_points(const mgk_plot_measured *input, size_t m, bool sim
     TRY(mgk_alloc(count, sizeof(*out->groups), &out->groups));
     TRY(mgk_alloc(count, sizeof(*out->names), &out->names));
     TRY(mgk_alloc(count, sizeof(*out->labels), &out->labels));
+    TRY(mgk_alloc(count, sizeof(*out->series), &out->series));
     TRY(place_heads(input, m, similarity, out->points, shares));
     for (size_t i = 0; i < count; i++) {
-        const int32_t layer = input->layer_numbers[i / heads];
+        const int32_t number = input->layer_numbers[i / heads], layer = own_number(input, number);
         out->groups[i] = find_layer(layers, layer);
+        out->series[i] = is_second(input, number);
         snprintf(out->names[i], NAME, "%ld.%ld", (long)layer + input->count_from,
                  (long)input->head_numbers[i % heads] + input->count_from);
         out->labels[i] = out->names[i];
     }
-    write_title(input->title, shares, sizeof(out->title), out->title);
+    write_title(input, shares, sizeof(out->title), out->title);
     return STATUS_OK;
 }
 
@@ -190,6 +208,7 @@ static mgk_status draw_map(const mgk_plot *plot, const mgk_plot_measures *measur
                                         .points = heads[i].points,
                                         .groups = heads[i].groups,
                                         .labels = heads[i].labels,
+                                        .series = heads[i].series,
                                         .count = input->layer_count * input->head_count};
     }
     mgk_plot_samples_note(measures, m, samples);
@@ -220,6 +239,7 @@ mgk_status mgk_plot_map(mgk_plot *plot)
         mgk_free(heads[i].groups);
         mgk_free(heads[i].names);
         mgk_free(heads[i].labels);
+        mgk_free(heads[i].series);
     }
     mgk_free(layers.numbers);
     mgk_free(layers.names);

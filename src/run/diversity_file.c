@@ -67,6 +67,9 @@ static mgk_status take_models(mgk_diversity_set *set, const char *path)
                 *hash = first_of(settings, "model_sha256"), *model = first_of(settings, "models"),
                 *samples = first_of(settings, "samples_hash");
     mgk_status status = STATUS_OK;
+    const cJSON *second = cJSON_GetObjectItemCaseSensitive(settings, "second_layers_from");
+    if (set->count == 1 && cJSON_IsNumber(second) && second->valueint > 0)
+        set->inputs[0].second_layers_from = second->valueint;
     for (size_t i = 0; i < set->count && name && status == STATUS_OK; i++, name = name->next) {
         if (cJSON_IsString(name) && strcmp(set->inputs[i].name, name->valuestring) == 0) {
             set->inputs[i].training_step = step ? step_of(step) : -1;

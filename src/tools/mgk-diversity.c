@@ -157,7 +157,7 @@ static const mgk_arg_note notes[] = {
      "Pairs of both have {layer} below it, and {other_layer} not.\n"
      "With js the closest head of the second is printed for each head of the first. Broad heads "
      "are close to many others: compare the printed mean of the closest with that of all pairs.\n"
-     "`mgk-plot map` draws the heads of both in one picture."},
+     "`mgk-plot map` draws the heads of both in one picture, those of the second as squares."},
     {"output", "Without this option there is only the table of layers, on standard output."},
     {"resume", "Repeat the command that began the run, and add this option.\n"
                "Each finished sample, and with --prune each finished order, adds a line to "

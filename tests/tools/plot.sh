@@ -114,6 +114,9 @@ draws p.svg compare c.h5 c.csv --measure entropy,first --name one two
 draws p.png map a1.h5 a3.csv
 draws p.pdf map a3.json --measure affinity --layers 0,1 --heads 0,2 --colors magma --title Map
 draws p.svg map d3.h5 --layers 1
+"$programs/mgk-diversity" s3.h5 s3.h5 --across-models --measures js -q --threads 1 -o both.h5 >printed.txt
+draws p.png map both.h5
+draws p.svg map both.h5 --layers 0,2
 draws p.png prune e1.h5 e3.csv
 draws p.png prune e3.h5 e1.h5 e3.csv e1.csv
 draws p.pdf prune e3.json --title Pruned
