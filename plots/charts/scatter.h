@@ -12,8 +12,8 @@ typedef struct mgk_scatter_panel {
     const double *points;      /* [count, 2], x and y, finite */
     const size_t *groups;      /* [count] */
     const char *const *labels; /* [count] */
-    const size_t *series;      /* [count], whose markers the points have; NULL: circles */
     size_t count;
+    const size_t *series; /* [count], whose markers the points have; NULL: circles */
 } mgk_scatter_panel;
 
 typedef struct mgk_scatter {

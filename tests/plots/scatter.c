@@ -64,7 +64,7 @@ static void both_axes_have_one_scale(void **state)
     static const char *const labels[] = {"", "", "", ""};
     for (size_t c = 0; c < 2; c++) {
         const double points[] = {0, 0, 20, 0, 0, 20, clouds[c][0], clouds[c][1]};
-        const mgk_scatter_panel panel = {"a panel", points, groups, labels, 4};
+        const mgk_scatter_panel panel = {"a panel", points, groups, labels, 4, NULL};
         png_picture picture = draw(&panel, 1, 3);
         const blob right = find_color(&picture, color_of(1)),
                    up = find_color(&picture, color_of(2));
@@ -83,10 +83,10 @@ static void panels_have_one_scale(void **state)
     static const double wide[] = {-3, -1, 3, 1}, narrow[] = {-1, 0, 1, 0};
     static const size_t first[] = {0, 0}, second[] = {1, 2};
     static const char *const labels[] = {"", ""};
-    const mgk_scatter_panel panels[] = {{"wide", wide, first, labels, 2},
-                                        {"narrow", narrow, second, labels, 2}},
-                            alone[] = {{"narrow", wide, first, labels, 2},
-                                       {"wide", wide, second, labels, 2}};
+    const mgk_scatter_panel panels[] = {{"wide", wide, first, labels, 2, NULL},
+                                        {"narrow", narrow, second, labels, 2, NULL}},
+                            alone[] = {{"narrow", wide, first, labels, 2, NULL},
+                                       {"wide", wide, second, labels, 2, NULL}};
     png_picture picture = draw(panels, 2, 3), same = draw(alone, 2, 3);
     const double of_narrow =
                      find_color(&picture, color_of(2)).x - find_color(&picture, color_of(1)).x,
@@ -113,8 +113,8 @@ static void labels_cover_no_point(void **state)
         labels[i] = "12.12";
         none[i] = "";
     }
-    const mgk_scatter_panel labelled = {"a panel", points, groups, labels, MOST},
-                            bare = {"a panel", points, groups, none, MOST};
+    const mgk_scatter_panel labelled = {"a panel", points, groups, labels, MOST, NULL},
+                            bare = {"a panel", points, groups, none, MOST, NULL};
     png_picture with = draw(&labelled, 1, 3), without = draw(&bare, 1, 3);
     size_t differ = 0;
     for (size_t g = 0; g < 3; g++) {
@@ -129,14 +129,34 @@ static void labels_cover_no_point(void **state)
     mgk_free(without.pixels);
 }
 
+/* The second group has squares, which have not as many pixels as circles. */
+static void series_have_markers(void **state)
+{
+    (void)state;
+    static const double points[] = {0, 0, 1, 0, 0, 1, 1, 1};
+    static const size_t groups[] = {0, 1, 0, 1}, series[] = {0, 1, 0, 1};
+    static const char *const labels[] = {"", "", "", ""};
+    const mgk_scatter_panel circles = {"a panel", points, groups, labels, 4, NULL},
+                            squares = {"a panel", points, groups, labels, 4, series};
+    png_picture of_circles = draw(&circles, 1, 3), of_squares = draw(&squares, 1, 3);
+    for (size_t g = 0; g < 2; g++) {
+        const blob a = find_color(&of_circles, color_of(g)),
+                   b = find_color(&of_squares, color_of(g));
+        assert_true(a.count > 100);
+        assert_true((b.count == a.count) == (g == 0));
+    }
+    mgk_free(of_circles.pixels);
+    mgk_free(of_squares.pixels);
+}
+
 static void small_and_none(void **state)
 {
     (void)state;
     static const double same[] = {0, 0, 0, 0};
     static const size_t groups[] = {0, 0};
     static const char *const labels[] = {"1.1", "1.2"};
-    const mgk_scatter_panel equal = {"equal", same, groups, labels, 2},
-                            empty = {"empty", same, groups, labels, 0};
+    const mgk_scatter_panel equal = {"equal", same, groups, labels, 2, NULL},
+                            empty = {"empty", same, groups, labels, 0, NULL};
     mgk_picture_options options = mgk_picture_defaults();
     mgk_free(draw(&equal, 1, 1).pixels);
     mgk_scatter scatter = {.panels = &empty, .count = 1, .heading = ""};
@@ -148,9 +168,8 @@ static void small_and_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_axes_have_one_scale),
-        cmocka_unit_test(panels_have_one_scale),
-        cmocka_unit_test(labels_cover_no_point),
+        cmocka_unit_test(both_axes_have_one_scale), cmocka_unit_test(panels_have_one_scale),
+        cmocka_unit_test(labels_cover_no_point),    cmocka_unit_test(series_have_markers),
         cmocka_unit_test(small_and_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

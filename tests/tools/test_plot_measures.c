@@ -385,7 +385,7 @@ static void map_is_that_of_the_file(void **state)
         assert_true(shares[0] > shares[1] && shares[1] > 0);
         snprintf(title, sizeof(title), "the same: %.0f %% and %.0f %% of the variance",
                  100 * shares[0], 100 * shares[1]);
-        const mgk_scatter_panel panel = {title, points, groups, labels, COUNT};
+        const mgk_scatter_panel panel = {title, points, groups, labels, COUNT, NULL};
         mgk_picture_options options = mgk_picture_defaults();
         options.force = true;
         assert_ok(mgk_draw_scatter(&(mgk_scatter){.panels = &panel,
