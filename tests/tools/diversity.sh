@@ -511,6 +511,15 @@ for order in importance redundancy; do
     grep -qxF "$(cat expected.txt)" out.txt || complain "no order of $order: $(cat out.txt)"
 done
 grep -q 'prune_random removes' out.txt && complain "random orders are no order"
+# Heads of negative entries have no js: by redundancy they go in the order of importance.
+"$programs/mgk-train" $train --attention performer --feature-map trigonometric --features 4 --layers 2 --heads 3 --dim 6 \
+    --head-dim 2 -o signed.safetensors
+measure signed.csv --model signed.safetensors --text text.txt --samples 4 --measures js --prune
+[ "$(grep -c ',js,.*,,,0$' signed.csv)" -eq 6 ] || complain "js of negative entries: $(grep ',js,' signed.csv)"
+for order in importance redundancy; do
+    sed -n "s/^prune_$order removes//p" out.txt >$order.txt
+done
+[ -s importance.txt ] && cmp importance.txt redundancy.txt || complain "pruning without js: $(cat out.txt)"
 "$diversity" $model --measures all -q >out.txt || complain "all measures"
 grep -q 'importance_ablation' out.txt || complain "all is printed without importance: $(cat out.txt)"
 
