@@ -171,7 +171,7 @@ static void check_problem(workspace *space, const problem *p)
     assert_ok(op->mixture_attention_backward(own.device, &view, &mixture, output, statistic,
                                              upload(&own, outputs, weight), VALUE_WIDTH,
                                              &gradient));
-    for (int k = 0; k < INPUTS; k++)
+    for (int k = 0; k < INPUTS; k += TEST_STEP)
         if (in.count[k] > 0 && !(p->blank && k == PRIOR)) /* priors of 0 have no derivative */
             check_input(&own, p, &in, k, out[k], weight);
     workspace_release(&own);
