@@ -654,7 +654,16 @@ typedef struct mgk_evaluate_options {
      * has no such head. */
     const mgk_head *remove;
     size_t remove_count;
+    bool per_sample; /* return the loss of each sample, too, so that evaluations can be compared */
 } mgk_evaluate_options;
+
+/* How well a model predicts one sample, or one pair of documents. */
+typedef struct mgk_sample_loss {
+    double loss;     /* sum of -ln p over the targets, in nats */
+    int64_t targets; /* 0: there is nothing to predict */
+    int64_t correct; /* targets to which the model gives the largest p */
+    uint64_t hash;   /* of the targets, and of a classifier's sample: those of others differ */
+} mgk_sample_loss;
 
 /* How well a model predicts. */
 typedef struct mgk_evaluation_summary {
@@ -668,8 +677,27 @@ typedef struct mgk_evaluation_summary {
                              was read */
     double seconds;       /* total */
     bool language_model;
-    double reserved[4];
+    int removed_heads; /* of `remove`, each once */
+    /* With `per_sample`, in the order in which the samples were drawn; release it with mgk_release.
+     * NULL: not asked for. */
+    mgk_sample_loss *sample_losses; /* [sample_loss_count] */
+    size_t sample_loss_count;
+    double reserved[2];
 } mgk_evaluation_summary;
+
+/*
+ * What another model, or a model without some heads, predicts better or worse: differences of
+ * means over targets, with the middle 95 % of 10000 bootstrap draws of samples, each taken with all
+ * its targets, in pairs (Efron & Tibshirani 1993, §13.3). They tell what other samples would
+ * change, not what another training would. Intervals of fewer than 12 samples are too narrow; those
+ * of one are NaN.
+ */
+typedef struct mgk_evaluation_difference {
+    double loss, loss_low, loss_high; /* in nats */
+    double accuracy, accuracy_low, accuracy_high;
+    int64_t samples; /* with targets; a pair of documents is one */
+    double reserved[4];
+} mgk_evaluation_difference;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */
 MGK_API void mgk_evaluate_options_init(mgk_evaluate_options *options, size_t size);
@@ -685,6 +713,13 @@ static inline mgk_evaluate_options mgk_evaluate_options_default(void)
  * no targets for the model. Memory does not grow with S. */
 MGK_API mgk_result mgk_evaluate_model(const mgk_evaluate_options *options,
                                       mgk_evaluation_summary *summary);
+
+/* The difference b - a of two evaluations of the same samples `per_sample`; the job has the seed
+ * of the draws and the threads. MGK_INPUT: the samples have other targets, as those of another
+ * tokenizer do. */
+MGK_API mgk_result mgk_compare_evaluations(const mgk_evaluation_summary *a,
+                                           const mgk_evaluation_summary *b, const mgk_job *job,
+                                           mgk_evaluation_difference *difference);
 
 /* ---- tables of results -------------------------------------------------------------------- */
 

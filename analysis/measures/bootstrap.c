@@ -10,25 +10,30 @@
 
 /* ---- means of draws -------------------------------------------------------------------------- */
 
+static double weight_of(const mgk_sample_values *table, size_t sample)
+{
+    return table->weights ? table->weights[sample] : 1;
+}
+
 /*
  * The mean of each column over the samples, sample i taken times[i] times, into means [columns];
- * counts [columns] is overwritten. NaN: no sample has a value.
+ * sums [columns] is overwritten. NaN: no sample has a value.
  */
 static void average(const mgk_sample_values *table, size_t columns, const double *times,
-                    double *means, double *counts)
+                    double *means, double *sums)
 {
     for (size_t c = 0; c < columns; c++)
-        means[c] = counts[c] = 0;
+        means[c] = sums[c] = 0;
     for (size_t i = 0; i < table->count; i++) {
-        const double *row = table->values + i * columns;
+        const double *row = table->values + i * columns, weight = times[i] * weight_of(table, i);
         for (size_t c = 0; c < columns && times[i] > 0; c++) {
             const bool there = !isnan(row[c]);
-            means[c] += there ? times[i] * row[c] : 0;
-            counts[c] += there ? times[i] : 0;
+            means[c] += there ? weight * row[c] : 0;
+            sums[c] += there ? weight : 0;
         }
     }
     for (size_t c = 0; c < columns; c++)
-        means[c] = counts[c] > 0 ? means[c] / counts[c] : NAN;
+        means[c] = sums[c] > 0 ? means[c] / sums[c] : NAN;
 }
 
 /* How often each of `count` samples is in a draw. */
@@ -85,19 +90,25 @@ typedef struct moments {
     double mean, error;
 } moments;
 
+/* With weights the error is n / (n − 1) Σ w² (x − m)² / (Σ w)². */
 static moments describe_samples(const mgk_sample_values *table, size_t columns, size_t column)
 {
     moments m = {.count = 0};
-    double squares = 0;
+    double sum = 0, squares = 0;
     for (size_t i = 0; i < table->count; i++) {
-        const double x = table->values[i * columns + column];
+        const double x = table->values[i * columns + column], weight = weight_of(table, i);
         if (isnan(x))
             continue;
-        const double distance = x - m.mean;
-        m.mean += distance / (double)++m.count;
-        squares += distance * (x - m.mean);
+        m.count++;
+        sum += weight;
+        m.mean += weight * (x - m.mean) / sum;
     }
-    m.error = m.count > 1 ? squares / ((double)m.count - 1) / (double)m.count : NAN;
+    for (size_t i = 0; i < table->count; i++) {
+        const double far = weight_of(table, i) * (table->values[i * columns + column] - m.mean);
+        squares += isnan(far) ? 0 : far * far;
+    }
+    const double count = (double)m.count;
+    m.error = m.count > 1 ? count / (count - 1) * squares / (sum * sum) : NAN;
     return m;
 }
 
@@ -188,7 +199,7 @@ static mgk_status subtract(const mgk_sample_values *a, const mgk_sample_values *
     TRY(mgk_alloc(a->count, columns * sizeof(double), &work->differences));
     for (size_t i = 0; i < a->count * columns; i++)
         work->differences[i] = b->values[i] - a->values[i];
-    *out = (mgk_sample_values){a->count, work->differences};
+    *out = (mgk_sample_values){a->count, work->differences, b->weights};
     return STATUS_OK;
 }
 

@@ -15,10 +15,26 @@
 
 enum { MGK_BOOTSTRAP_DRAWS = 10000 };
 
-/* Several values of each of some samples: [count, columns]; NaN: no value. */
+/* Of fewer samples intervals are too narrow: of normal values those of 4 samples hold the mean 80
+ * times of 100, of 8 samples 90 times, of 12 samples 93 times. */
+enum { MGK_BOOTSTRAP_SAMPLES = 12 };
+
+/* What to tell then, with their number. */
+#define MGK_NARROW_INTERVALS                                                                     \
+    "intervals of fewer than %d samples are too narrow: of 4 they hold a mean 80 times of 100, " \
+    "not 95"
+
+static inline bool mgk_bootstrap_is_narrow(size_t samples)
+{
+    return samples >= 2 && samples < MGK_BOOTSTRAP_SAMPLES;
+}
+
+/* Several values of each of some samples: [count, columns]; NaN: no value. Means are Σ w x / Σ w:
+ * a sample that is itself a mean of w things weighs as much as they do. */
 typedef struct mgk_sample_values {
     size_t count;
     const double *values;
+    const double *weights; /* w [count], > 0; NULL: 1. Pairs have the weights of b */
 } mgk_sample_values;
 
 /* The difference of one column. */
@@ -27,8 +43,9 @@ typedef struct mgk_difference {
     double low, high; /* the middle 95 % of the draws; NaN for fewer than two samples */
     /*
      * Two-sided, of Student's t test of the differences of pairs, or of Welch's test without pairs:
-     * draws cannot show a probability below their number, which many rows together need. NaN for
-     * fewer than two samples, and for differences that do not vary, which no test can judge.
+     * draws cannot show a probability below their number, which many rows together need. With
+     * weights the variance of a mean is that of a ratio (Cochran 1977, §2.11). NaN for fewer than
+     * two samples, and for differences that do not vary, which no test can judge.
      */
     double p;
     double p_holm;  /* see mgk_adjust_by_holm */

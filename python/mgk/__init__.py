@@ -14,7 +14,7 @@ as mgk-dump, are installed with this package.
 """
 
 from ._dump import dump
-from ._evaluate import Evaluation, evaluate
+from ._evaluate import Evaluation, EvaluationDifference, compare_evaluations, evaluate
 from ._library import Error, Status, __version__
 from ._measure import diversity, kinds, measures, ranks, singular_values
 from ._model import Model, Sample, attention
@@ -27,6 +27,7 @@ from ._table import Table
 __all__ = [
     "Error",
     "Evaluation",
+    "EvaluationDifference",
     "Model",
     "Picture",
     "Report",
@@ -35,6 +36,7 @@ __all__ = [
     "Table",
     "Warning",
     "attention",
+    "compare_evaluations",
     "describe",
     "diversity",
     "dump",

@@ -5,10 +5,14 @@ from __future__ import annotations
 
 import contextlib
 import ctypes as c
+from types import SimpleNamespace
 from typing import NamedTuple, Sequence
 
+import numpy as np
+
 from . import _inputs
-from ._library import as_list, check, fill, options, run, types
+from ._job import job as _job
+from ._library import as_list, call, check, fill, options, run, types
 from ._model import Model, is_double
 from ._typing import Array, Follow, Path, Texts
 
@@ -29,6 +33,23 @@ class Evaluation(NamedTuple):
     bits_per_byte: float
     #: Share of targets to which the model gives the largest p.
     accuracy: float
+    #: If asked for, a structured array with an element for each sample, or each pair of documents:
+    #: `loss`, the sum of -ln p, `targets`, `correct`, and a `hash` of the targets.
+    per_sample: np.ndarray | None = None
+
+
+class EvaluationDifference(NamedTuple):
+    """What `compare_evaluations` returns: differences b - a, and their 95 % intervals."""
+
+    #: In nats.
+    loss: float
+    loss_low: float
+    loss_high: float
+    accuracy: float
+    accuracy_low: float
+    accuracy_high: float
+    #: Samples with targets.
+    samples: int
 
 
 def _heads(pairs):
@@ -62,6 +83,7 @@ def evaluate(
     settings: dict | None = None,
     targets: Texts | None = None,
     remove: Sequence[tuple[int, int]] = (),
+    per_sample: bool = False,
     progress: Follow = None,
 ) -> Evaluation:
     """Loss and accuracy of a model, and the perplexity of a language model.
@@ -87,6 +109,8 @@ def evaluate(
         As for `ranks`.
     remove : list of pairs (layer, head)
         Heads whose outputs are taken as 0; head -1 stands for all of the layer.
+    per_sample : bool
+        Also return the losses of the samples, for `compare_evaluations`.
 
     Examples
     --------
@@ -119,6 +143,7 @@ def evaluate(
             input=source,
             stride=stride,
             remove=_heads(remove),
+            per_sample=per_sample,
             double_precision=is_double(precision),
         )
         found = types["mgk_evaluation_summary"]()
@@ -128,4 +153,79 @@ def evaluate(
             progress,
             "evaluation",
         )
-    return Evaluation(*(getattr(found, name) for name in Evaluation._fields))
+    numbers = [getattr(found, name) for name in Evaluation._fields if name != "per_sample"]
+    return Evaluation(*numbers, _take_losses(found) if per_sample else None)
+
+
+def _losses_type():
+    return np.dtype(types["mgk_sample_loss"])
+
+
+def _take_losses(found):
+    """The losses of a summary, which are released."""
+    try:
+        size = found.sample_loss_count * _losses_type().itemsize
+        return np.frombuffer(c.string_at(found.sample_losses, size), _losses_type())
+    finally:
+        call("mgk_release", found.sample_losses)
+
+
+def _summary(evaluation, what):
+    """A summary with the losses of an evaluation."""
+    if not isinstance(evaluation, Evaluation):
+        raise TypeError(f"{what}: expected what `evaluate` returns")
+    out = types["mgk_evaluation_summary"]()
+    if evaluation.per_sample is not None:
+        losses = np.ascontiguousarray(evaluation.per_sample, _losses_type())
+        out.kept = losses
+        kind = dict(out._fields_)["sample_losses"]
+        out.sample_losses = c.cast(losses.ctypes.data, kind)
+        out.sample_loss_count = len(losses)
+    return out
+
+
+def compare_evaluations(
+    a: Evaluation, b: Evaluation, *, seed: int = 0, threads: int = 0
+) -> EvaluationDifference:
+    """How the evaluation b differs from a, of the same samples with `per_sample`.
+
+    Differences of means over targets, and the middle 95 % of 10000 bootstrap draws of samples, in
+    pairs. They tell what other samples would change, not what another training would.
+
+    Parameters
+    ----------
+    a, b : Evaluation
+        Of two models, or of one with all heads and without some.
+    seed : int
+        Of the draws.
+    threads : int
+        0: all cores.
+
+    Examples
+    --------
+    >>> import mgk
+    >>> text = "models/sample.txt"
+    >>> a, b = (
+    ...     mgk.evaluate(f"models/lm-{name}-4.safetensors", files=text, samples=16, per_sample=True)
+    ...     for name in ("softmax", "mgk")
+    ... )
+    >>> found = mgk.compare_evaluations(a, b)
+    >>> found.loss_low < found.loss < found.loss_high
+    True
+    """
+    first, second = _summary(a, "a"), _summary(b, "b")
+    job = _job(None, threads, seed)
+    found = types["mgk_evaluation_difference"]()
+    run(
+        SimpleNamespace(job=job),
+        lambda: check(
+            "mgk_compare_evaluations",
+            c.byref(first),
+            c.byref(second),
+            c.byref(job),
+            c.byref(found),
+        ),
+    )
+    return EvaluationDifference(
+        *(getattr(found, name) for name in EvaluationDifference._fields)
+    )

@@ -55,6 +55,39 @@ class Evaluate(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "whole number"):
             mgk.evaluate(MODEL, TEXTS, remove=[(0, 0.5)])
 
+    def test_differences(self):
+        texts = [f"{text} {i} {text[i:]}" for i in range(8) for text in TEXTS]
+        whole = mgk.evaluate(MODEL, texts, per_sample=True)
+        without = mgk.evaluate(MODEL, texts, remove=[(0, 1)], per_sample=True)
+        losses, targets = whole.per_sample["loss"], whole.per_sample["targets"]
+        self.assertEqual((len(losses), targets.sum()), (16, whole.targets))
+        self.assertAlmostEqual(losses.sum() / targets.sum(), whole.loss, places=12)
+        one = mgk.evaluate(MODEL, texts[3])
+        self.assertAlmostEqual(losses[3] / targets[3], one.loss, places=5)
+        found = mgk.compare_evaluations(whole, without, seed=1)
+        self.assertAlmostEqual(found.loss, without.loss - whole.loss, places=12)
+        self.assertAlmostEqual(found.accuracy, without.accuracy - whole.accuracy, places=12)
+        self.assertEqual(found.samples, 16)
+        # The same draws in numpy, whose seed is another one.
+        difference = without.per_sample["loss"] - losses
+        drawn = np.random.default_rng(0).integers(16, size=(10000, 16))
+        draws = difference[drawn].sum(axis=1) / targets[drawn].sum(axis=1)
+        low, high = np.quantile(draws, [0.025, 0.975])
+        self.assertAlmostEqual(found.loss_low, low, delta=0.1 * (high - low))
+        self.assertAlmostEqual(found.loss_high, high, delta=0.1 * (high - low))
+        few = [e._replace(per_sample=e.per_sample[:5]) for e in (whole, without)]
+        with self.assertWarnsRegex(mgk.Warning, "fewer than 12 samples"):
+            self.assertEqual(mgk.compare_evaluations(*few).samples, 5)
+        with self.assertRaisesRegex(mgk.Error, "evaluations of 16 and 5 samples"):
+            mgk.compare_evaluations(whole, few[0])
+        with self.assertRaisesRegex(mgk.Error, "sample 0 has other targets"):
+            other = whole.per_sample[::-1]
+            mgk.compare_evaluations(whole, whole._replace(per_sample=other))
+        with self.assertRaisesRegex(mgk.Error, "`per_sample`"):
+            mgk.compare_evaluations(whole, one)
+        with self.assertRaisesRegex(TypeError, "b: expected what `evaluate` returns"):
+            mgk.compare_evaluations(whole, 3)
+
     def test_refusals(self):
         for wrong in ({}, {"texts": TEXTS, "task": "lm"}):
             with self.assertRaisesRegex(TypeError, "one of texts, files and task"):

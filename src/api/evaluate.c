@@ -6,6 +6,7 @@
 
 #include "api/api.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "run/arguments.h"
@@ -52,7 +53,8 @@ static mgk_status check_stride(const mgk_evaluate_options *o, const mgk_model_ru
     return STATUS_OK;
 }
 
-static void tell_removed(const mgk_evaluate_options *o, const bool *removed, int heads)
+/* Returns the number of heads that are removed. */
+static int tell_removed(const mgk_evaluate_options *o, const bool *removed, int heads)
 {
     char note[64];
     int count = 0;
@@ -60,10 +62,12 @@ static void tell_removed(const mgk_evaluate_options *o, const bool *removed, int
         count += removed[i];
     snprintf(note, sizeof(note), "without %d of %d heads", count, heads);
     mgk_job_report(&o->job, &(mgk_report){.note = note, .milestone = true});
+    return count;
 }
 
 /* out [L, H]: the heads without outputs; NULL: none. Release with mgk_free. */
-static mgk_status find_removed(const mgk_evaluate_options *o, const mgk_model_run *run, bool **out)
+static mgk_status find_removed(const mgk_evaluate_options *o, const mgk_model_run *run, bool **out,
+                               int *count)
 {
     const int layers = run->model->config.layers, heads = run->model->config.heads;
     if (o->remove_count == 0)
@@ -86,11 +90,28 @@ static mgk_status find_removed(const mgk_evaluate_options *o, const mgk_model_ru
         else
             memset(layer, true, (size_t)heads * sizeof(*layer));
     }
-    tell_removed(o, *out, layers * heads);
+    *count = tell_removed(o, *out, layers * heads);
     return STATUS_OK;
 }
 
-static mgk_status run_all(const mgk_evaluate_options *o, mgk_model_run *run)
+/* What each sample of the batch is asked for, a pair once, into hashes of all samples. */
+static void hash_targets(const mgk_model_run *run, uint64_t *hashes)
+{
+    const bool language_model = run->model->config.family == MGK_FAMILY_LM;
+    const size_t tokens = language_model ? (size_t)run->tokens : 1;
+    const size_t each = mgk_model_run_samples_of_loss(run);
+    for (size_t i = (size_t)run->first; i < (size_t)(run->first + run->count); i += each) {
+        const size_t row = (i - (size_t)run->first) / each;
+        const int32_t *targets = run->targets + row * tokens;
+        uint64_t hash = mgk_hash(MGK_HASH_START, targets, tokens * sizeof(*targets));
+        if (!language_model)
+            hash = mgk_hash(hash, run->index + i, sizeof(*run->index));
+        hashes[i / each] = hash;
+    }
+}
+
+/* `hashes` [S] of targets; NULL: not asked for. */
+static mgk_status run_all(const mgk_evaluate_options *o, mgk_model_run *run, uint64_t *hashes)
 {
     const mgk_observer observer = {.layer = NULL};
     bool end = false;
@@ -101,6 +122,8 @@ static mgk_status run_all(const mgk_evaluate_options *o, mgk_model_run *run)
                                               .amount = (double)done * run->tokens,
                                               .note = ""});
         TRY(mgk_model_run_next(run, &o->job, &observer, &end));
+        if (hashes && !end)
+            hash_targets(run, hashes);
     }
     return STATUS_OK;
 }
@@ -114,7 +137,21 @@ static double predicted_bytes(const mgk_model_run *run, const mgk_loss *loss)
     return run->samples == run->available ? (double)mgk_dataset_bytes(run->data) : 0;
 }
 
-static mgk_status summarize(const mgk_model_run *run, mgk_evaluation_summary *summary)
+/* The losses of all samples as users get them, out [*count]; release with mgk_free. */
+static mgk_status list_losses(const mgk_model_run *run, const uint64_t *hashes, size_t *count,
+                              mgk_sample_loss **out)
+{
+    mgk_loss *losses;
+    TRY(mgk_model_run_losses(run, count, &losses));
+    mgk_status status = mgk_alloc(*count, sizeof(**out), out);
+    for (size_t i = 0; status == STATUS_OK && i < *count; i++)
+        (*out)[i] = (mgk_sample_loss){losses[i].sum, losses[i].count, losses[i].correct, hashes[i]};
+    mgk_free(losses);
+    return status;
+}
+
+static mgk_status summarize(const mgk_model_run *run, const uint64_t *hashes,
+                            mgk_evaluation_summary *summary)
 {
     const double ln2 = 0.69314718055994531;
     const bool language_model = run->model->config.family == MGK_FAMILY_LM;
@@ -132,7 +169,8 @@ static mgk_status summarize(const mgk_model_run *run, mgk_evaluation_summary *su
         .perplexity = language_model ? exp(mean) : NAN,
         .bits_per_byte = language_model && bytes > 0 ? loss.sum / ln2 / bytes : NAN,
         .language_model = language_model};
-    return STATUS_OK;
+    return hashes ? list_losses(run, hashes, &summary->sample_loss_count, &summary->sample_losses)
+                  : STATUS_OK;
 }
 
 static mgk_status check_output(const mgk_evaluate_options *o, mgk_claims *claims)
@@ -149,8 +187,9 @@ static mgk_status evaluate(const mgk_evaluate_options *o, mgk_evaluation_summary
     mgk_model_run run = {0};
     mgk_claims claims = {0};
     bool *removed = NULL;
+    uint64_t *hashes = NULL;
     const size_t stride = o->stride > 0 ? (size_t)o->stride : SIZE_MAX;
-    int capacity;
+    int capacity, removed_heads = 0;
     TRY(check_options(o));
     CHECK(mgk_files_model(&claims, o->model));
     CHECK(mgk_files_input(&claims, &o->input));
@@ -158,7 +197,7 @@ static mgk_status evaluate(const mgk_evaluate_options *o, mgk_evaluation_summary
     CHECK(mgk_model_run_open_windows(&o->job, o->model, &o->input, o->double_precision, stride,
                                      &run));
     CHECK(check_stride(o, &run));
-    CHECK(find_removed(o, &run, &removed));
+    CHECK(find_removed(o, &run, &removed, &removed_heads));
     mgk_job_report_device(&o->job, run.device);
     CHECK(mgk_model_run_choose(&run, o->job.seed,
                                o->input.samples > 0 ? o->input.samples : run.available));
@@ -170,11 +209,15 @@ static mgk_status evaluate(const mgk_evaluate_options *o, mgk_evaluation_summary
     mgk_pass_remove_heads(run.pass, removed);
     CHECK(mgk_model_run_measure_loss(&run));
     mgk_kinds_tell_choice(&run.model->config, &o->job, o->model);
-    CHECK(run_all(o, &run));
-    CHECK(summarize(&run, summary));
+    if (o->per_sample)
+        CHECK(mgk_alloc((size_t)run.samples, sizeof(*hashes), &hashes));
+    CHECK(run_all(o, &run, hashes));
+    CHECK(summarize(&run, hashes, summary));
+    summary->removed_heads = removed_heads;
 out:
     mgk_model_run_close(&run);
     mgk_free(removed);
+    mgk_free(hashes);
     mgk_claims_release(&claims);
     return status;
 }
@@ -190,5 +233,7 @@ mgk_result mgk_evaluate_model(const mgk_evaluate_options *options, mgk_evaluatio
     own.seconds = mgk_seconds() - start;
     if (summary)
         *summary = own;
+    else
+        mgk_free(own.sample_losses);
     return mgk_api_result(status);
 }

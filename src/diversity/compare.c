@@ -194,7 +194,8 @@ static mgk_status compare_columns(const mgk_diversity_part *a, const mgk_diversi
     for (size_t first = 0; first < out->columns; first += COLUMNS_TOGETHER) {
         const size_t left = out->columns - first;
         const size_t count = left < COLUMNS_TOGETHER ? left : COLUMNS_TOGETHER;
-        const mgk_sample_values tables[] = {{samples->a_count, of_a}, {samples->b_count, of_b}};
+        const mgk_sample_values tables[] = {{.count = samples->a_count, .values = of_a},
+                                            {.count = samples->b_count, .values = of_b}};
         if (mgk_job_stopped(job))
             CHECK(mgk_fail(STATUS_INTERRUPTED, "interrupted while %s was compared", out->name));
         gather(a, samples->a, samples->a_count, list + first, count, true, of_a);

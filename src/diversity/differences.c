@@ -42,19 +42,13 @@ static void tell_layers(mgk_measuring *m, size_t which, size_t other)
     mgk_measuring_warn(m, note);
 }
 
-/* Of normal values, percentile intervals of 4 samples hold the mean 80 times of 100, of 8 samples
- * 90 times, of 12 samples 93 times. */
 static void tell_few_samples(mgk_measuring *m, const mgk_diversity_comparison *c)
 {
-    enum { FEW = 12 };
     const size_t least = c->a_samples < c->b_samples ? c->a_samples : c->b_samples;
     char note[512];
-    if (least < 2 || least >= FEW)
+    if (!mgk_bootstrap_is_narrow(least))
         return;
-    snprintf(note, sizeof(note),
-             "%.200s: intervals of fewer than %d samples are too narrow: of 4 they hold a mean 80 "
-             "times of 100, not 95",
-             c->name, FEW);
+    snprintf(note, sizeof(note), "%.200s: " MGK_NARROW_INTERVALS, c->name, MGK_BOOTSTRAP_SAMPLES);
     mgk_measuring_warn(m, note);
 }
 

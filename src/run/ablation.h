@@ -43,11 +43,13 @@ mgk_status mgk_ablation_run(mgk_ablation *ablation, const bool *removed, int fir
 /*
  * What the last mgk_ablation_run did to each sample of the batch, values [count]; NaN: the sample
  * has no target. The loss and the divergence of a pair are those of its first sample, and NaN for
- * the second, so that a pair counts once. ABLATION    the loss of the sample, the mean over its
- * targets, in nats DIVERGENCE  KL(p | q) in nats, p and q the distributions of the whole model and
- * of this one, the mean over the sample's tokens or its class HIDDEN      |Y − X| / |X|, Frobenius
- * norms over the sample's tokens, X and Y the last hidden states of the whole model and of this
- * one; NaN: X is 0
+ * the second, so that a pair counts once.
+ *
+ * - ABLATION: the loss of the sample, the mean over its targets, in nats.
+ * - DIVERGENCE: KL(p | q) in nats, p and q the distributions of the whole model and of this one,
+ *   the mean over the sample's tokens or its class.
+ * - HIDDEN: |Y − X| / |X|, Frobenius norms over the sample's tokens, X and Y the last hidden states
+ *   of the whole model and of this one; NaN: X is 0.
  */
 mgk_status mgk_ablation_values(mgk_ablation *ablation, mgk_importance which, double *values);
 

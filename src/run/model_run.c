@@ -350,9 +350,12 @@ void mgk_model_run_tell(const mgk_model_run *run, const mgk_job *job, const mgk_
     mgk_job_report(job, &(mgk_report){.note = note, .milestone = true});
 }
 
-static size_t count_batches(const mgk_model_run *run)
+/* Room for the losses of all batches, which may be filled up with sequences without a target. */
+static size_t count_losses(const mgk_model_run *run)
 {
-    return ((size_t)run->samples + (size_t)run->capacity - 1) / (size_t)run->capacity;
+    const size_t capacity = (size_t)run->capacity;
+    const size_t batches = ((size_t)run->samples + capacity - 1) / capacity;
+    return batches * capacity / mgk_model_run_samples_of_loss(run);
 }
 
 mgk_status mgk_model_run_measure_loss(mgk_model_run *run)
@@ -362,13 +365,13 @@ mgk_status mgk_model_run_measure_loss(mgk_model_run *run)
                         "the input has no targets for this model: a language model predicts next "
                         "tokens, of text or ids, and a classifier the classes of its `task`");
     run->loads_targets = true;
-    return run->device->op->allocate(run->device, count_batches(run) * sizeof(*run->losses),
+    return run->device->op->allocate(run->device, count_losses(run) * sizeof(*run->losses),
                                      &run->losses);
 }
 
 enum { LOSS_NUMBERS = 3 };
 
-/* A loss as numbers; those of a batch that was not run are less than any. */
+/* A loss as numbers; those of a sample that was not run are less than any. */
 static void put_loss(const mgk_loss *loss, double numbers[LOSS_NUMBERS])
 {
     const bool measured = loss->count > 0;
@@ -385,45 +388,67 @@ static mgk_loss take_loss(const double numbers[LOSS_NUMBERS])
         .sum = numbers[0], .count = (int64_t)numbers[1], .correct = (int64_t)numbers[2]};
 }
 
+/* All losses on the host; release with mgk_free. */
+static mgk_status download_losses(const mgk_model_run *run, mgk_loss **out)
+{
+    mgk_device *device = run->device;
+    const size_t count = count_losses(run);
+    mgk_loss *losses;
+    TRY(mgk_alloc(count, sizeof(*losses), &losses));
+    mgk_status status = device->op->download(device, losses, run->losses, count * sizeof(*losses));
+    if (status == STATUS_OK)
+        *out = losses;
+    else
+        mgk_free(losses);
+    return status;
+}
+
 mgk_status mgk_model_run_merge_losses(mgk_model_run *run, const mgk_cluster *cluster)
 {
     mgk_device *device = run->device;
-    const size_t batches = count_batches(run), count = batches * LOSS_NUMBERS;
-    const size_t bytes = batches * sizeof(*run->losses);
+    const size_t count = run->losses ? count_losses(run) : 0;
     mgk_loss *losses = NULL;
     double *numbers = NULL;
     mgk_status status = STATUS_OK;
     if (!cluster || !run->losses)
         return STATUS_OK;
-    status = mgk_alloc(batches, sizeof(*losses), &losses);
+    status = mgk_alloc(count, LOSS_NUMBERS * sizeof(*numbers), &numbers);
     if (status == STATUS_OK)
-        status = mgk_alloc(count, sizeof(*numbers), &numbers);
-    if (status == STATUS_OK)
-        status = device->op->download(device, losses, run->losses, bytes);
+        status = download_losses(run, &losses);
     CHECK(mgk_cluster_agree(cluster, status));
-    for (size_t i = 0; i < batches; i++)
+    for (size_t i = 0; i < count; i++)
         put_loss(&losses[i], numbers + i * LOSS_NUMBERS);
-    CHECK(mgk_cluster_maximum(cluster, numbers, count));
-    for (size_t i = 0; i < batches; i++)
+    CHECK(mgk_cluster_maximum(cluster, numbers, count * LOSS_NUMBERS));
+    for (size_t i = 0; i < count; i++)
         losses[i] = take_loss(numbers + i * LOSS_NUMBERS);
-    status = device->op->upload(device, run->losses, losses, bytes);
+    status = device->op->upload(device, run->losses, losses, count * sizeof(*losses));
 out:
     mgk_free(numbers);
     mgk_free(losses);
     return status;
 }
 
+mgk_status mgk_model_run_losses(const mgk_model_run *run, size_t *count, mgk_loss **out)
+{
+    const size_t each = mgk_model_run_samples_of_loss(run);
+    *count = ((size_t)run->samples + each - 1) / each;
+    return download_losses(run, out);
+}
+
 mgk_status mgk_model_run_loss(const mgk_model_run *run, mgk_loss *out)
 {
-    mgk_device *device = run->device;
+    mgk_loss *losses;
+    size_t count;
     *out = (mgk_loss){0};
-    for (size_t batch = 0; run->losses && batch < count_batches(run); batch++) {
-        mgk_loss loss;
-        TRY(device->op->download(device, &loss, run->losses + batch, sizeof(loss)));
-        out->sum += loss.sum;
-        out->count += loss.count;
-        out->correct += loss.correct;
+    if (!run->losses)
+        return STATUS_OK;
+    TRY(mgk_model_run_losses(run, &count, &losses));
+    for (size_t i = 0; i < count; i++) {
+        out->sum += losses[i].sum;
+        out->count += losses[i].count;
+        out->correct += losses[i].correct;
     }
+    mgk_free(losses);
     return STATUS_OK;
 }
 
@@ -612,5 +637,6 @@ mgk_status mgk_model_run_next(mgk_model_run *run, const mgk_job *job, const mgk_
     TRY(mgk_pass_forward(run->pass, &own));
     if (!run->losses)
         return STATUS_OK;
-    return mgk_pass_loss(run->pass, 1, run->losses + run->first / run->capacity);
+    return mgk_pass_sample_losses(run->pass, run->losses + (size_t)run->first /
+                                                               mgk_model_run_samples_of_loss(run));
 }

@@ -42,7 +42,7 @@ typedef struct mgk_model_run {
     bool loads_targets; /* batches are loaded with their targets */
     int32_t *targets;   /* [capacity, N] next tokens of language models; else a class for each
                            sequence, or for each pair of a dual model, without gaps; < 0: none */
-    mgk_loss *losses;   /* [batches], on the device; NULL: not measured */
+    mgk_loss *losses;   /* of each sample or pair, on the device; NULL: not measured */
     mgk_approximation *approximation; /* of a model that runs as another kind; else NULL */
     bool shares; /* another run owns everything except the device, the pass and the batch */
 
@@ -57,6 +57,12 @@ typedef struct mgk_model_run {
 static inline const mgk_model_run *mgk_model_run_keys(const mgk_model_run *run)
 {
     return run->cross ? run->memory : run;
+}
+
+/* Samples that have one loss: two, the documents of a pair, of a dual model. */
+static inline size_t mgk_model_run_samples_of_loss(const mgk_model_run *run)
+{
+    return run->model->config.dual ? 2 : 1;
 }
 
 /* Whether queries see only keys before them and themselves. */
@@ -114,8 +120,12 @@ bool mgk_model_run_has_targets(const mgk_model_run *run);
  * targets for the model. */
 mgk_status mgk_model_run_measure_loss(mgk_model_run *run);
 
-/* Collective: every process gets the losses of the batches that the others have run. */
+/* Collective: every process gets the losses of the samples that the others have run. */
 mgk_status mgk_model_run_merge_losses(mgk_model_run *run, const mgk_cluster *cluster);
+
+/* The loss of each sample, or of each pair of a dual model, out [*count], in the order of `index`;
+ * count 0: it has no target, or was not run. Release with mgk_free. The loss must be measured. */
+mgk_status mgk_model_run_losses(const mgk_model_run *run, size_t *count, mgk_loss **out);
 
 /* The loss over all samples that were run; count 0 if it is not measured. The result does not
  * depend on which run had which batch. */

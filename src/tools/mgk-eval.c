@@ -1,146 +1,107 @@
 /* SPDX-License-Identifier: MIT */
 /* mgk-eval: how well models predict an input. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/text.h"
 #include "tools/input.h"
 #include "tools/kind_names.h"
+#include "tools/print_evaluation.h"
 
-typedef enum layout { LINES, CSV, JSON } layout;
+/* One evaluation, and the earlier one that it is compared with. */
+typedef struct evaluation {
+    bool removes;  /* without the heads of --remove */
+    int reference; /* −1: none */
+    mgk_evaluation_summary summary;
+    mgk_evaluation_difference difference;
+} evaluation;
 
-enum { COLUMNS = 7 };
-static const char *const titles[COLUMNS] = {"samples",    "length",        "targets", "loss",
-                                            "perplexity", "bits_per_byte", "accuracy"};
+/* All of them, each with its row: `of_model` for each model. */
+typedef struct evaluations {
+    size_t count, of_model;
+    evaluation *each;
+    mgk_evaluation_row *rows;
+} evaluations;
 
-/* A table on its way to a stream, a row for each model. */
-typedef struct table {
-    FILE *stream; /* NULL: none */
-    layout how;
-    size_t rows;
-} table;
-
-static void values_of(const mgk_evaluation_summary *s, double out[COLUMNS])
+/*
+ * Without --compare there is one of each model. Further models are compared with the first, or if
+ * heads are removed, each model without them with the same one with all heads.
+ */
+static mgk_status plan(const mgk_arg_list *models, bool compare, bool removes, evaluations *out)
 {
-    const double values[COLUMNS] = {s->samples,    s->length,        (double)s->targets, s->loss,
-                                    s->perplexity, s->bits_per_byte, s->accuracy};
-    memcpy(out, values, sizeof(values));
-}
-
-/* A field of CSV between quotes, of which it doubles its own. */
-static void print_field(FILE *stream, const char *text)
-{
-    putc('"', stream);
-    for (; *text; text++) {
-        if (*text == '"')
-            putc('"', stream);
-        putc(*text, stream);
+    const bool pairs = compare && removes;
+    out->of_model = pairs ? 2 : 1;
+    out->count = models->count * out->of_model;
+    TRY(mgk_alloc(out->count, sizeof(*out->each), &out->each));
+    TRY(mgk_alloc(out->count, sizeof(*out->rows), &out->rows));
+    for (size_t i = 0; i < out->count; i++) {
+        const bool first = i % (pairs ? 2 : out->count) == 0;
+        out->each[i].removes = removes && !(pairs && first);
+        out->each[i].reference = !compare || first ? -1 : pairs ? (int)i - 1 : 0;
+        out->rows[i] = (mgk_evaluation_row){
+            .name = models->words[i / out->of_model],
+            .summary = &out->each[i].summary,
+            .difference = out->each[i].reference < 0 ? NULL : &out->each[i].difference};
     }
-    putc('"', stream);
+    return STATUS_OK;
 }
 
-static void print_number(const table *t, double value, const char *missing)
+static void release(evaluations *all)
 {
-    if (isnan(value))
-        fputs(missing, t->stream);
-    else
-        mgk_print_real(t->stream, value);
+    for (size_t i = 0; all->each && i < all->count; i++)
+        mgk_release(all->each[i].summary.sample_losses);
+    mgk_free(all->each);
+    mgk_free(all->rows);
 }
 
-static void print_json(const table *t, const char *name, const double values[COLUMNS])
+static mgk_result evaluate_one(const mgk_evaluate_options *options, evaluations *all, size_t i)
 {
-    fputs(t->rows == 0 ? "[{\"model\": " : ",\n {\"model\": ", t->stream);
-    mgk_print_string(t->stream, name, "");
-    for (int i = 0; i < COLUMNS; i++) {
-        fprintf(t->stream, ", \"%s\": ", titles[i]);
-        print_number(t, values[i], "null");
-    }
-    putc('}', t->stream);
+    evaluation *own = &all->each[i];
+    mgk_evaluate_options o = *options;
+    o.model = all->rows[i].name;
+    o.remove_count = own->removes ? o.remove_count : 0;
+    mgk_result result = mgk_evaluate_model(&o, &own->summary);
+    if (result == MGK_OK && own->reference >= 0)
+        result = mgk_compare_evaluations(&all->each[own->reference].summary, &own->summary, &o.job,
+                                         &own->difference);
+    return result;
 }
 
-static void print_csv(const table *t, const char *name, const double values[COLUMNS])
-{
-    if (t->rows == 0)
-        fputs("model", t->stream);
-    for (int i = 0; t->rows == 0 && i < COLUMNS; i++)
-        fprintf(t->stream, ",%s%s", titles[i], i + 1 == COLUMNS ? "\n" : "");
-    print_field(t->stream, name);
-    for (int i = 0; i < COLUMNS; i++) {
-        putc(',', t->stream);
-        print_number(t, values[i], "");
-    }
-    putc('\n', t->stream);
-}
-
-static void print_line(const table *t, const char *name, const double values[COLUMNS])
-{
-    for (int i = 0; t->rows == 0 && i < COLUMNS; i++)
-        fprintf(t->stream, "%14s%s", titles[i], i + 1 == COLUMNS ? "  model\n" : "");
-    for (int i = 0; i < COLUMNS; i++)
-        if (isnan(values[i]))
-            fprintf(t->stream, "%14s", "-");
-        else
-            fprintf(t->stream, i < 3 ? "%14.0f" : "%14.6g", values[i]);
-    fprintf(t->stream, "  %s\n", name);
-}
-
-static void add_row(table *t, const char *name, const mgk_evaluation_summary *summary)
-{
-    double values[COLUMNS];
-    values_of(summary, values);
-    if (!t->stream)
-        return;
-    if (t->how == LINES)
-        print_line(t, name, values);
-    else if (t->how == CSV)
-        print_csv(t, name, values);
-    else
-        print_json(t, name, values);
-    fflush(t->stream);
-    t->rows++;
-}
-
-static void end_rows(const table *t)
-{
-    if (t->stream && t->how == JSON && t->rows > 0)
-        fputs("]\n", t->stream);
-}
-
-static mgk_result evaluate_all(mgk_tool *tool, const mgk_arg_list *models, mgk_evaluate_options *o,
-                               table *printed, table *kept)
+static mgk_result evaluate_all(mgk_tool *tool, const mgk_evaluate_options *o, evaluations *all,
+                               mgk_evaluation_table *printed, mgk_evaluation_table *kept)
 {
     mgk_result result = MGK_OK;
-    o->job = tool->job;
-    for (size_t i = 0; i < models->count && result == MGK_OK; i++) {
-        mgk_evaluation_summary summary;
-        o->model = models->words[i];
-        result = mgk_evaluate_model(o, &summary);
+    for (size_t i = 0; i < all->count && result == MGK_OK; i++) {
+        result = evaluate_one(o, all, i);
         mgk_progress_finish(&tool->bar);
         if (result == MGK_OK) {
-            add_row(printed, o->model, &summary);
-            add_row(kept, o->model, &summary);
+            mgk_print_evaluation(printed, &all->rows[i]);
+            mgk_print_evaluation(kept, &all->rows[i]);
         }
     }
-    end_rows(printed);
-    end_rows(kept);
+    mgk_end_evaluations(printed);
+    mgk_end_evaluations(kept);
+    if (result == MGK_OK && printed->layout == MGK_EVALUATION_LINES)
+        mgk_print_differences(stdout, all->count, all->rows);
     return result;
 }
 
 /* Evaluates all models, and writes the output once all of them are done. */
-static int run(mgk_tool *tool, const mgk_arg_list *models, mgk_evaluate_options *o, layout printed,
-               layout kept)
+static int run(mgk_tool *tool, mgk_evaluate_options *o, evaluations *all,
+               mgk_evaluation_table *printed, mgk_evaluation_layout kept)
 {
     char *text = NULL;
     size_t size;
-    table lines = {.stream = stdout, .how = printed}, file = {.how = kept};
+    mgk_evaluation_table file = *printed;
+    file.layout = kept;
+    file.stream = NULL;
+    printed->stream = stdout;
     if (o->output && !(file.stream = open_memstream(&text, &size)))
         return mgk_tool_refuse(tool, mgk_fail(STATUS_MEMORY, "no memory for the table"));
     mgk_tool_watch(tool, "evaluating", "tokens");
-    mgk_result result = evaluate_all(tool, models, o, &lines, &file);
+    o->job = tool->job;
+    mgk_result result = evaluate_all(tool, o, all, printed, &file);
     const bool whole = !file.stream || (fclose(file.stream) == 0 && text);
     if (whole && o->output && result == MGK_OK)
         result = mgk_write_output(&o->job, o->output, text, size);
@@ -150,10 +111,10 @@ static int run(mgk_tool *tool, const mgk_arg_list *models, mgk_evaluate_options 
 }
 
 /* The layout of an output by its ending. */
-static mgk_status layout_of(const char *output, layout *how)
+static mgk_status layout_of(const char *output, mgk_evaluation_layout *how)
 {
-    *how = output && mgk_ends_with(output, ".json") ? JSON : CSV;
-    if (!output || *how == JSON || mgk_ends_with(output, ".csv"))
+    *how = output && mgk_ends_with(output, ".json") ? MGK_EVALUATION_JSON : MGK_EVALUATION_CSV;
+    if (!output || *how == MGK_EVALUATION_JSON || mgk_ends_with(output, ".csv"))
         return STATUS_OK;
     return mgk_fail(STATUS_USAGE, "%s: expected an ending .csv or .json", output);
 }
@@ -174,10 +135,18 @@ static const mgk_arg_note notes[] = {
                "`mgk-diversity --prune` removes.\n"
                "Of a model with an encoder and a decoder they belong to the part that is "
                "evaluated."},
+    {"compare",
+     "Differences of the means over all targets, and the middle 95 % of 10000 bootstrap draws of "
+     "samples, which are paired: the models need the same tokens. They tell what other samples "
+     "would change, not what another training would.\n"
+     "Windows of one text are alike, and count as if they were independent."},
     {"output", "The table is what --csv or --json print, and is written when all models are done."},
-    {"json", "An array of objects with the names `model`, `samples`, `length`, `targets`, `loss`, "
-             "`perplexity`, `bits_per_byte` and `accuracy`; `null` is what a model does not have, "
-             "or what is not known."},
+    {"json",
+     "An array of objects with the names `model`, `samples`, `length`, `targets`, `loss`, "
+     "`perplexity`, `bits_per_byte` and `accuracy`; `null` is what a model does not have, "
+     "or what is not known. With --remove also `removed`, the number of heads, and with --compare "
+     "`loss_difference`, `loss_low`, `loss_high`, `accuracy_difference`, `accuracy_low` and "
+     "`accuracy_high`."},
     {NULL, NULL},
 };
 
@@ -190,7 +159,8 @@ int main(int argc, char **argv)
     int double_precision = 0;
     mgk_arg_list remove = {0};
     mgk_head *removed = NULL;
-    bool json = false, csv = false;
+    evaluations all = {.count = 0};
+    bool json = false, csv = false, compare = false;
     char kinds[MGK_TOOL_KINDS];
     mgk_tool_list_kinds(kinds);
     const mgk_arg args[] = {
@@ -205,6 +175,10 @@ int main(int argc, char **argv)
         {MGK_ARG_LIST, 0, "remove", &remove, "HEAD...",
          "Heads whose outputs are taken as 0: 0.2,1.0-3,4 are head 2 of layer 0, heads 0 to 3 of "
          "layer 1, and all of layer 4.",
+         NULL},
+        {MGK_ARG_FLAG, 0, "compare", &compare, NULL,
+         "Compare each further model with the first, or with --remove each model with itself with "
+         "all heads: differences and their 95 % intervals.",
          NULL},
         {MGK_ARG_HEADING, 0, "Output", NULL, NULL, NULL, NULL},
         {MGK_ARG_FILE, 'o', "output", &o.output, "OUT",
@@ -228,6 +202,7 @@ int main(int argc, char **argv)
         .examples = "  mgk-eval mgk4.safetensors softmax8.safetensors --text valid.txt\n"
                     "  mgk-eval gpt2/ --text valid.txt --length 1023 --stride 512\n"
                     "  mgk-eval gpt2/ --text valid.txt --remove 5.1,7.0-3\n"
+                    "  mgk-eval softmax8.safetensors mgk4.safetensors --text valid.txt --compare\n"
                     "  mgk-eval gpt2/ --text valid.txt --length 512 --as performer --features 256\n"
                     "  mgk-eval listops.safetensors --task listops --data basic_test.tsv --json\n",
         .args = args,
@@ -246,10 +221,12 @@ int main(int argc, char **argv)
         return mgk_tool_refuse(&tool, status);
     if (json && csv)
         return mgk_tool_usage(&tool, "--json and --csv exclude each other");
+    if (compare && models.count < 2 && remove.count == 0)
+        return mgk_tool_usage(&tool, "--compare needs another model, or --remove");
     mgk_tool_input_end(&in);
     o.input = in.input;
     o.double_precision = double_precision;
-    layout kept;
+    mgk_evaluation_layout kept = MGK_EVALUATION_CSV;
     status = mgk_tool_output(&tool, &o.output, MGK_TOOL_TABLE);
     if (status == STATUS_OK)
         status = layout_of(o.output, &kept);
@@ -257,10 +234,18 @@ int main(int argc, char **argv)
         status = mgk_tool_heads("--remove", &remove, &removed, &o.remove_count);
     if (status == STATUS_OK)
         status = mgk_tool_input_read(&tool, &in, &o.input);
+    if (status == STATUS_OK)
+        status = plan(&models, compare, o.remove_count > 0, &all);
     o.remove = removed;
-    const layout printed = json ? JSON : csv ? CSV : LINES;
-    const int ended = status == STATUS_OK ? run(&tool, &models, &o, printed, kept)
-                                          : mgk_tool_refuse(&tool, status);
+    o.per_sample = compare;
+    mgk_evaluation_table printed = {.layout = json  ? MGK_EVALUATION_JSON
+                                              : csv ? MGK_EVALUATION_CSV
+                                                    : MGK_EVALUATION_LINES,
+                                    .removes = o.remove_count > 0,
+                                    .compares = compare};
+    const int ended =
+        status == STATUS_OK ? run(&tool, &o, &all, &printed, kept) : mgk_tool_refuse(&tool, status);
+    release(&all);
     mgk_free(removed);
     return ended;
 }

@@ -14,7 +14,8 @@ static const double steps[S] = {.5, -.2, .9, .1, .3, .8, -.4, .6, .2, .7, -.1, .
 static mgk_difference compare(size_t a_count, const double *a, size_t b_count, const double *b,
                               bool paired)
 {
-    const mgk_sample_values of_a = {a_count, a}, of_b = {b_count, b};
+    const mgk_sample_values of_a = {.count = a_count, .values = a},
+                            of_b = {.count = b_count, .values = b};
     mgk_difference out;
     assert_ok(mgk_bootstrap(&of_a, &of_b, 1, paired, 5, 2, &out));
     return out;
@@ -78,6 +79,48 @@ static void some_differences_have_no_p(void **state)
     assert_true(same.value == 0 && same.low == 0 && same.high == 0 && isnan(same.p));
 }
 
+/* A sample weighs as much as the things that it is the mean of: Σ w x / Σ w, whose variance is that
+ * of a ratio. Equal weights change nothing. */
+static void weights_are_those_of_means(void **state)
+{
+    (void)state;
+    double zeros[S] = {0}, alike[S], weights[S], sum = 0, mean = 0, squares = 0;
+    for (size_t i = 0; i < S; i++) {
+        alike[i] = 3;
+        weights[i] = 1 + (double)(i * 7 % 5);
+        sum += weights[i];
+        mean += weights[i] * steps[i];
+    }
+    mean /= sum;
+    for (size_t i = 0; i < S; i++)
+        squares += weights[i] * weights[i] * (steps[i] - mean) * (steps[i] - mean);
+    const double error = sqrt(squares) / sum; /* of draws from these samples */
+    const mgk_sample_values a = {.count = S, .values = zeros},
+                            same = {.count = S, .values = steps, .weights = alike},
+                            b = {.count = S, .values = steps, .weights = weights};
+    mgk_difference d, plain = compare(S, zeros, S, steps, true);
+    assert_ok(mgk_bootstrap(&a, &same, 1, true, 5, 2, &d));
+    assert_close(d.value, plain.value, 1e-15, 0);
+    assert_close(d.low, plain.low, 1e-15, 0);
+    assert_close(d.high, plain.high, 1e-15, 0);
+    assert_close(d.p, plain.p, 0, 1e-12);
+    assert_ok(mgk_bootstrap(&a, &b, 1, true, 5, 2, &d));
+    assert_close(d.value, mean, 1e-15, 0);
+    assert_true(fabs(mean - plain.value) > 0.01);
+    assert_close(d.low, mean - 1.96 * error, 0.2 * error, 0);
+    assert_close(d.high, mean + 1.96 * error, 0.2 * error, 0);
+    /* t = 3.05 with 15 degrees of freedom */
+    const double t = mean / error / sqrt(S / (S - 1.0));
+    const mgk_difference three = d;
+    assert_true(t > 2 && three.p < 0.05);
+    /* Weights that are multiplied by a number are the same weights. */
+    for (size_t i = 0; i < S; i++)
+        weights[i] *= 8;
+    assert_ok(mgk_bootstrap(&a, &b, 1, true, 5, 2, &d));
+    assert_close(d.p, three.p, 0, 1e-12);
+    assert_int_equal(d.samples, S);
+}
+
 /* A sample without a value in one of the inputs is in neither mean of pairs. */
 static void missing_values_are_left_out(void **state)
 {
@@ -122,6 +165,7 @@ int main(void)
         cmocka_unit_test(probabilities_are_those_of_t_tests),
         cmocka_unit_test(intervals_hold_the_difference),
         cmocka_unit_test(some_differences_have_no_p),
+        cmocka_unit_test(weights_are_those_of_means),
         cmocka_unit_test(missing_values_are_left_out),
         cmocka_unit_test(holm_keeps_the_order),
     };

@@ -85,6 +85,36 @@ for list in '' , 0.1.2 .1 1. x 0:1 -1; do
     fails 2 '--remove: expected heads such as 0.2,1.0-3,4, got "'"$list"'"' heads.safetensors $run --remove="$list"
 done
 
+# Differences are those of the rows, of the first model or of the same one with all heads; intervals hold them.
+for length in 16 8; do
+    "$programs/mgk-train" --task lm --attention softmax --layers 1 --heads 1 --dim 8 --length $length --data text.txt --steps 30 \
+        --batch 2 --quiet --seed 2 -o length-$length.safetensors
+done
+cp "$odd" first.safetensors
+many=$(echo "$run" | sed 's/--samples 8/--samples 20/')
+# differences ROWS: each row but the first of ROWS rows has the difference to it, between its ends; others have none.
+differences() {
+    awk -F, -v rows="$1" 'function off(a, b) { return a - b > 1e-9 || b - a > 1e-9 }
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        (NR - 2) % rows == 0 { loss = $at["loss"]; accuracy = $at["accuracy"]; bad += $at["loss_difference"] $at["accuracy_high"] != ""; next }
+        { bad += off($at["loss"] - loss, $at["loss_difference"]) + off($at["accuracy"] - accuracy, $at["accuracy_difference"])
+          bad += !($at["loss_low"] < $at["loss_difference"] && $at["loss_difference"] < $at["loss_high"]) }
+        END { exit bad > 0 }' compared.csv || complain "differences: $(cat compared.csv)"
+}
+"$programs/mgk-eval" first.safetensors length-16.safetensors heads.safetensors $many --compare -o compared.csv >told || complain "--compare: exit status $?"
+differences 3
+[ "$(wc -l <told)" -eq 7 ] && [ "$(awk '/^ *loss_difference/ { n = NR } n && NR == n + 1 { print $1 }' told)" = \
+    "$(awk -F, 'NR == 3 { printf "%+.4g\n", $9 }' compared.csv)" ] || complain "lines of differences: $(cat told)"
+"$programs/mgk-eval" heads.safetensors length-16.safetensors $many --remove 0 --compare -f -o compared.csv >none || complain "--remove --compare: $?"
+differences 2
+[ "$(awk -F, 'NR > 1 { printf "%s ", $9 }' compared.csv)" = '0 3 0 1 ' ] || complain "heads that are removed: $(cat compared.csv)"
+"$programs/mgk-eval" first.safetensors length-16.safetensors $many --compare --json >json || complain "--compare --json: exit status $?"
+grep -qF '"loss_difference": null, ' json && grep -qE '"loss_difference": -?[0-9.]+, "loss_low": ' json || complain "JSON of differences: $(cat json)"
+"$programs/mgk-eval" first.safetensors length-16.safetensors $run --compare >none 2>err || complain "8 samples: exit status $?"
+grep -q 'fewer than 12 samples are too narrow' err || complain "8 samples: $(cat err)"
+fails 2 '--compare needs another model, or --remove' first.safetensors $run --compare
+fails 1 'sample 0 has other targets in the two evaluations' length-16.safetensors length-8.safetensors $many --compare
+
 # What holds for all models is told once.
 "$programs/mgk-eval" "$odd" "$odd" ${run% --quiet*} --threads 1 >none 2>err || complain "two models: exit status $?"
 [ "$(grep -c '^mgk-eval: computing on ' err)" -eq 1 ] || complain "the device is told again: $(cat err)"

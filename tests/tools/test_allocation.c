@@ -381,6 +381,22 @@ static mgk_result evaluate(void)
     return mgk_evaluate_model(&o, NULL);
 }
 
+static mgk_result compare_evaluations(void)
+{
+    mgk_evaluate_options o = mgk_evaluate_options_default();
+    mgk_evaluation_summary summary = {.samples = 0};
+    mgk_evaluation_difference difference;
+    o.job = job_of();
+    o.model = mixture;
+    o.input = (mgk_input){.text = &text, .text_count = 1, .samples = 3};
+    o.per_sample = true;
+    mgk_result result = mgk_evaluate_model(&o, &summary);
+    if (result == MGK_OK)
+        result = mgk_compare_evaluations(&summary, &summary, &o.job, &difference);
+    mgk_release(summary.sample_losses);
+    return result;
+}
+
 static mgk_result dump_text(void)
 {
     const mgk_input input = {.text = &text, .text_count = 1, .samples = 2};
@@ -994,6 +1010,7 @@ static const call calls[] = {
     CALL(train_listops),
     CALL(train_retrieval),
     CALL(evaluate),
+    CALL(compare_evaluations),
     ROW(dump_text, NULL, 1),
     ROW(dump_lines, NULL, 1),
     ROW(dump_words, NULL, 1),

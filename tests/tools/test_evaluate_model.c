@@ -237,6 +237,106 @@ static void lines_and_strings(void **state)
     assert_true(found.samples == 1 && found.targets < 3);
 }
 
+/* Of each sample what it has alone; in sum what all have. */
+static void losses_of_samples(void **state)
+{
+    (void)state;
+    const mgk_config config = tiny_config(MGK_FAMILY_LM, "softmax");
+    mgk_evaluate_options o = options();
+    mgk_evaluation_summary found;
+    tiny_save(&config, model_path);
+    const sums one = one_by_one(model_path, (const int32_t[]){'a', 'b', 'c'}, 3, N, N, -1);
+    const sums other = one_by_one(model_path, (const int32_t[]){'d', 'e'}, 2, N, N, -1);
+    write_text(text, "abc\nd\nde\nabc\n", 13);
+    o.input.lines = true;
+    o.per_sample = true;
+    assert_done(mgk_evaluate_model(&o, &found));
+    assert_int_equal(found.sample_loss_count, 4);
+    const mgk_sample_loss *losses = found.sample_losses;
+    assert_close(losses[0].loss, one.loss, 0, 1e-12);
+    assert_int_equal(losses[0].targets, 2);
+    assert_int_equal(losses[0].correct, one.correct);
+    assert_true(losses[1].loss == 0 && losses[1].targets == 0);
+    assert_close(losses[2].loss, other.loss, 0, 1e-12);
+    assert_int_equal(losses[2].correct, other.correct);
+    assert_true(losses[3].hash == losses[0].hash && losses[2].hash != losses[0].hash);
+    mgk_release(found.sample_losses);
+    o.per_sample = false;
+    assert_done(mgk_evaluate_model(&o, &found));
+    assert_null(found.sample_losses);
+}
+
+/* ---- comparisons ----------------------------------------------------------------------------- */
+
+static void incomparable(const mgk_evaluation_summary *a, const mgk_evaluation_summary *b,
+                         mgk_result expected, const char *part)
+{
+    mgk_evaluation_difference d;
+    assert_int_equal(mgk_compare_evaluations(a, b, NULL, &d), expected);
+    if (!strstr(mgk_error(), part))
+        fail_msg("\"%s\", expected \"...%s...\"", mgk_error(), part);
+}
+
+static void count_warnings(void *context, const mgk_report *report)
+{
+    *(int *)context += report->warning;
+}
+
+/* A model without a head against itself: windows of 9 targets and a last one of fewer. */
+static void differences_of_losses(void **state)
+{
+    (void)state;
+    enum { SIZE = 20 * N + 4 };
+    char bytes[SIZE];
+    const mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
+    const mgk_head head = {0, 1};
+    int warnings = 0;
+    mgk_evaluate_options o = options();
+    mgk_job job = {.threads = 2, .watcher = {.report = count_warnings, .context = &warnings}};
+    mgk_evaluation_summary whole, without, other;
+    mgk_evaluation_difference d, again;
+    tiny_save(&config, model_path);
+    for (int i = 0; i < SIZE; i++)
+        bytes[i] = (char)('a' + (i * i + i / 3) % 26);
+    write_text(text, bytes, SIZE);
+    o.per_sample = true;
+    assert_done(mgk_evaluate_model(&o, &whole));
+    o.remove = &head;
+    o.remove_count = 1;
+    assert_done(mgk_evaluate_model(&o, &without));
+    assert_true(whole.removed_heads == 0 && without.removed_heads == 1);
+    assert_int_equal(whole.sample_losses[20].targets, 3);
+    assert_done(mgk_compare_evaluations(&whole, &without, &job, &d));
+    assert_close(d.loss, without.loss - whole.loss, 1e-13, 0);
+    assert_close(d.accuracy, without.accuracy - whole.accuracy, 1e-13, 0);
+    assert_true(d.loss_low < d.loss && d.loss < d.loss_high);
+    assert_true(d.accuracy_low <= d.accuracy && d.accuracy <= d.accuracy_high);
+    assert_true(d.samples == 21 && warnings == 0);
+    job.threads = 1;
+    assert_done(mgk_compare_evaluations(&whole, &without, &job, &again));
+    assert_memory_equal(&again, &d, sizeof(d));
+    assert_done(mgk_compare_evaluations(&whole, &whole, &job, &d));
+    assert_true(d.loss == 0 && d.loss_low == 0 && d.loss_high == 0);
+    /* fewer samples, other ones, and none */
+    o.input.samples = 5;
+    assert_done(mgk_evaluate_model(&o, &other));
+    incomparable(&whole, &other, MGK_INPUT, "evaluations of 21 and 5 samples");
+    assert_done(mgk_compare_evaluations(&other, &other, &job, &d));
+    assert_int_equal(warnings, 1);
+    mgk_release(other.sample_losses);
+    write_text(text, bytes, SIZE - 1);
+    o.input.samples = 0;
+    assert_done(mgk_evaluate_model(&o, &other));
+    incomparable(&whole, &other, MGK_INPUT, "sample 20 has other targets");
+    other.sample_losses[0].hash++;
+    incomparable(&whole, &other, MGK_INPUT, "sample 0 has other targets");
+    mgk_release(other.sample_losses);
+    other.sample_losses = NULL;
+    incomparable(&whole, &other, MGK_USAGE, "`per_sample`");
+    mgk_release(whole.sample_losses);
+    mgk_release(without.sample_losses);
+}
+
 /* The last number of a column of the log of a training, counted from 0. */
 static double logged(const char *path, int column)
 {
@@ -276,11 +376,24 @@ static mgk_train_options training(const char *task, const char *const *data)
 }
 
 /* The model of the training is written in single precision. */
-static void expect_logged(const mgk_evaluate_options *o, const char *log)
+static void expect_logged(mgk_evaluate_options *o, const char *log)
 {
     const bool language_model = strcmp(o->input.task, "lm") == 0;
     mgk_evaluation_summary found;
+    mgk_sample_loss all = {.loss = 0};
+    o->per_sample = true;
     assert_done(mgk_evaluate_model(o, &found));
+    for (size_t i = 0; i < found.sample_loss_count; i++) {
+        all.loss += found.sample_losses[i].loss;
+        all.targets += found.sample_losses[i].targets;
+        all.correct += found.sample_losses[i].correct;
+    }
+    mgk_release(found.sample_losses);
+    assert_int_equal(all.targets, found.targets);
+    assert_close(all.loss / (double)all.targets, found.loss, 0, 1e-14);
+    assert_close((double)all.correct / (double)all.targets, found.accuracy, 0, 1e-14);
+    if (!language_model) /* a pair is one */
+        assert_int_equal(found.sample_loss_count, found.targets);
     assert_close(found.loss, logged(log, 5), 0, 1e-5);
     assert_close(found.accuracy, logged(log, 6), 0, 1e-5);
     assert_true(found.language_model == language_model);
@@ -384,9 +497,10 @@ static int prepare(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows_of_bytes), cmocka_unit_test(windows_of_a_tokenizer),
-        cmocka_unit_test(as_transformers),  cmocka_unit_test(lines_and_strings),
-        cmocka_unit_test(as_the_training),  cmocka_unit_test(generated_lists),
+        cmocka_unit_test(windows_of_bytes),  cmocka_unit_test(windows_of_a_tokenizer),
+        cmocka_unit_test(as_transformers),   cmocka_unit_test(lines_and_strings),
+        cmocka_unit_test(losses_of_samples), cmocka_unit_test(differences_of_losses),
+        cmocka_unit_test(as_the_training),   cmocka_unit_test(generated_lists),
         cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, prepare, NULL);

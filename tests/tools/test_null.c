@@ -464,6 +464,19 @@ static mgk_result null_evaluate_model(pointers none)
     return mgk_evaluate_model(unless(none, 0, &o), none & 2 ? NULL : &summary);
 }
 
+static mgk_result null_compare_evaluations(pointers none)
+{
+    static mgk_sample_loss losses[2] = {{.loss = 1, .targets = 1}, {.loss = 2, .targets = 1}};
+    const mgk_evaluation_summary a = {.sample_losses = none & 16 ? NULL : losses,
+                                      .sample_loss_count = 2},
+                                 b = {.sample_losses = none & 32 ? NULL : losses,
+                                      .sample_loss_count = 2};
+    const mgk_job job = job_of();
+    mgk_evaluation_difference difference;
+    return mgk_compare_evaluations(unless(none, 0, &a), unless(none, 1, &b), unless(none, 2, &job),
+                                   none & 8 ? NULL : &difference);
+}
+
 /* The matrix `entries`, without the pointers whose bits from `bit` on are set. */
 static mgk_array array_of(pointers none, int bit)
 {
@@ -696,6 +709,7 @@ static const struct {
     {"mgk_dump_attention", null_dump_attention, 2, 11},
     {"mgk_evaluate_options_init", null_evaluate_options_init, 1, 0},
     {"mgk_evaluate_model", null_evaluate_model, 2, 6},
+    {"mgk_compare_evaluations", null_compare_evaluations, 4, 2},
     {"mgk_rank_options_init", null_rank_options_init, 1, 0},
     {"mgk_rank_attention", null_rank_attention, 2, 10},
     {"mgk_rank_to_table", null_rank_to_table, 3, 6},

@@ -102,49 +102,63 @@ mgk_status mgk_pass_smooth(mgk_pass *pass, double smoothing)
     return STATUS_OK;
 }
 
-/* The loss of rows of a language model, with as many logits at a time as fit the memory. */
-static mgk_status word_loss(mgk_pass *pass, size_t first, size_t end, double scale, mgk_loss *loss)
+/* Adds the loss of each `each` rows of the batch to losses; the logits of rows first …
+ * first + count − 1 are computed. */
+static mgk_status entropies(mgk_pass *pass, size_t first, size_t count, size_t each,
+                            mgk_loss *losses)
 {
-    for (size_t count; first < end; first += count) {
-        count = end - first < pass->logit_capacity ? end - first : pass->logit_capacity;
-        TRY(word_logits(pass, pass->output, first, count));
-        TRY(entropy(pass, first, count, scale, loss));
+    mgk_device *device = pass->model->device;
+    const size_t classes = mgk_pass_classes(pass);
+    for (size_t row = first, next; row < first + count; row = next) {
+        next = row - row % each + each;
+        next = next < first + count ? next : first + count;
+        TRY(device->op->cross_entropy(device, next - row, classes,
+                                      mgk_at(device, pass->logits, (row - first) * classes),
+                                      pass->targets + row, 1, NULL, losses + row / each));
     }
     return STATUS_OK;
 }
 
-/* The loss of tokens first … end − 1 of a language model. */
-static mgk_status token_loss(mgk_pass *pass, size_t first, size_t end, double scale, mgk_loss *loss)
+/* Computes as many logits of a language model as fit the memory, of rows first …
+ * first + *count − 1. */
+static mgk_status next_logits(mgk_pass *pass, size_t first, size_t *count)
 {
-    return mgk_pass_has_clusters(pass) ? mgk_pass_clustered_loss(pass, first, end, loss)
-                                       : word_loss(pass, first, end, scale, loss);
+    const size_t left = mgk_pass_rows(pass) - first;
+    *count = left < pass->logit_capacity ? left : pass->logit_capacity;
+    return word_logits(pass, pass->output, first, *count);
 }
 
 mgk_status mgk_pass_loss(mgk_pass *pass, double scale, mgk_loss *loss)
 {
     pass->loss_scale = scale;
-    if (pass->model->config.family == MGK_FAMILY_LM)
-        return token_loss(pass, 0, mgk_pass_rows(pass), scale, loss);
-    TRY(classifier_logits(pass, pass->output));
-    return entropy(pass, 0, mgk_pass_logit_rows(pass), scale, loss);
+    if (pass->model->config.family != MGK_FAMILY_LM) {
+        TRY(classifier_logits(pass, pass->output));
+        return entropy(pass, 0, mgk_pass_logit_rows(pass), scale, loss);
+    }
+    if (mgk_pass_has_clusters(pass))
+        return mgk_pass_clustered_loss(pass, 0, mgk_pass_rows(pass), loss);
+    for (size_t first = 0, count; first < mgk_pass_rows(pass); first += count) {
+        TRY(next_logits(pass, first, &count));
+        TRY(entropy(pass, first, count, scale, loss));
+    }
+    return STATUS_OK;
 }
 
 mgk_status mgk_pass_sample_losses(mgk_pass *pass, mgk_loss *losses)
 {
-    const bool lm = pass->model->config.family == MGK_FAMILY_LM;
-    const size_t tokens = (size_t)pass->tokens;
-    const size_t count = lm ? (size_t)pass->sequences : mgk_pass_logit_rows(pass);
-    if (!lm)
+    const size_t tokens = (size_t)pass->tokens, sequences = (size_t)pass->sequences;
+    if (pass->model->config.family != MGK_FAMILY_LM) {
         TRY(classifier_logits(pass, pass->output));
-    for (size_t i = 0; i < count; i++) {
-        if (lm) {
-            TRY(token_loss(pass, i * tokens, (i + 1) * tokens, 1, losses + i));
-            continue;
-        }
-        const size_t classes = mgk_pass_classes(pass);
-        mgk_device *device = pass->model->device;
-        TRY(device->op->cross_entropy(device, 1, classes, mgk_at(device, pass->logits, i * classes),
-                                      pass->targets + i, 1, NULL, losses + i));
+        return entropies(pass, 0, mgk_pass_logit_rows(pass), 1, losses);
+    }
+    if (mgk_pass_has_clusters(pass)) {
+        for (size_t i = 0; i < sequences; i++)
+            TRY(mgk_pass_clustered_loss(pass, i * tokens, (i + 1) * tokens, losses + i));
+        return STATUS_OK;
+    }
+    for (size_t first = 0, count; first < mgk_pass_rows(pass); first += count) {
+        TRY(next_logits(pass, first, &count));
+        TRY(entropies(pass, first, count, tokens, losses));
     }
     return STATUS_OK;
 }
