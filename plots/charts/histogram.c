@@ -3,8 +3,8 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "base/append.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "plots/canvas/page.h"
@@ -58,9 +58,8 @@ const char *mgk_rank_label(bool shares)
 
 void mgk_append_sizes(size_t least, size_t most, size_t size, char *text)
 {
-    const size_t used = strlen(text);
     if (least < most)
-        snprintf(text + used, size - used, ", N from %zu to %zu", least, most);
+        mgk_append(text, size, ", N from %zu to %zu", least, most);
 }
 
 static size_t table_row(const mgk_histograms *histograms, size_t index)
@@ -294,16 +293,13 @@ static void overlay_heading(const mgk_histograms *histograms, char *out, size_t 
     snprintf(out, size, "%s%s", histograms->heading ? histograms->heading : "",
              histograms->heading ? ", " : "");
     const size_t numbers = same ? 1 : histograms->table_count;
-    for (size_t t = 0; t < numbers; t++) {
-        size_t used = strlen(out);
-        snprintf(out + used, size - used, "%s%zu",
-                 t == 0            ? ""
-                 : t + 1 < numbers ? ", "
-                                   : " and ",
-                 tables[t].count);
-    }
-    size_t used = strlen(out);
-    snprintf(out + used, size - used, " matrices a layer");
+    for (size_t t = 0; t < numbers; t++)
+        mgk_append(out, size, "%s%zu",
+                   t == 0            ? ""
+                   : t + 1 < numbers ? ", "
+                                     : " and ",
+                   tables[t].count);
+    mgk_append(out, size, " matrices a layer");
 }
 
 /* Draws the heading and the legend above all plots; returns their height. */

@@ -4,10 +4,10 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "analysis/measures/registry.h"
 #include "api/api.h"
+#include "base/append.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -159,8 +159,8 @@ static void tell_finished(mgk_measuring *m)
     snprintf(note, sizeof(note), "%s" MGK_JOURNAL_ENDING ": %zu %s finished already",
              m->options->output, samples, MGK_NOUN(samples, "sample is", "samples are"));
     if (orders > 0)
-        snprintf(note + strlen(note), sizeof(note) - strlen(note),
-                 ", and %zu of %zu orders of pruning", orders, m->count * MGK_PRUNING_ORDERS);
+        mgk_append(note, sizeof(note), ", and %zu of %zu orders of pruning", orders,
+                   m->count * MGK_PRUNING_ORDERS);
     mgk_measuring_tell(m, note);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/number.h"
+#include "base/append.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -83,9 +84,8 @@ void mgk_size_text(double bytes, char text[MGK_SIZE_TEXT])
 
 void mgk_shape_text(int rank, const size_t *shape, char *out, size_t size)
 {
-    size_t used = (size_t)snprintf(out, size, "[");
-    for (int i = 0; i < rank && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s%zu", i ? "," : "", shape[i]);
-    if (used < size)
-        snprintf(out + used, size - used, "]");
+    snprintf(out, size, "[");
+    for (int i = 0; i < rank; i++)
+        mgk_append(out, size, "%s%zu", i ? "," : "", shape[i]);
+    mgk_append(out, size, "]");
 }

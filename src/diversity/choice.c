@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/measures/registry.h"
+#include "base/append.h"
 #include "base/memory.h"
 #include "base/names.h"
 #include "base/number.h"
@@ -268,19 +269,17 @@ static void tell_left(const mgk_source_input *input, const mgk_measure *const *l
 {
     for (size_t i = 0, alike; i < count; i += alike) {
         const char *names[MGK_MEASURES_MOST];
-        size_t used = strlen(note);
         alike = count_alike(&input->source, left + i, count - i);
         for (size_t m = 0; m < alike; m++)
             names[m] = left[i + m]->name;
         if (i == 0)
             snprintf(note, size, "%s: not measured: ", input->name);
         else
-            snprintf(note + used, size - used, "; ");
-        used = strlen(note);
+            mgk_append(note, size, "; ");
+        const size_t used = strlen(note);
         mgk_names_join(names, alike, note + used, size - used);
-        used = strlen(note);
-        snprintf(note + used, size - used, " %s %s", MGK_NOUN(alike, "needs", "need"),
-                 missing_text(&input->source, left[i]));
+        mgk_append(note, size, " %s %s", MGK_NOUN(alike, "needs", "need"),
+                   missing_text(&input->source, left[i]));
     }
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/measures/registry.h"
+#include "base/append.h"
 #include "base/number.h"
 #include "diversity/diversity.h"
 
@@ -117,14 +118,13 @@ static bool is_compared(const mgk_diversity_comparison *comparisons, size_t coun
 void mgk_diversity_explain_weights(const mgk_diversity_comparison *comparisons, size_t count,
                                    char note[MGK_DIVERSITY_NOTE])
 {
-    size_t used = 0;
+    *note = '\0';
     for (size_t m = 0; m < mgk_measure_count; m++)
         if (mgk_measure_is_of_weights(mgk_measures[m]) &&
             is_compared(comparisons, count, mgk_measures[m]->name))
-            used += (size_t)snprintf(note + used, MGK_DIVERSITY_NOTE - used, "%s%s",
-                                     used > 0 ? ", " : "", mgk_measures[m]->name);
-    snprintf(note + used, MGK_DIVERSITY_NOTE - used, "%s",
-             used > 0 ? ": of weights alone, the same on each sample: their differences have no "
-                        "interval and no p"
-                      : "");
+            mgk_append(note, MGK_DIVERSITY_NOTE, "%s%s", *note ? ", " : "", mgk_measures[m]->name);
+    if (*note)
+        mgk_append(note, MGK_DIVERSITY_NOTE,
+                   ": of weights alone, the same on each sample: their differences have no "
+                   "interval and no p");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Draws maps of layers x heads: one measure of every input, or the roles of heads. */
 #include <stdio.h>
-#include <string.h>
 
+#include "base/append.h"
 #include "base/memory.h"
 #include "plot/measures.h"
 #include "plots/charts/maps.h"
@@ -112,8 +112,7 @@ static bool any_has_value(const mgk_plot_measures *measures, size_t which)
 /* The note about scores that are not drawn: of one input, and for one reason. */
 static void add_missing(const char *score, const char *reason, char note[MGK_PLOT_NOTE])
 {
-    const size_t used = strlen(note);
-    snprintf(note + used, MGK_PLOT_NOTE - used, "%s%s", used > 0 ? ", " : reason, score);
+    mgk_append(note, MGK_PLOT_NOTE, "%s%s", *note ? ", " : reason, score);
 }
 
 /* Adds the map of a score, or a word about why it is missing; notes [2]: the file lacks scores, and
@@ -128,13 +127,12 @@ static mgk_status add_score(const mgk_plot_measured *input, size_t which, const 
     const bool found = has_measure(input, which, &m);
     char title[MGK_PLOT_NOTE];
     snprintf(title, sizeof(title), "%s%s", name, *name ? ": " : "");
-    const size_t used = strlen(title);
     if (!found || !mgk_plot_has_value(input, m)) {
-        snprintf(title + used, sizeof(title) - used, "%s", reasons[found]);
+        mgk_append(title, sizeof(title), "%s", reasons[found]);
         add_missing(score, title, notes[found]);
         return STATUS_OK;
     }
-    snprintf(title + used, sizeof(title) - used, "%s", score);
+    mgk_append(title, sizeof(title), "%s", score);
     return add_map(input, m, title, list);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The options that each picture takes. */
 #include "plot/options.h"
+#include "base/append.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Pictures, and the single matrix of those that are grids. */
@@ -223,11 +223,10 @@ static mgk_status check_files(const mgk_plot_options *o, int picture)
 static mgk_status refuse(const option_row *row, int picture)
 {
     char takers[24 * PICTURES] = ""; /* more than the names of all */
-    size_t used = 0, index = index_of(picture);
+    const size_t index = index_of(picture);
     for (size_t i = 0; i < PICTURES; i++)
         if (row->taken_by >> i & 1)
-            used += (size_t)snprintf(takers + used, sizeof(takers) - used, "%s%s",
-                                     used > 0 ? ", " : "", pictures[i]);
+            mgk_append(takers, sizeof(takers), "%s%s", *takers ? ", " : "", pictures[i]);
     return mgk_fail(STATUS_USAGE, "%s: not an option of %s, but of %s", row->name, pictures[index],
                     takers);
 }

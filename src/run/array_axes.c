@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/append.h"
 #include "base/number.h"
 #include "run/job.h"
 
@@ -20,12 +21,10 @@ void mgk_array_axes(const mgk_store_description *d, int axes[MGK_LEADING_AXES])
 static int write_shape(const int axes[MGK_LEADING_AXES], char *text, size_t size)
 {
     int count = 0;
-    size_t used = 0;
     *text = '\0';
     for (int i = 0; i < MGK_LEADING_AXES; i++)
         if (axes[i] > 0)
-            used += (size_t)snprintf(text + used, size - used, "%s%d", count++ > 0 ? " x " : "",
-                                     axes[i]);
+            mgk_append(text, size, "%s%d", count++ > 0 ? " x " : "", axes[i]);
     return count;
 }
 

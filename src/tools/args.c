@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/append.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "tools/suggest.h"
@@ -365,13 +366,10 @@ static mgk_status take_operand(const mgk_program *program, const char *word, int
 static int list_meant(const parser *p, const char *word, size_t length, char *text, size_t size)
 {
     int count = 0;
-    size_t used = 0;
     text[0] = '\0';
     for (const struct option *option = p->long_options; option->name; option++)
-        if (strncmp(option->name, word, length) == 0 && used < size) {
-            const char *before = count++ == 0 ? "" : ", ";
-            used += (size_t)snprintf(text + used, size - used, "%s--%s", before, option->name);
-        }
+        if (strncmp(option->name, word, length) == 0)
+            mgk_append(text, size, "%s--%s", count++ == 0 ? "" : ", ", option->name);
     return count;
 }
 

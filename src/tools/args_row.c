@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/args_row.h"
+#include "base/append.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -22,14 +23,13 @@ static const char *word_at(const char *words, unsigned index, int *length)
 /* Lists the words of a bit set, separated by commas. */
 static void list_words(const char *words, unsigned bits, char text[MGK_ARG_TEXT_SIZE])
 {
-    int used = 0, length;
+    int length;
     text[0] = '\0';
-    for (unsigned i = 0; bits >> i && used < MGK_ARG_TEXT_SIZE; i++) {
+    for (unsigned i = 0; bits >> i; i++) {
         if (!(bits >> i & 1))
             continue;
         const char *word = word_at(words, i, &length);
-        used += snprintf(text + used, (size_t)(MGK_ARG_TEXT_SIZE - used), "%s%.*s", used ? "," : "",
-                         length, word);
+        mgk_append(text, MGK_ARG_TEXT_SIZE, "%s%.*s", *text ? "," : "", length, word);
     }
 }
 

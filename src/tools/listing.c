@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/append.h"
 #include "mgk.h"
 
 enum { SETTINGS = 512 }; /* bytes of a list of settings */
@@ -78,17 +79,16 @@ static void spell_option(const char *field, char *out, size_t size)
 static void write_settings(size_t kind, bool json, char *text, size_t size)
 {
     mgk_setting_description s;
-    size_t used = 0;
     *text = '\0';
-    for (size_t i = 0; used < size && mgk_describe_setting(kind, i, &s) == MGK_OK; i++) {
+    for (size_t i = 0; mgk_describe_setting(kind, i, &s) == MGK_OK; i++) {
         char value[32], option[32];
         spell_option(s.name, option, sizeof(option));
         if (s.word)
             snprintf(value, sizeof(value), json ? "\"%s\"" : "%s", s.word);
         else
             snprintf(value, sizeof(value), "%d", s.number);
-        used += (size_t)snprintf(text + used, size - used, json ? "%s\"%s\": %s" : "%s%s %s",
-                                 i > 0 ? ", " : "", json ? s.name : option, value);
+        mgk_append(text, size, json ? "%s\"%s\": %s" : "%s%s %s", i > 0 ? ", " : "",
+                   json ? s.name : option, value);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/append.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "tools/input.h"
@@ -82,9 +83,9 @@ static mgk_status complete(const words *w, mgk_tool_input *in, mgk_diversity_opt
 static void list_measures(size_t size, char *names)
 {
     mgk_measure_description measure;
-    size_t used = 0;
-    for (size_t i = 0; used < size && mgk_describe_measure(i, &measure) == MGK_OK; i++)
-        used += (size_t)snprintf(names + used, size - used, "%s%s", i > 0 ? "," : "", measure.name);
+    *names = '\0';
+    for (size_t i = 0; mgk_describe_measure(i, &measure) == MGK_OK; i++)
+        mgk_append(names, size, "%s%s", i > 0 ? "," : "", measure.name);
 }
 
 /* Notes for the man page, after the help of each option. */

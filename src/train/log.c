@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/append.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/locale.h"
@@ -86,11 +86,11 @@ static mgk_status open_own(const mgk_log_mark *mark, mgk_train_log *out)
 /* The first line, with its end. */
 static void write_header(const mgk_regularisation *what, char *text, size_t size)
 {
-    size_t used = (size_t)snprintf(text, size, "%s", MGK_LOG_HEADER);
+    snprintf(text, size, "%s", MGK_LOG_HEADER);
     for (int term = 0; term < MGK_TERMS; term++)
         if (what->weight[term] != 0)
-            used += (size_t)snprintf(text + used, size - used, ",%s", mgk_term_names[term]);
-    snprintf(text + used, size - used, "\n");
+            mgk_append(text, size, ",%s", mgk_term_names[term]);
+    mgk_append(text, size, "\n");
 }
 
 mgk_status mgk_log_open(const char *path, bool force, const mgk_log_mark *mark,
@@ -127,28 +127,15 @@ void mgk_log_close(mgk_train_log *log, bool failed)
         unlink(log->path);
 }
 
-/* A row under construction; the size exceeds all possible rows. */
-typedef struct row {
-    char text[512];
-    size_t used;
-} row;
-
-static void append(row *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void append(row *r, const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    r->used += (size_t)vsnprintf(r->text + r->used, sizeof(r->text) - r->used, format, values);
-    va_end(values);
-}
+enum { ROW = 512 }; /* longer than all possible rows */
 
 /* ",value", or "," if unknown. */
-static void cell(row *r, double value)
+static void cell(char row[ROW], double value)
 {
     if (isnan(value))
-        append(r, ",");
+        mgk_append(row, ROW, ",");
     else
-        append(r, ",%.9g", value);
+        mgk_append(row, ROW, ",%.9g", value);
 }
 
 mgk_status mgk_log_row(mgk_train_log *rows, int64_t step, int64_t tokens, double rate,
@@ -156,22 +143,22 @@ mgk_status mgk_log_row(mgk_train_log *rows, int64_t step, int64_t tokens, double
                        const mgk_evaluation *evaluation, const double terms[MGK_TERMS])
 {
     mgk_plain_locale scope;
-    row r = {.used = 0};
+    char row[ROW] = "";
     if (!rows->file)
         return STATUS_OK;
     TRY(mgk_plain_locale_begin(&scope));
-    append(&r, "%lld,%lld", (long long)step, (long long)tokens);
-    cell(&r, rate);
-    cell(&r, train_loss);
-    cell(&r, gradient_norm);
-    cell(&r, evaluation ? evaluation->loss : NAN);
-    cell(&r, evaluation ? evaluation->accuracy : NAN);
-    cell(&r, evaluation && token_bytes > 0 ? evaluation->loss / log(2) / token_bytes : NAN);
-    cell(&r, evaluation && token_bytes > 0 ? exp(evaluation->loss) : NAN);
+    mgk_append(row, ROW, "%lld,%lld", (long long)step, (long long)tokens);
+    cell(row, rate);
+    cell(row, train_loss);
+    cell(row, gradient_norm);
+    cell(row, evaluation ? evaluation->loss : NAN);
+    cell(row, evaluation ? evaluation->accuracy : NAN);
+    cell(row, evaluation && token_bytes > 0 ? evaluation->loss / log(2) / token_bytes : NAN);
+    cell(row, evaluation && token_bytes > 0 ? exp(evaluation->loss) : NAN);
     for (int term = 0; term < MGK_TERMS; term++)
         if (rows->what->weight[term] != 0)
-            cell(&r, terms[term]);
-    append(&r, "\n");
+            cell(row, terms[term]);
+    mgk_append(row, ROW, "\n");
     mgk_plain_locale_end(&scope);
-    return put(rows, r.text);
+    return put(rows, row);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/append.h"
 #include "base/locale.h"
 #include "base/memory.h"
 #include "data/datasets/lines.h"
@@ -59,26 +60,24 @@ static const char *precision_of(const mgk_device *device)
 /* States of runs without them are older than these settings. */
 static void describe_later(const mgk_train_settings *s, char *text, size_t size)
 {
-    size_t used = 0;
     text[0] = '\0';
     if (s->redraw_every > 0)
-        used += (size_t)snprintf(text, size, " redraw %lld", (long long)s->redraw_every);
+        mgk_append(text, size, " redraw %lld", (long long)s->redraw_every);
     if (s->smoothing > 0)
-        used += (size_t)snprintf(text + used, size - used, " smoothing %.17g", s->smoothing);
+        mgk_append(text, size, " smoothing %.17g", s->smoothing);
     if (mgk_averages(s))
-        used += (size_t)snprintf(text + used, size - used, " average %d", s->average);
+        mgk_append(text, size, " average %d", s->average);
     if (s->patience > 0)
-        snprintf(text + used, size - used, " patience %lld", (long long)s->patience);
+        mgk_append(text, size, " patience %lld", (long long)s->patience);
 }
 
 /* States of runs without terms are older than these. */
 static void describe_terms(const mgk_regularisation *what, char *text, size_t size)
 {
-    size_t used = 0;
+    text[0] = '\0';
     for (int term = 0; term < MGK_TERMS; term++)
         if (what->weight[term] != 0)
-            used += (size_t)snprintf(text + used, size - used, " %s %.17g", mgk_term_names[term],
-                                     what->weight[term]);
+            mgk_append(text, size, " %s %.17g", mgk_term_names[term], what->weight[term]);
 }
 
 /* On which the rounding of sums depends; 0: of several processes, where it depends on their number,
@@ -96,7 +95,7 @@ static void describe_settings(const mgk_train_run *run, const mgk_train_settings
                               char *text, size_t size)
 {
     const mgk_device *device = run->model->device;
-    char later[160], terms[160] = "";
+    char later[160], terms[160];
     describe_later(s, later, sizeof(later));
     describe_terms(&s->regularise, terms, sizeof(terms));
     snprintf(text, size,

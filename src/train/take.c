@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/append.h"
 #include "base/memory.h"
 #include "train/initial.h"
 
@@ -66,9 +67,9 @@ static void name_other(taking *t, const char *name)
 {
     const size_t used = strlen(t->others);
     if (used + strlen(name) + 8 < sizeof(t->others))
-        snprintf(t->others + used, sizeof(t->others) - used, "%s%s", used > 0 ? ", " : "", name);
+        mgk_append(t->others, sizeof(t->others), "%s%s", used > 0 ? ", " : "", name);
     else if (used >= 3 && strcmp(t->others + used - 3, "...") != 0)
-        snprintf(t->others + used, sizeof(t->others) - used, ", ...");
+        mgk_append(t->others, sizeof(t->others), ", ...");
 }
 
 static mgk_status take(const mgk_model *model, const mgk_model *from, double *weights, taking *t)

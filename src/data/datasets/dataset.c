@@ -2,9 +2,8 @@
 #include "data/datasets/dataset.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "base/append.h"
 #include "base/hash.h"
 #include "data/datasets/implementation.h"
 
@@ -36,15 +35,11 @@ uint64_t mgk_dataset_bytes(const mgk_dataset *dataset)
 
 void mgk_dataset_add_remark(mgk_dataset *dataset, const char *format, ...)
 {
-    const size_t size = sizeof(dataset->remark);
-    size_t used = strlen(dataset->remark);
     va_list words;
-    if (used > 0)
-        used += (size_t)snprintf(dataset->remark + used, size - used, "; ");
-    if (used >= size)
-        return;
+    if (*dataset->remark)
+        mgk_append(dataset->remark, sizeof(dataset->remark), "; ");
     va_start(words, format);
-    vsnprintf(dataset->remark + used, size - used, format, words);
+    mgk_append_values(dataset->remark, sizeof(dataset->remark), format, words);
     va_end(words);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "data/tokenizers/tokenizer_notes.h"
+#include "base/append.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,8 +105,7 @@ mgk_status mgk_notes_class(const mgk_notes *notes, const char *const *known, int
     if (!class.data)
         return STATUS_OK;
     for (int i = 0; known[i]; i++) {
-        size_t used = strlen(list);
-        snprintf(list + used, sizeof(list) - used, i > 0 ? ", %s" : "%s", known[i]);
+        mgk_append(list, sizeof(list), i > 0 ? ", %s" : "%s", known[i]);
         if (!is_class(class, known[i]))
             continue;
         *out = i;

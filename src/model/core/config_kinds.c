@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/append.h"
 #include "base/number.h"
 #include "model/core/config.h"
 #include "model/core/config_fields.h"
@@ -158,17 +159,15 @@ static mgk_status check_masks(const mgk_config *config, const mgk_attention_kind
 /* "`window`, `dilation`", the settings that a kind of the model has. */
 static void list_settings(const mgk_config *config, int count, char *text, size_t size)
 {
-    size_t used = 0;
     *text = '\0';
     for (const mgk_attention_setting *row = mgk_attention_setting_rows; row->name; row++) {
         int value = 0;
         for (int layer = 0; layer < count && value == 0; layer++)
             value = mgk_attention_setting_get(&mgk_config_kind(config, layer)->defaults, row);
-        if (value != 0 && used < size)
-            used += (size_t)snprintf(text + used, size - used, "%s`%s`", used > 0 ? ", " : "",
-                                     row->name);
+        if (value != 0)
+            mgk_append(text, size, "%s`%s`", *text ? ", " : "", row->name);
     }
-    if (used == 0)
+    if (!*text)
         snprintf(text, size, "no settings");
 }
 

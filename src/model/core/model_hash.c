@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/append.h"
 #include "base/memory.h"
 #include "model/formats/checkpoint.h"
 
@@ -111,7 +112,6 @@ mgk_status mgk_model_sha256(const char *path, char hex[MGK_SHA256_HEX_SIZE])
 
 void mgk_model_hash_list(const char *sha256, char *list, size_t size)
 {
-    size_t used = strlen(list);
     if (*sha256 && !strstr(list, sha256))
-        snprintf(list + used, size - used, "%s%s", used ? ", " : "", sha256);
+        mgk_append(list, size, "%s%s", *list ? ", " : "", sha256);
 }

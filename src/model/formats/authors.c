@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/append.h"
 #include "base/memory.h"
 #include "base/number.h"
 
@@ -79,10 +80,10 @@ mgk_status mgk_authors_heads(const mgk_checkpoint *checkpoint, const mgk_tensor_
 /* "no_pos, num_layers=N": the words of a list, for people. */
 static void list_words(const char *const *words, char *text, size_t size)
 {
-    size_t used = 0;
-    for (size_t w = 0; words[w] && used < size; w++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s%s", w > 0 ? ", " : "", words[w],
-                                 strchr(words[w], '=') ? "N" : "");
+    *text = '\0';
+    for (size_t w = 0; words[w]; w++)
+        mgk_append(text, size, "%s%s%s", w > 0 ? ", " : "", words[w],
+                   strchr(words[w], '=') ? "N" : "");
 }
 
 /* The number that the entry at `at` [length] gives a word: 1, or what is behind its "="; 0: it is

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/append.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "model/formats/config_keys.h"
@@ -43,8 +44,7 @@ static bool reads_type(const mgk_model_format *format, const char *type)
 /* Appends to text [TEXT], truncating it. */
 static void append(char *text, const char *separator, const char *word)
 {
-    size_t used = strlen(text);
-    snprintf(text + used, TEXT - used, "%s%s", used ? separator : "", word);
+    mgk_append(text, TEXT, "%s%s", *text ? separator : "", word);
 }
 
 /* Refuses a Hugging Face folder with an unknown kind of model. */

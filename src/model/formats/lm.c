@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/append.h"
 #include "base/number.h"
 #include "model/formats/authors.h"
 #include "model/formats/format.h"
@@ -413,10 +414,10 @@ static mgk_status assumed(const mgk_checkpoint *checkpoint, const mgk_model_opti
         snprintf(text, size,
                  "assumed to be MLK (attn_type 400): its tensors fit attn_type 500, too");
     if (!options->trained_with)
-        snprintf(text + strlen(text), size - strlen(text),
-                 "%sassumed to have norms after its blocks, and positions: its tensors do not tell "
-                 "(`trained_with` pre_lnorm,no_pos)",
-                 *text ? "; " : "");
+        mgk_append(text, size,
+                   "%sassumed to have norms after its blocks, and positions: its tensors do not "
+                   "tell (`trained_with` pre_lnorm,no_pos)",
+                   *text ? "; " : "");
     return STATUS_OK;
 }
 

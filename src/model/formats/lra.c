@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/append.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "model/formats/authors.h"
@@ -194,16 +195,16 @@ static void list_kinds(const mgk_checkpoint *checkpoint, mgk_config *config)
     char shifted[MGK_KIND_NAME];
     const char *plain = config->row_normalized ? "softmax" : "linear";
     bool mixed = false;
-    size_t used = 0;
     if (config->mixtures == 1)
         return;
     mgk_config_kind_name(config, 0, shifted);
     for (int layer = 0; layer < config->layers; layer++)
         mixed |= is_plain(find_keys(checkpoint, layer));
-    for (int layer = 0; mixed && layer < config->layers && used < MGK_KINDS_SIZE; layer++)
-        used += (size_t)snprintf(config->attention + used, MGK_KINDS_SIZE - used, "%s%s",
-                                 layer > 0 ? "," : "",
-                                 is_plain(find_keys(checkpoint, layer)) ? plain : shifted);
+    if (mixed)
+        *config->attention = '\0';
+    for (int layer = 0; mixed && layer < config->layers; layer++)
+        mgk_append(config->attention, MGK_KINDS_SIZE, "%s%s", layer > 0 ? "," : "",
+                   is_plain(find_keys(checkpoint, layer)) ? plain : shifted);
 }
 
 static mgk_status set_prior(const mgk_checkpoint *checkpoint, const key_tensors *keys,
@@ -457,8 +458,7 @@ static const char *const beside[] = {".attn.pi", ".multi_gauss_kernel.pi", ".kk_
 /* Appends a clause to text [size]. */
 static void append(char *text, size_t size, const char *clause)
 {
-    const size_t used = strlen(text);
-    snprintf(text + used, size - used, "%s%s", used ? "; " : "", clause);
+    mgk_append(text, size, "%s%s", *text ? "; " : "", clause);
 }
 
 /* Other models have the same tensors. */

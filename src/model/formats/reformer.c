@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/append.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "model/formats/format.h"
@@ -73,7 +74,6 @@ static mgk_status read_layers(const mgk_checkpoint *checkpoint, mgk_config *conf
                               bool *near)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(checkpoint->config, "attn_layers"), *item;
-    size_t used = 0;
     config->layers = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0;
     config->attention[0] = '\0';
     *hash = *near = false;
@@ -89,12 +89,11 @@ static mgk_status read_layers(const mgk_checkpoint *checkpoint, mgk_config *conf
                             checkpoint->config_path, word);
         *hash |= hashes;
         *near |= !hashes;
-        used += (size_t)snprintf(config->attention + used, sizeof(config->attention) - used, "%s%s",
-                                 used ? "," : "",
-                                 hashes           ? hashing
-                                 : config->causal ? local
-                                                  : ring);
-        if (used >= sizeof(config->attention))
+        if (!mgk_append(config->attention, sizeof(config->attention), "%s%s",
+                        *config->attention ? "," : "",
+                        hashes           ? hashing
+                        : config->causal ? local
+                                         : ring))
             return mgk_fail(STATUS_UNSUPPORTED, "%s: attn_layers has too many layers",
                             checkpoint->config_path);
     }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/append.h"
 #include "base/number.h"
 
 /* A constant that files may hold: the parts of its name, and its axes. */
@@ -114,7 +115,7 @@ mgk_status mgk_unused_check(const mgk_checkpoint *checkpoint, const mgk_model_fo
                             const mgk_config *config, char *remark, size_t size, bool *news)
 {
     char first[256] = "";
-    size_t count = 0, decoder = 0, used;
+    size_t count = 0, decoder = 0;
     remark[0] = '\0';
     *news = false;
     for (size_t i = 0; i < mgk_tensors_count(checkpoint->tensors); i++) {
@@ -129,17 +130,15 @@ mgk_status mgk_unused_check(const mgk_checkpoint *checkpoint, const mgk_model_fo
             !is_apart(checkpoint, format, config, tensor->name))
             return refuse(checkpoint, format, tensor->name);
         *news = *news || !has_parts(tensor->name, "pooler");
-        used = strlen(first);
         if (count++ < 3)
-            snprintf(first + used, sizeof(first) - used, "%s%s", used ? ", " : "", tensor->name);
+            mgk_append(first, sizeof(first), "%s%s", *first ? ", " : "", tensor->name);
     }
     *news = *news || decoder > 0;
     if (decoder > 0)
         snprintf(remark, size, "the decoder is not run (`part` chooses it): its %zu %s left out",
                  decoder, MGK_NOUN(decoder, "tensor is", "tensors are"));
-    used = strlen(remark);
     if (count > 0)
-        snprintf(remark + used, size - used, "%s%zu %s not used: %s%s", used ? "; " : "", count,
-                 MGK_NOUN(count, "tensor is", "tensors are"), first, count > 3 ? ", ..." : "");
+        mgk_append(remark, size, "%s%zu %s not used: %s%s", *remark ? "; " : "", count,
+                   MGK_NOUN(count, "tensor is", "tensors are"), first, count > 3 ? ", ..." : "");
     return STATUS_OK;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/append.h"
 #include "base/memory.h"
 #include "base/numpy.h"
 #include "store/hdf5/h5_virtual.h"
@@ -97,7 +98,6 @@ static herr_t list_attribute(hid_t object, const char *name, const H5A_info_t *i
 /* "sample, layer"; "" unless every axis has a label. */
 static void axes_text(hid_t dataset, int rank, char text[TEXT_SIZE])
 {
-    size_t used = 0;
     text[0] = '\0';
     for (int i = 0; i < rank; i++) {
         char label[64];
@@ -106,8 +106,7 @@ static void axes_text(hid_t dataset, int rank, char text[TEXT_SIZE])
             text[0] = '\0';
             return;
         }
-        if (used < TEXT_SIZE)
-            used += (size_t)snprintf(text + used, TEXT_SIZE - used, "%s%s", i ? ", " : "", label);
+        mgk_append(text, TEXT_SIZE, "%s%s", i ? ", " : "", label);
     }
 }
 

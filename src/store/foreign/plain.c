@@ -2,10 +2,10 @@
 #include "store/foreign/plain.h"
 
 #include <fnmatch.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/append.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "store/foreign/list.h"
@@ -67,9 +67,8 @@ static mgk_status visit(void *context, const mgk_store_entry *entry)
         return STATUS_OK;
     if (c->count < LISTED) {
         char shape[100];
-        size_t used = strlen(c->text);
         mgk_shape_text(entry->rank, entry->shape, shape, sizeof(shape));
-        snprintf(c->text + used, TEXT_SIZE - used, "%s\"%.60s\" %s", used ? ", " : "", name, shape);
+        mgk_append(c->text, TEXT_SIZE, "%s\"%.60s\" %s", *c->text ? ", " : "", name, shape);
     }
     return add_name(c, name);
 }
