@@ -662,7 +662,7 @@ typedef struct mgk_sample_loss {
     double loss;     /* sum of -ln p over the targets, in nats */
     int64_t targets; /* 0: there is nothing to predict */
     int64_t correct; /* targets to which the model gives the largest p */
-    uint64_t hash;   /* of the targets, and of a classifier's sample: those of others differ */
+    uint64_t hash;   /* of the targets, and of the sample's place in the input */
 } mgk_sample_loss;
 
 /* How well a model predicts. */
@@ -687,14 +687,15 @@ typedef struct mgk_evaluation_summary {
 
 /*
  * What another model, or a model without some heads, predicts better or worse: differences of
- * means over targets, with the middle 95 % of 10000 bootstrap draws of samples, each taken with all
- * its targets, in pairs (Efron & Tibshirani 1993, §13.3). They tell what other samples would
- * change, not what another training would. Intervals of fewer than 12 samples are too narrow; those
- * of one are NaN.
+ * means over targets; the middle 95 % of 10000 bootstrap draws of samples, each taken with all its
+ * targets, in pairs (Efron & Tibshirani 1993, §13.3); and two-sided p of Student's t test of the
+ * pairs, with the variance of a ratio (Cochran 1977, §2.11). They tell what other samples would
+ * change, not what another training would. Intervals of fewer than 12 samples are too narrow. Those
+ * of one are NaN, and so is p, which differences that do not vary have not either.
  */
 typedef struct mgk_evaluation_difference {
-    double loss, loss_low, loss_high; /* in nats */
-    double accuracy, accuracy_low, accuracy_high;
+    double loss, loss_low, loss_high, loss_p; /* in nats */
+    double accuracy, accuracy_low, accuracy_high, accuracy_p;
     int64_t samples; /* with targets; a pair of documents is one */
     double reserved[4];
 } mgk_evaluation_difference;
@@ -714,9 +715,10 @@ static inline mgk_evaluate_options mgk_evaluate_options_default(void)
 MGK_API mgk_result mgk_evaluate_model(const mgk_evaluate_options *options,
                                       mgk_evaluation_summary *summary);
 
-/* The difference b - a of two evaluations of the same samples `per_sample`; the job has the seed
- * of the draws and the threads. MGK_INPUT: the samples have other targets, as those of another
- * tokenizer do. */
+/* The difference b - a of two evaluations of the same input `per_sample`; the job has the seed of
+ * the draws and the threads. MGK_INPUT: the samples have other targets, as those of another
+ * tokenizer do; or a loss is not finite. That the inputs are the same is for the caller to see to:
+ * hashes of targets tell most others, but not classes of other texts. */
 MGK_API mgk_result mgk_compare_evaluations(const mgk_evaluation_summary *a,
                                            const mgk_evaluation_summary *b, const mgk_job *job,
                                            mgk_evaluation_difference *difference);

@@ -99,9 +99,8 @@ static moments describe_samples(const mgk_sample_values *table, size_t columns, 
         const double x = table->values[i * columns + column], weight = weight_of(table, i);
         if (isnan(x))
             continue;
-        m.count++;
         sum += weight;
-        m.mean += weight * (x - m.mean) / sum;
+        m.mean = m.count++ > 0 ? m.mean + weight * (x - m.mean) / sum : x;
     }
     for (size_t i = 0; i < table->count; i++) {
         const double far = weight_of(table, i) * (table->values[i * columns + column] - m.mean);

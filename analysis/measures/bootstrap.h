@@ -34,7 +34,8 @@ static inline bool mgk_bootstrap_is_narrow(size_t samples)
 typedef struct mgk_sample_values {
     size_t count;
     const double *values;
-    const double *weights; /* w [count], > 0; NULL: 1. Pairs have the weights of b */
+    const double *weights; /* w [count], > 0 where there is a value; NULL: 1. Pairs
+                              have those of b */
 } mgk_sample_values;
 
 /* The difference of one column. */

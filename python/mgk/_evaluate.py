@@ -33,21 +33,20 @@ class Evaluation(NamedTuple):
     bits_per_byte: float
     #: Share of targets to which the model gives the largest p.
     accuracy: float
-    #: If asked for, a structured array with an element for each sample, or each pair of documents:
-    #: `loss`, the sum of -ln p, `targets`, `correct`, and a `hash` of the targets.
-    per_sample: np.ndarray | None = None
 
 
 class EvaluationDifference(NamedTuple):
-    """What `compare_evaluations` returns: differences b - a, and their 95 % intervals."""
+    """What `compare_evaluations` returns: differences b - a, 95 % intervals, and p."""
 
     #: In nats.
     loss: float
     loss_low: float
     loss_high: float
+    loss_p: float
     accuracy: float
     accuracy_low: float
     accuracy_high: float
+    accuracy_p: float
     #: Samples with targets.
     samples: int
 
@@ -85,7 +84,7 @@ def evaluate(
     remove: Sequence[tuple[int, int]] = (),
     per_sample: bool = False,
     progress: Follow = None,
-) -> Evaluation:
+) -> Evaluation | tuple[Evaluation, np.ndarray]:
     """Loss and accuracy of a model, and the perplexity of a language model.
 
     Parameters
@@ -110,7 +109,9 @@ def evaluate(
     remove : list of pairs (layer, head)
         Heads whose outputs are taken as 0; head -1 stands for all of the layer.
     per_sample : bool
-        Also return the losses of the samples, for `compare_evaluations`.
+        Also return a structured array for `compare_evaluations`, with an element for each sample,
+        or each pair of documents: `loss`, the sum of -ln p over its `targets`, how many of these
+        are `correct`, and a `hash` of them.
 
     Examples
     --------
@@ -153,8 +154,8 @@ def evaluate(
             progress,
             "evaluation",
         )
-    numbers = [getattr(found, name) for name in Evaluation._fields if name != "per_sample"]
-    return Evaluation(*numbers, _take_losses(found) if per_sample else None)
+    evaluation = Evaluation(*(getattr(found, name) for name in Evaluation._fields))
+    return (evaluation, _take_losses(found)) if per_sample else evaluation
 
 
 def _losses_type():
@@ -165,36 +166,35 @@ def _take_losses(found):
     """The losses of a summary, which are released."""
     try:
         size = found.sample_loss_count * _losses_type().itemsize
-        return np.frombuffer(c.string_at(found.sample_losses, size), _losses_type())
+        return np.frombuffer(c.string_at(found.sample_losses, size), _losses_type()).copy()
     finally:
         call("mgk_release", found.sample_losses)
 
 
-def _summary(evaluation, what):
-    """A summary with the losses of an evaluation."""
-    if not isinstance(evaluation, Evaluation):
-        raise TypeError(f"{what}: expected what `evaluate` returns")
+def _summary(losses, what):
+    """A summary with the losses of samples, which it keeps alive."""
+    if getattr(losses, "dtype", None) != _losses_type() or losses.ndim != 1:
+        raise TypeError(f"{what}: expected the array that `evaluate` returns with `per_sample`")
     out = types["mgk_evaluation_summary"]()
-    if evaluation.per_sample is not None:
-        losses = np.ascontiguousarray(evaluation.per_sample, _losses_type())
-        out.kept = losses
-        kind = dict(out._fields_)["sample_losses"]
-        out.sample_losses = c.cast(losses.ctypes.data, kind)
-        out.sample_loss_count = len(losses)
+    out.kept = np.ascontiguousarray(losses)
+    kind = dict(out._fields_)["sample_losses"]
+    out.sample_losses = c.cast(out.kept.ctypes.data, kind)
+    out.sample_loss_count = len(losses)
     return out
 
 
 def compare_evaluations(
-    a: Evaluation, b: Evaluation, *, seed: int = 0, threads: int = 0
+    a: np.ndarray, b: np.ndarray, *, seed: int = 0, threads: int = 0
 ) -> EvaluationDifference:
-    """How the evaluation b differs from a, of the same samples with `per_sample`.
+    """How the evaluation b differs from a, of the same input.
 
-    Differences of means over targets, and the middle 95 % of 10000 bootstrap draws of samples, in
-    pairs. They tell what other samples would change, not what another training would.
+    Differences of means over targets, the middle 95 % of 10000 bootstrap draws of samples, in
+    pairs, and p of Student's t test of the pairs. They tell what other samples would change, not
+    what another training would.
 
     Parameters
     ----------
-    a, b : Evaluation
+    a, b : arrays that `evaluate` returns with `per_sample`
         Of two models, or of one with all heads and without some.
     seed : int
         Of the draws.
@@ -204,11 +204,9 @@ def compare_evaluations(
     Examples
     --------
     >>> import mgk
-    >>> text = "models/sample.txt"
-    >>> a, b = (
-    ...     mgk.evaluate(f"models/lm-{name}-4.safetensors", files=text, samples=16, per_sample=True)
-    ...     for name in ("softmax", "mgk")
-    ... )
+    >>> options = {"files": "models/sample.txt", "samples": 16, "per_sample": True}
+    >>> _, a = mgk.evaluate("models/lm-softmax-4.safetensors", **options)
+    >>> _, b = mgk.evaluate("models/lm-mgk-4.safetensors", **options)
     >>> found = mgk.compare_evaluations(a, b)
     >>> found.loss_low < found.loss < found.loss_high
     True

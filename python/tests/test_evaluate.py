@@ -57,36 +57,40 @@ class Evaluate(unittest.TestCase):
 
     def test_differences(self):
         texts = [f"{text} {i} {text[i:]}" for i in range(8) for text in TEXTS]
-        whole = mgk.evaluate(MODEL, texts, per_sample=True)
-        without = mgk.evaluate(MODEL, texts, remove=[(0, 1)], per_sample=True)
-        losses, targets = whole.per_sample["loss"], whole.per_sample["targets"]
-        self.assertEqual((len(losses), targets.sum()), (16, whole.targets))
-        self.assertAlmostEqual(losses.sum() / targets.sum(), whole.loss, places=12)
+        whole, a = mgk.evaluate(MODEL, texts, per_sample=True)
+        without, b = mgk.evaluate(MODEL, texts, remove=[(0, 1)], per_sample=True)
+        self.assertEqual((len(a), a["targets"].sum()), (16, whole.targets))
+        self.assertAlmostEqual(a["loss"].sum() / a["targets"].sum(), whole.loss, places=12)
         one = mgk.evaluate(MODEL, texts[3])
-        self.assertAlmostEqual(losses[3] / targets[3], one.loss, places=5)
-        found = mgk.compare_evaluations(whole, without, seed=1)
-        self.assertAlmostEqual(found.loss, without.loss - whole.loss, places=12)
+        self.assertAlmostEqual(a["loss"][3] / a["targets"][3], one.loss, places=5)
+        found = mgk.compare_evaluations(a, b, seed=1)
+        self.assertAlmostEqual(found.loss, without.loss - whole.loss, places=6)
         self.assertAlmostEqual(found.accuracy, without.accuracy - whole.accuracy, places=12)
         self.assertEqual(found.samples, 16)
-        # The same draws in numpy, whose seed is another one.
-        difference = without.per_sample["loss"] - losses
+        # The same draws in numpy, whose seed is another one; and the t test of the pairs.
+        difference, targets = b["loss"] - a["loss"], a["targets"]
         drawn = np.random.default_rng(0).integers(16, size=(10000, 16))
         draws = difference[drawn].sum(axis=1) / targets[drawn].sum(axis=1)
         low, high = np.quantile(draws, [0.025, 0.975])
         self.assertAlmostEqual(found.loss_low, low, delta=0.1 * (high - low))
         self.assertAlmostEqual(found.loss_high, high, delta=0.1 * (high - low))
-        few = [e._replace(per_sample=e.per_sample[:5]) for e in (whole, without)]
+        rest = difference - found.loss * targets
+        error = math.sqrt(16 / 15 * (rest**2).sum()) / targets.sum()
+        far = np.abs(np.random.default_rng(1).standard_t(15, 200000)) > abs(found.loss) / error
+        self.assertAlmostEqual(found.loss_p, far.mean(), delta=0.01)
         with self.assertWarnsRegex(mgk.Warning, "fewer than 12 samples"):
-            self.assertEqual(mgk.compare_evaluations(*few).samples, 5)
+            self.assertEqual(mgk.compare_evaluations(a[:5], b[:5]).samples, 5)
         with self.assertRaisesRegex(mgk.Error, "evaluations of 16 and 5 samples"):
-            mgk.compare_evaluations(whole, few[0])
+            mgk.compare_evaluations(a, b[:5])
         with self.assertRaisesRegex(mgk.Error, "sample 0 has other targets"):
-            other = whole.per_sample[::-1]
-            mgk.compare_evaluations(whole, whole._replace(per_sample=other))
-        with self.assertRaisesRegex(mgk.Error, "`per_sample`"):
-            mgk.compare_evaluations(whole, one)
-        with self.assertRaisesRegex(TypeError, "b: expected what `evaluate` returns"):
-            mgk.compare_evaluations(whole, 3)
+            mgk.compare_evaluations(a, a[::-1])
+        broken = a.copy()
+        broken["loss"][2] = math.nan
+        with self.assertRaisesRegex(mgk.Error, "the loss of sample 2 is not finite"):
+            mgk.compare_evaluations(a, broken)
+        for wrong in (whole, 3, a["loss"], a.reshape(4, 4)):
+            with self.assertRaisesRegex(TypeError, "b: expected the array that"):
+                mgk.compare_evaluations(a, wrong)
 
     def test_refusals(self):
         for wrong in ({}, {"texts": TEXTS, "task": "lm"}):

@@ -23,20 +23,34 @@ static void fill_means(const mgk_evaluation_summary *s, double *means, double *t
     }
 }
 
+static mgk_status check_sample(size_t i, const mgk_sample_loss *a, const mgk_sample_loss *b)
+{
+    if (a->hash != b->hash || a->targets != b->targets || a->targets < 0)
+        return mgk_fail(STATUS_SHAPE,
+                        "sample %zu has other targets in the two evaluations: the same input is "
+                        "needed, and the same tokens and `length`",
+                        i);
+    if (!isfinite(a->loss) || !isfinite(b->loss))
+        return mgk_fail(STATUS_NUMERIC, "the loss of sample %zu is not finite", i);
+    return STATUS_OK;
+}
+
 static mgk_status check_pair(const mgk_evaluation_summary *a, const mgk_evaluation_summary *b)
 {
+    int64_t targets = 0;
     if (!a->sample_losses || !b->sample_losses)
         return mgk_fail(STATUS_USAGE, "only evaluations with `per_sample` can be compared");
     if (a->sample_loss_count != b->sample_loss_count)
-        return mgk_fail(STATUS_SHAPE, "evaluations of %zu and %zu samples cannot be compared",
+        return mgk_fail(STATUS_SHAPE,
+                        "evaluations of %zu and %zu samples cannot be compared: the same input is "
+                        "needed, and the same tokens and `length`",
                         a->sample_loss_count, b->sample_loss_count);
-    for (size_t i = 0; i < a->sample_loss_count; i++)
-        if (a->sample_losses[i].hash != b->sample_losses[i].hash ||
-            a->sample_losses[i].targets != b->sample_losses[i].targets)
-            return mgk_fail(STATUS_SHAPE,
-                            "sample %zu has other targets in the two evaluations: only the same "
-                            "samples of the same tokens can be compared",
-                            i);
+    for (size_t i = 0; i < a->sample_loss_count; i++) {
+        TRY(check_sample(i, &a->sample_losses[i], &b->sample_losses[i]));
+        targets += a->sample_losses[i].targets;
+    }
+    if (targets == 0)
+        return mgk_fail(STATUS_SHAPE, "evaluations without targets cannot be compared");
     return STATUS_OK;
 }
 
@@ -76,14 +90,18 @@ static mgk_status compare(const mgk_evaluation_summary *a, const mgk_evaluation_
     job = mgk_job_or_default(job);
     TRY(mgk_job_check(job));
     TRY(check_pair(a, b));
+    if (mgk_job_stopped(job))
+        return mgk_fail(STATUS_INTERRUPTED, "interrupted before evaluations were compared");
     TRY(compare_means(a, b, job, d));
     tell_few_samples(job, d[0].samples);
     *out = (mgk_evaluation_difference){.loss = d[0].value,
                                        .loss_low = d[0].low,
                                        .loss_high = d[0].high,
+                                       .loss_p = d[0].p,
                                        .accuracy = d[1].value,
                                        .accuracy_low = d[1].low,
                                        .accuracy_high = d[1].high,
+                                       .accuracy_p = d[1].p,
                                        .samples = (int64_t)d[0].samples};
     return STATUS_OK;
 }

@@ -292,7 +292,7 @@ static mgk_status plan(const mgk_dump_options *o, mgk_dump *dump, int capacity, 
     const int rank = mgk_cluster_rank_of(dump->cluster);
     TRY(mgk_dump_plan(dump, capacity, omp_get_num_procs()));
     if (o->perplexity) {
-        TRY(mgk_model_run_measure_loss(dump->run));
+        TRY(mgk_model_run_measure_loss(dump->run, false));
         mgk_kinds_tell_choice(&dump->run->model->config, &o->job, o->model);
     }
     const int batches = mgk_dump_batches(dump);

@@ -94,19 +94,18 @@ static mgk_status find_removed(const mgk_evaluate_options *o, const mgk_model_ru
     return STATUS_OK;
 }
 
-/* What each sample of the batch is asked for, a pair once, into hashes of all samples. */
+/* What each sample of the batch is asked for, a pair once, into hashes of all samples: its next
+ * tokens, or its class; and its place in the input. */
 static void hash_targets(const mgk_model_run *run, uint64_t *hashes)
 {
     const bool language_model = run->model->config.family == MGK_FAMILY_LM;
     const size_t tokens = language_model ? (size_t)run->tokens : 1;
-    const size_t each = mgk_model_run_samples_of_loss(run);
-    for (size_t i = (size_t)run->first; i < (size_t)(run->first + run->count); i += each) {
-        const size_t row = (i - (size_t)run->first) / each;
-        const int32_t *targets = run->targets + row * tokens;
-        uint64_t hash = mgk_hash(MGK_HASH_START, targets, tokens * sizeof(*targets));
-        if (!language_model)
-            hash = mgk_hash(hash, run->index + i, sizeof(*run->index));
-        hashes[i / each] = hash;
+    const size_t first = (size_t)run->first, count = (size_t)run->count;
+    const size_t pair = (size_t)mgk_model_run_pair(run);
+    for (size_t i = 0; i < count; i += pair) {
+        const int32_t *targets = run->targets + i / pair * tokens;
+        const uint64_t hash = mgk_hash(MGK_HASH_START, targets, tokens * sizeof(*targets));
+        hashes[(first + i) / pair] = mgk_hash(hash, run->index + first + i, sizeof(*run->index));
     }
 }
 
@@ -142,9 +141,11 @@ static mgk_status list_losses(const mgk_model_run *run, const uint64_t *hashes, 
                               mgk_sample_loss **out)
 {
     mgk_loss *losses;
-    TRY(mgk_model_run_losses(run, count, &losses));
-    mgk_status status = mgk_alloc(*count, sizeof(**out), out);
-    for (size_t i = 0; status == STATUS_OK && i < *count; i++)
+    size_t all;
+    TRY(mgk_model_run_losses(run, &all, &losses));
+    mgk_status status = mgk_alloc(all, sizeof(**out), out);
+    *count = status == STATUS_OK ? all : 0;
+    for (size_t i = 0; i < *count; i++)
         (*out)[i] = (mgk_sample_loss){losses[i].sum, losses[i].count, losses[i].correct, hashes[i]};
     mgk_free(losses);
     return status;
@@ -207,7 +208,7 @@ static mgk_status evaluate(const mgk_evaluate_options *o, mgk_evaluation_summary
     CHECK(mgk_model_run_fit(&run, 0, 0, &capacity));
     CHECK(mgk_model_run_prepare(&run, capacity));
     mgk_pass_remove_heads(run.pass, removed);
-    CHECK(mgk_model_run_measure_loss(&run));
+    CHECK(mgk_model_run_measure_loss(&run, o->per_sample));
     mgk_kinds_tell_choice(&run.model->config, &o->job, o->model);
     if (o->per_sample)
         CHECK(mgk_alloc((size_t)run.samples, sizeof(*hashes), &hashes));

@@ -195,7 +195,7 @@ mgk_status mgk_ablation_run(mgk_ablation *a, const bool *removed, int first)
  * False: the sample is the second one of a pair, whose value the first one has. */
 static bool find_row(const mgk_ablation *a, size_t s, size_t *row)
 {
-    const size_t each = a->run->model->config.dual ? 2 : 1;
+    const size_t each = (size_t)mgk_model_run_pair(a->run);
     *row = s / each;
     return s % each == 0;
 }

@@ -52,21 +52,15 @@ size_t mgk_head_importance_bytes(const mgk_model_run *run, unsigned kinds, size_
     return bytes;
 }
 
-/* Sequences that have one loss. */
-static int sequences_of(const mgk_model_run *run)
-{
-    return run->model->config.dual ? 2 : 1;
-}
-
 static mgk_status open_gradient(mgk_head_importance *h)
 {
     mgk_model_run *run = h->run;
     mgk_device *device = run->device;
     const mgk_config *config = &run->model->config;
-    const size_t rows = (size_t)sequences_of(run) * (size_t)run->tokens;
+    const size_t rows = (size_t)mgk_model_run_pair(run) * (size_t)run->tokens;
     const size_t width = h->heads * (size_t)config->head_dim;
     size_t bytes;
-    TRY(mgk_pass_create(run->model, sequences_of(run), run->tokens, 0, true, &h->pass));
+    TRY(mgk_pass_create(run->model, mgk_model_run_pair(run), run->tokens, 0, true, &h->pass));
     mgk_pass_freeze(h->pass);
     TRY(mgk_multiply(run->model->parameters.total, device->real_size, &bytes));
     TRY(device->op->allocate(device, bytes, &h->weights));
@@ -203,7 +197,7 @@ static mgk_status take_gradient(void *context, int layer, const void *output, co
     mgk_head_importance *h = context;
     mgk_device *device = h->run->device;
     const size_t dim = (size_t)h->run->model->config.head_dim, width = h->heads * dim;
-    const size_t rows = (size_t)sequences_of(h->run) * (size_t)h->run->tokens;
+    const size_t rows = (size_t)mgk_model_run_pair(h->run) * (size_t)h->run->tokens;
     const size_t place = find_layer(h, layer);
     if (place == h->layer_count)
         return STATUS_OK;
@@ -233,12 +227,13 @@ static mgk_status differentiate(mgk_head_importance *h)
     mgk_model_run *run = h->run;
     const size_t tokens = (size_t)run->tokens, before = h->first * tokens;
     const mgk_gradient_observer observer = {.heads = take_gradient, .context = h};
-    const mgk_batch batch = {.sequences = sequences_of(run),
+    const mgk_batch batch = {.sequences = mgk_model_run_pair(run),
                              .tokens = run->tokens,
                              .ids = run->ids + before,
                              .lengths = run->lengths + h->first};
     const bool lm = run->model->config.family == MGK_FAMILY_LM;
-    const int32_t *targets = run->targets + (lm ? before : h->first / (size_t)sequences_of(run));
+    const int32_t *targets =
+        run->targets + (lm ? before : h->first / (size_t)mgk_model_run_pair(run));
     size_t count = 0;
     for (size_t i = 0; i < (lm ? tokens : 1); i++)
         count += targets[i] >= 0;
@@ -253,7 +248,7 @@ static mgk_status differentiate(mgk_head_importance *h)
 
 static mgk_status differentiate_all(mgk_head_importance *h, const mgk_job *job)
 {
-    const size_t samples = (size_t)h->run->count, each = (size_t)sequences_of(h->run);
+    const size_t samples = (size_t)h->run->count, each = (size_t)mgk_model_run_pair(h->run);
     for (h->first = 0; h->first < samples; h->first += each) {
         h->count = samples - h->first < each ? samples - h->first : each;
         if (mgk_job_stopped(job))

@@ -102,7 +102,9 @@ static mgk_status share(const mgk_model_run *run, mgk_model_run *out)
                            .tokens = run->tokens,
                            .index = run->index,
                            .documents = run->documents,
+                           .loads_targets = run->loads_targets,
                            .losses = run->losses,
+                           .each_loss = run->each_loss,
                            .approximation = run->approximation,
                            .cross = run->cross,
                            .shares = true};
@@ -350,28 +352,35 @@ void mgk_model_run_tell(const mgk_model_run *run, const mgk_job *job, const mgk_
     mgk_job_report(job, &(mgk_report){.note = note, .milestone = true});
 }
 
-/* Room for the losses of all batches, which may be filled up with sequences without a target. */
+/* Samples that share a loss. */
+static size_t samples_of_loss(const mgk_model_run *run)
+{
+    return (size_t)(run->each_loss ? mgk_model_run_pair(run) : run->capacity);
+}
+
+/* Room for the losses of all batches, the last of which may be filled up. */
 static size_t count_losses(const mgk_model_run *run)
 {
     const size_t capacity = (size_t)run->capacity;
     const size_t batches = ((size_t)run->samples + capacity - 1) / capacity;
-    return batches * capacity / mgk_model_run_samples_of_loss(run);
+    return batches * (capacity / samples_of_loss(run));
 }
 
-mgk_status mgk_model_run_measure_loss(mgk_model_run *run)
+mgk_status mgk_model_run_measure_loss(mgk_model_run *run, bool each)
 {
     if (!mgk_model_run_has_targets(run))
         return mgk_fail(STATUS_USAGE,
                         "the input has no targets for this model: a language model predicts next "
                         "tokens, of text or ids, and a classifier the classes of its `task`");
     run->loads_targets = true;
+    run->each_loss = each;
     return run->device->op->allocate(run->device, count_losses(run) * sizeof(*run->losses),
                                      &run->losses);
 }
 
 enum { LOSS_NUMBERS = 3 };
 
-/* A loss as numbers; those of a sample that was not run are less than any. */
+/* A loss as numbers; those of a batch that was not run are less than any. */
 static void put_loss(const mgk_loss *loss, double numbers[LOSS_NUMBERS])
 {
     const bool measured = loss->count > 0;
@@ -430,20 +439,19 @@ out:
 
 mgk_status mgk_model_run_losses(const mgk_model_run *run, size_t *count, mgk_loss **out)
 {
-    const size_t each = mgk_model_run_samples_of_loss(run);
-    *count = ((size_t)run->samples + each - 1) / each;
+    const size_t pair = (size_t)mgk_model_run_pair(run);
+    *count = ((size_t)run->samples + pair - 1) / pair;
     return download_losses(run, out);
 }
 
 mgk_status mgk_model_run_loss(const mgk_model_run *run, mgk_loss *out)
 {
     mgk_loss *losses;
-    size_t count;
     *out = (mgk_loss){0};
     if (!run->losses)
         return STATUS_OK;
-    TRY(mgk_model_run_losses(run, &count, &losses));
-    for (size_t i = 0; i < count; i++) {
+    TRY(download_losses(run, &losses));
+    for (size_t i = 0; i < count_losses(run); i++) {
         out->sum += losses[i].sum;
         out->count += losses[i].count;
         out->correct += losses[i].correct;
@@ -498,13 +506,13 @@ bool mgk_model_run_has_targets(const mgk_model_run *run)
     if (!run->data || config->family == MGK_FAMILY_LM)
         return run->data && classes == 0;
     return classes > 0 && classes == (size_t)config->classes &&
-           run->documents == (config->dual ? 2 : 1);
+           run->documents == mgk_model_run_pair(run);
 }
 
 /* Moves the classes of `sequences` sequences, each at the place of its next tokens, together. */
 static void gather_classes(mgk_model_run *run, int sequences)
 {
-    const size_t each = (size_t)(run->model->config.dual ? 2 : 1);
+    const size_t each = (size_t)mgk_model_run_pair(run);
     for (size_t i = 0; i * each < (size_t)sequences; i++)
         run->targets[i] =
             i * each < (size_t)run->count ? run->targets[i * each * (size_t)run->tokens] : -1;
@@ -637,6 +645,7 @@ mgk_status mgk_model_run_next(mgk_model_run *run, const mgk_job *job, const mgk_
     TRY(mgk_pass_forward(run->pass, &own));
     if (!run->losses)
         return STATUS_OK;
-    return mgk_pass_sample_losses(run->pass, run->losses + (size_t)run->first /
-                                                               mgk_model_run_samples_of_loss(run));
+    mgk_loss *losses = run->losses + (size_t)run->first / samples_of_loss(run);
+    return run->each_loss ? mgk_pass_sample_losses(run->pass, losses)
+                          : mgk_pass_loss(run->pass, 1, losses);
 }

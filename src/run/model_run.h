@@ -42,7 +42,8 @@ typedef struct mgk_model_run {
     bool loads_targets; /* batches are loaded with their targets */
     int32_t *targets;   /* [capacity, N] next tokens of language models; else a class for each
                            sequence, or for each pair of a dual model, without gaps; < 0: none */
-    mgk_loss *losses;   /* of each sample or pair, on the device; NULL: not measured */
+    mgk_loss *losses;   /* of each batch, on the device; NULL: not measured */
+    bool each_loss;     /* of each sample, or pair of a dual model, in place of each batch */
     mgk_approximation *approximation; /* of a model that runs as another kind; else NULL */
     bool shares; /* another run owns everything except the device, the pass and the batch */
 
@@ -59,8 +60,8 @@ static inline const mgk_model_run *mgk_model_run_keys(const mgk_model_run *run)
     return run->cross ? run->memory : run;
 }
 
-/* Samples that have one loss: two, the documents of a pair, of a dual model. */
-static inline size_t mgk_model_run_samples_of_loss(const mgk_model_run *run)
+/* Samples that are classified together: 2, the documents of a pair, of a dual model. */
+static inline int mgk_model_run_pair(const mgk_model_run *run)
 {
     return run->model->config.dual ? 2 : 1;
 }
@@ -116,15 +117,17 @@ mgk_status mgk_model_run_share(const mgk_model_run *run, int threads, mgk_model_
  * classes of a classifier. */
 bool mgk_model_run_has_targets(const mgk_model_run *run);
 
-/* Measures the loss from now on, in place of what layers observe. STATUS_USAGE: the input has no
- * targets for the model. */
-mgk_status mgk_model_run_measure_loss(mgk_model_run *run);
+/* Measures the loss from now on, in place of what layers observe, and that of each sample if
+ * wanted, which takes longer where a batch shares products. STATUS_USAGE: the input has no targets
+ * for the model. */
+mgk_status mgk_model_run_measure_loss(mgk_model_run *run, bool each);
 
-/* Collective: every process gets the losses of the samples that the others have run. */
+/* Collective: every process gets the losses of the batches that the others have run. */
 mgk_status mgk_model_run_merge_losses(mgk_model_run *run, const mgk_cluster *cluster);
 
 /* The loss of each sample, or of each pair of a dual model, out [*count], in the order of `index`;
- * count 0: it has no target, or was not run. Release with mgk_free. The loss must be measured. */
+ * count 0: it has no target, or was not run. Release with mgk_free. That of each sample must be
+ * measured. */
 mgk_status mgk_model_run_losses(const mgk_model_run *run, size_t *count, mgk_loss **out);
 
 /* The loss over all samples that were run; count 0 if it is not measured. The result does not

@@ -9,18 +9,10 @@
 #include "tools/kind_names.h"
 #include "tools/print_evaluation.h"
 
-/* One evaluation, and the earlier one that it is compared with. */
-typedef struct evaluation {
-    bool removes;  /* without the heads of --remove */
-    int reference; /* −1: none */
-    mgk_evaluation_summary summary;
-    mgk_evaluation_difference difference;
-} evaluation;
-
-/* All of them, each with its row: `of_model` for each model. */
+/* All evaluations, each with its row. */
 typedef struct evaluations {
-    size_t count, of_model;
-    evaluation *each;
+    size_t count;
+    bool in_pairs; /* of each model two: whole, and without the heads of --remove */
     mgk_evaluation_row *rows;
 } evaluations;
 
@@ -30,44 +22,45 @@ typedef struct evaluations {
  */
 static mgk_status plan(const mgk_arg_list *models, bool compare, bool removes, evaluations *out)
 {
-    const bool pairs = compare && removes;
-    out->of_model = pairs ? 2 : 1;
-    out->count = models->count * out->of_model;
-    TRY(mgk_alloc(out->count, sizeof(*out->each), &out->each));
+    out->in_pairs = compare && removes;
+    out->count = models->count * (out->in_pairs ? 2 : 1);
     TRY(mgk_alloc(out->count, sizeof(*out->rows), &out->rows));
     for (size_t i = 0; i < out->count; i++) {
-        const bool first = i % (pairs ? 2 : out->count) == 0;
-        out->each[i].removes = removes && !(pairs && first);
-        out->each[i].reference = !compare || first ? -1 : pairs ? (int)i - 1 : 0;
-        out->rows[i] = (mgk_evaluation_row){
-            .name = models->words[i / out->of_model],
-            .summary = &out->each[i].summary,
-            .difference = out->each[i].reference < 0 ? NULL : &out->each[i].difference};
+        const size_t reference = out->in_pairs ? i - i % 2 : 0;
+        out->rows[i].name = models->words[out->in_pairs ? i / 2 : i];
+        out->rows[i].reference = compare && reference != i ? &out->rows[reference] : NULL;
     }
     return STATUS_OK;
 }
 
 static void release(evaluations *all)
 {
-    for (size_t i = 0; all->each && i < all->count; i++)
-        mgk_release(all->each[i].summary.sample_losses);
-    mgk_free(all->each);
+    for (size_t i = 0; all->rows && i < all->count; i++)
+        mgk_release(all->rows[i].summary.sample_losses);
     mgk_free(all->rows);
 }
 
-static mgk_result evaluate_one(const mgk_evaluate_options *options, evaluations *all, size_t i)
+static mgk_result evaluate_one(const mgk_evaluate_options *options, const evaluations *all,
+                               size_t i)
 {
-    evaluation *own = &all->each[i];
     mgk_evaluate_options o = *options;
     o.model = all->rows[i].name;
-    o.remove_count = own->removes ? o.remove_count : 0;
-    mgk_result result = mgk_evaluate_model(&o, &own->summary);
-    if (result == MGK_OK && own->reference >= 0)
-        result = mgk_compare_evaluations(&all->each[own->reference].summary, &own->summary, &o.job,
-                                         &own->difference);
+    if (all->in_pairs && i % 2 == 0)
+        o.remove_count = 0;
+    return mgk_evaluate_model(&o, &all->rows[i].summary);
+}
+
+static mgk_result compare_row(mgk_evaluation_row *row, const mgk_job *job)
+{
+    if (!row->reference)
+        return MGK_OK;
+    mgk_result result =
+        mgk_compare_evaluations(&row->reference->summary, &row->summary, job, &row->difference);
+    row->compared = result == MGK_OK;
     return result;
 }
 
+/* A row is printed before its comparison fails. */
 static mgk_result evaluate_all(mgk_tool *tool, const mgk_evaluate_options *o, evaluations *all,
                                mgk_evaluation_table *printed, mgk_evaluation_table *kept)
 {
@@ -75,14 +68,15 @@ static mgk_result evaluate_all(mgk_tool *tool, const mgk_evaluate_options *o, ev
     for (size_t i = 0; i < all->count && result == MGK_OK; i++) {
         result = evaluate_one(o, all, i);
         mgk_progress_finish(&tool->bar);
-        if (result == MGK_OK) {
-            mgk_print_evaluation(printed, &all->rows[i]);
-            mgk_print_evaluation(kept, &all->rows[i]);
-        }
+        if (result != MGK_OK)
+            break;
+        result = compare_row(&all->rows[i], &o->job);
+        mgk_print_evaluation(printed, &all->rows[i]);
+        mgk_print_evaluation(kept, &all->rows[i]);
     }
     mgk_end_evaluations(printed);
     mgk_end_evaluations(kept);
-    if (result == MGK_OK && printed->layout == MGK_EVALUATION_LINES)
+    if (printed->layout == MGK_EVALUATION_LINES)
         mgk_print_differences(stdout, all->count, all->rows);
     return result;
 }
@@ -137,16 +131,18 @@ static const mgk_arg_note notes[] = {
                "evaluated."},
     {"compare",
      "Differences of the means over all targets, and the middle 95 % of 10000 bootstrap draws of "
-     "samples, which are paired: the models need the same tokens. They tell what other samples "
-     "would change, not what another training would.\n"
-     "Windows of one text are alike, and count as if they were independent."},
+     "samples, which are paired: the models need the same tokens, and windows of the same "
+     "--length. "
+     "They tell what other samples would change, not what another training would.\n"
+     "Windows of one text are alike, and count as if they were independent: intervals are a little "
+     "too narrow."},
     {"output", "The table is what --csv or --json print, and is written when all models are done."},
     {"json",
      "An array of objects with the names `model`, `samples`, `length`, `targets`, `loss`, "
      "`perplexity`, `bits_per_byte` and `accuracy`; `null` is what a model does not have, "
      "or what is not known. With --remove also `removed`, the number of heads, and with --compare "
-     "`loss_difference`, `loss_low`, `loss_high`, `accuracy_difference`, `accuracy_low` and "
-     "`accuracy_high`."},
+     "`loss_difference`, `loss_low`, `loss_high`, `loss_p` and the same four of the accuracy. "
+     "p is that of Student's t test of the pairs, for one comparison alone."},
     {NULL, NULL},
 };
 

@@ -2,7 +2,9 @@
 #include "tools/print_evaluation.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "base/append.h"
 #include "base/number.h"
 #include "base/text.h"
 
@@ -13,32 +15,33 @@ typedef struct column {
     double value;
 } column;
 
-enum { COLUMNS = 14, OF_MODEL = 7, DIFFERENCES = 6 };
+enum { OF_MODEL = 8, DIFFERENCES = 8, COLUMNS = OF_MODEL + DIFFERENCES };
 
-/* The columns of a table, out [COLUMNS]; returns their number. */
-static size_t columns_of(const mgk_evaluation_table *t, const mgk_evaluation_row *row,
-                         column out[COLUMNS])
+/* The columns of a model's row, out [OF_MODEL]; returns their number. */
+static size_t columns_of(const mgk_evaluation_summary *s, bool removes, column *out)
 {
-    const mgk_evaluation_summary *s = row->summary;
-    const mgk_evaluation_difference none = {NAN, NAN, NAN, NAN, NAN, NAN, 0, {0}};
-    const mgk_evaluation_difference *d = row->difference ? row->difference : &none;
-    const column of_model[OF_MODEL] = {
+    const column columns[OF_MODEL] = {
         {"samples", true, s->samples},         {"length", true, s->length},
         {"targets", true, (double)s->targets}, {"loss", false, s->loss},
         {"perplexity", false, s->perplexity},  {"bits_per_byte", false, s->bits_per_byte},
-        {"accuracy", false, s->accuracy}};
-    const column differences[DIFFERENCES] = {
-        {"loss_difference", false, d->loss},      {"loss_low", false, d->loss_low},
-        {"loss_high", false, d->loss_high},       {"accuracy_difference", false, d->accuracy},
-        {"accuracy_low", false, d->accuracy_low}, {"accuracy_high", false, d->accuracy_high}};
-    size_t count = 0;
-    for (size_t i = 0; i < OF_MODEL; i++)
-        out[count++] = of_model[i];
-    if (t->removes)
-        out[count++] = (column){"removed", true, s->removed_heads};
-    for (size_t i = 0; t->compares && i < DIFFERENCES; i++)
-        out[count++] = differences[i];
+        {"accuracy", false, s->accuracy},      {"removed", true, s->removed_heads}};
+    const size_t count = removes ? OF_MODEL : OF_MODEL - 1;
+    memcpy(out, columns, count * sizeof(*columns));
     return count;
+}
+
+/* The columns of a comparison, out [DIFFERENCES]: differences of the loss and of the accuracy. */
+static void difference_columns(const mgk_evaluation_row *row, column *out)
+{
+    const mgk_evaluation_difference *d = &row->difference;
+    const column columns[DIFFERENCES] = {
+        {"loss_difference", false, d->loss},         {"loss_low", false, d->loss_low},
+        {"loss_high", false, d->loss_high},          {"loss_p", false, d->loss_p},
+        {"accuracy_difference", false, d->accuracy}, {"accuracy_low", false, d->accuracy_low},
+        {"accuracy_high", false, d->accuracy_high},  {"accuracy_p", false, d->accuracy_p}};
+    memcpy(out, columns, sizeof(columns));
+    for (size_t i = 0; !row->compared && i < DIFFERENCES; i++)
+        out[i].value = NAN;
 }
 
 static void print_number(FILE *stream, double value, const char *missing)
@@ -92,32 +95,57 @@ static void print_csv(const mgk_evaluation_table *t, const char *name, size_t co
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-static void print_titles(FILE *stream, int width, size_t count, const column *columns)
-{
-    for (size_t i = 0; i < count; i++)
-        fprintf(stream, "%*s", width, columns[i].name);
-    fputs("  model\n", stream);
-}
-
-static void print_columns(FILE *stream, int width, bool signs, size_t count, const column *columns)
-{
-    for (size_t i = 0; i < count; i++)
-        if (isnan(columns[i].value))
-            fprintf(stream, "%*s", width, "-");
-        else if (columns[i].count)
-            fprintf(stream, "%*.0f", width, columns[i].value);
-        else
-            fprintf(stream, signs ? "%+*.4g" : "%*.6g", width, columns[i].value);
-}
-
 static void print_line(const mgk_evaluation_table *t, const char *name, size_t count,
                        const column *columns)
 {
     enum { WIDTH = 14 };
-    if (t->rows == 0)
-        print_titles(t->stream, WIDTH, count, columns);
-    print_columns(t->stream, WIDTH, false, count, columns);
+    for (size_t i = 0; t->rows == 0 && i < count; i++)
+        fprintf(t->stream, "%*s%s", WIDTH, columns[i].name, i + 1 == count ? "  model\n" : "");
+    for (size_t i = 0; i < count; i++)
+        if (isnan(columns[i].value))
+            fprintf(t->stream, "%*s", WIDTH, "-");
+        else
+            fprintf(t->stream, columns[i].count ? "%*.0f" : "%*.6g", WIDTH, columns[i].value);
     fprintf(t->stream, "  %s\n", name);
+}
+
+enum { WIDTH = 36 };
+
+/* "+0.0422 (+0.027 to +0.0569)" */
+static void print_difference(FILE *stream, double value, double low, double high)
+{
+    char text[80];
+    snprintf(text, sizeof(text), "%+.4g", value);
+    if (!isnan(low))
+        mgk_append(text, sizeof(text), " (%+.4g to %+.4g)", low, high);
+    fprintf(stream, "%-*s", WIDTH, text);
+}
+
+static void print_comparison(FILE *stream, const mgk_evaluation_row *row)
+{
+    const mgk_evaluation_difference *d = &row->difference;
+    const int removed = row->summary.removed_heads;
+    print_difference(stream, d->loss, d->loss_low, d->loss_high);
+    print_difference(stream, d->accuracy, d->accuracy_low, d->accuracy_high);
+    if (strcmp(row->name, row->reference->name) == 0 && removed > 0)
+        fprintf(stream, "%s without %d %s\n", row->name, removed,
+                MGK_NOUN(removed, "head", "heads"));
+    else
+        fprintf(stream, "%s - %s\n", row->name, row->reference->name);
+}
+
+void mgk_print_differences(FILE *stream, size_t count, const mgk_evaluation_row *rows)
+{
+    bool begun = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!rows[i].compared)
+            continue;
+        if (!begun)
+            fprintf(stream, "%-*s%-*smodel\n", WIDTH, "loss difference (95 % interval)", WIDTH,
+                    "accuracy difference (95 % interval)");
+        begun = true;
+        print_comparison(stream, &rows[i]);
+    }
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -127,13 +155,17 @@ void mgk_print_evaluation(mgk_evaluation_table *t, const mgk_evaluation_row *row
     column columns[COLUMNS];
     if (!t->stream)
         return;
-    const size_t count = columns_of(t, row, columns);
+    size_t count = columns_of(&row->summary, t->removes, columns);
+    if (t->compares && t->layout != MGK_EVALUATION_LINES) {
+        difference_columns(row, columns + count);
+        count += DIFFERENCES;
+    }
     if (t->layout == MGK_EVALUATION_JSON)
         print_json(t, row->name, count, columns);
     else if (t->layout == MGK_EVALUATION_CSV)
         print_csv(t, row->name, count, columns);
     else
-        print_line(t, row->name, count - (t->compares ? DIFFERENCES : 0), columns);
+        print_line(t, row->name, count, columns);
     fflush(t->stream);
     t->rows++;
 }
@@ -142,22 +174,4 @@ void mgk_end_evaluations(const mgk_evaluation_table *t)
 {
     if (t->stream && t->layout == MGK_EVALUATION_JSON && t->rows > 0)
         fputs("]\n", t->stream);
-}
-
-void mgk_print_differences(FILE *stream, size_t count, const mgk_evaluation_row *rows)
-{
-    enum { WIDTH = 20 };
-    const mgk_evaluation_table table = {.compares = true};
-    bool begun = false;
-    for (size_t i = 0; i < count; i++) {
-        column columns[COLUMNS];
-        if (!rows[i].difference)
-            continue;
-        columns_of(&table, &rows[i], columns);
-        if (!begun)
-            print_titles(stream, WIDTH, DIFFERENCES, columns + OF_MODEL);
-        begun = true;
-        print_columns(stream, WIDTH, true, DIFFERENCES, columns + OF_MODEL);
-        fprintf(stream, "  %s\n", rows[i].name);
-    }
 }

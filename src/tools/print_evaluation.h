@@ -14,11 +14,13 @@ typedef enum mgk_evaluation_layout {
     MGK_EVALUATION_JSON
 } mgk_evaluation_layout;
 
-/* A row. `difference` NULL: the row is compared with none. */
+/* A row. */
 typedef struct mgk_evaluation_row {
     const char *name;
-    const mgk_evaluation_summary *summary;
-    const mgk_evaluation_difference *difference;
+    mgk_evaluation_summary summary;
+    const struct mgk_evaluation_row *reference; /* what it is compared with; NULL: nothing */
+    bool compared;
+    mgk_evaluation_difference difference; /* if it is compared */
 } mgk_evaluation_row;
 
 /* A table on its way to a stream. Columns of heads that are removed, and of differences, are there
@@ -36,7 +38,7 @@ void mgk_print_evaluation(mgk_evaluation_table *table, const mgk_evaluation_row 
 /* Once all rows are printed. */
 void mgk_end_evaluations(const mgk_evaluation_table *table);
 
-/* Lines of the differences of rows [count], after those of the rows. */
+/* Lines of the differences of those rows [count] that are compared. */
 void mgk_print_differences(FILE *stream, size_t count, const mgk_evaluation_row *rows);
 
 #endif

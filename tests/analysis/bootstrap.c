@@ -109,7 +109,6 @@ static void weights_are_those_of_means(void **state)
     assert_true(fabs(mean - plain.value) > 0.01);
     assert_close(d.low, mean - 1.96 * error, 0.2 * error, 0);
     assert_close(d.high, mean + 1.96 * error, 0.2 * error, 0);
-    /* t = 3.05 with 15 degrees of freedom */
     const double t = mean / error / sqrt(S / (S - 1.0));
     const mgk_difference three = d;
     assert_true(t > 2 && three.p < 0.05);
@@ -119,6 +118,14 @@ static void weights_are_those_of_means(void **state)
     assert_ok(mgk_bootstrap(&a, &b, 1, true, 5, 2, &d));
     assert_close(d.p, three.p, 0, 1e-12);
     assert_int_equal(d.samples, S);
+    /* Differences that do not vary cannot be tested, whatever their weights. */
+    for (size_t i = 0; i < S; i++) {
+        alike[i] = 0.1;
+        weights[i] = 3 + (double)i;
+    }
+    const mgk_sample_values constant = {.count = S, .values = alike, .weights = weights};
+    assert_ok(mgk_bootstrap(&a, &constant, 1, true, 5, 2, &d));
+    assert_true(isnan(d.p));
 }
 
 /* A sample without a value in one of the inputs is in neither mean of pairs. */

@@ -103,17 +103,20 @@ differences() {
 }
 "$programs/mgk-eval" first.safetensors length-16.safetensors heads.safetensors $many --compare -o compared.csv >told || complain "--compare: exit status $?"
 differences 3
-[ "$(wc -l <told)" -eq 7 ] && [ "$(awk '/^ *loss_difference/ { n = NR } n && NR == n + 1 { print $1 }' told)" = \
-    "$(awk -F, 'NR == 3 { printf "%+.4g\n", $9 }' compared.csv)" ] || complain "lines of differences: $(cat told)"
-"$programs/mgk-eval" heads.safetensors length-16.safetensors $many --remove 0 --compare -f -o compared.csv >none || complain "--remove --compare: $?"
+[ "$(wc -l <told)" -eq 7 ] && grep -qF -- "$(awk -F, 'NR == 3 { printf "%+.4g (%+.4g to %+.4g) ", $9, $10, $11 }' compared.csv)" told &&
+    grep -q ' length-16.safetensors - first.safetensors$' told || complain "lines of differences: $(cat told)"
+"$programs/mgk-eval" heads.safetensors length-16.safetensors $many --remove 0 --compare -f -o compared.csv >told || complain "--remove --compare: $?"
 differences 2
-[ "$(awk -F, 'NR > 1 { printf "%s ", $9 }' compared.csv)" = '0 3 0 1 ' ] || complain "heads that are removed: $(cat compared.csv)"
+grep -q ' heads.safetensors without 3 heads$' told && [ "$(awk -F, 'NR > 1 { printf "%s ", $9 }' compared.csv)" = '0 3 0 1 ' ] || complain "heads that are removed: $(cat compared.csv)"
 "$programs/mgk-eval" first.safetensors length-16.safetensors $many --compare --json >json || complain "--compare --json: exit status $?"
 grep -qF '"loss_difference": null, ' json && grep -qE '"loss_difference": -?[0-9.]+, "loss_low": ' json || complain "JSON of differences: $(cat json)"
 "$programs/mgk-eval" first.safetensors length-16.safetensors $run --compare >none 2>err || complain "8 samples: exit status $?"
 grep -q 'fewer than 12 samples are too narrow' err || complain "8 samples: $(cat err)"
 fails 2 '--compare needs another model, or --remove' first.safetensors $run --compare
-fails 1 'sample 0 has other targets in the two evaluations' length-16.safetensors length-8.safetensors $many --compare
+# Those that cannot be compared are evaluated all the same, and end the run.
+fails 1 'sample 0 has other targets in the two evaluations: the same input is needed, and the same tokens and --length' \
+    length-16.safetensors first.safetensors length-8.safetensors $many --compare
+[ "$(wc -l <none)" -eq 6 ] && [ "$(tail -n 1 none | awk '{ print $NF }')" = length-16.safetensors ] || complain "refused: $(cat none)"
 
 # What holds for all models is told once.
 "$programs/mgk-eval" "$odd" "$odd" ${run% --quiet*} --threads 1 >none 2>err || complain "two models: exit status $?"

@@ -243,7 +243,8 @@ static void losses_of_samples(void **state)
     (void)state;
     const mgk_config config = tiny_config(MGK_FAMILY_LM, "softmax");
     mgk_evaluate_options o = options();
-    mgk_evaluation_summary found;
+    mgk_evaluation_summary found, other_text;
+    uint64_t hashes[4];
     tiny_save(&config, model_path);
     const sums one = one_by_one(model_path, (const int32_t[]){'a', 'b', 'c'}, 3, N, N, -1);
     const sums other = one_by_one(model_path, (const int32_t[]){'d', 'e'}, 2, N, N, -1);
@@ -259,8 +260,15 @@ static void losses_of_samples(void **state)
     assert_true(losses[1].loss == 0 && losses[1].targets == 0);
     assert_close(losses[2].loss, other.loss, 0, 1e-12);
     assert_int_equal(losses[2].correct, other.correct);
-    assert_true(losses[3].hash == losses[0].hash && losses[2].hash != losses[0].hash);
+    for (size_t i = 0; i < 4; i++)
+        hashes[i] = losses[i].hash;
+    assert_true(losses[3].hash != losses[0].hash); /* the same at another place */
     mgk_release(found.sample_losses);
+    write_text(text, "abc\ne\nde\nabd\n", 13);
+    assert_done(mgk_evaluate_model(&o, &other_text));
+    for (size_t i = 0; i < 4; i++)
+        assert_true((other_text.sample_losses[i].hash == hashes[i]) == (i < 3));
+    mgk_release(other_text.sample_losses);
     o.per_sample = false;
     assert_done(mgk_evaluate_model(&o, &found));
     assert_null(found.sample_losses);
@@ -330,6 +338,11 @@ static void differences_of_losses(void **state)
     incomparable(&whole, &other, MGK_INPUT, "sample 20 has other targets");
     other.sample_losses[0].hash++;
     incomparable(&whole, &other, MGK_INPUT, "sample 0 has other targets");
+    other.sample_losses[0].loss = (double)NAN;
+    incomparable(&other, &other, MGK_INPUT, "the loss of sample 0 is not finite");
+    for (size_t i = 0; i < other.sample_loss_count; i++)
+        other.sample_losses[i] = (mgk_sample_loss){.targets = 0};
+    incomparable(&other, &other, MGK_INPUT, "without targets");
     mgk_release(other.sample_losses);
     other.sample_losses = NULL;
     incomparable(&whole, &other, MGK_USAGE, "`per_sample`");

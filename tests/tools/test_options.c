@@ -146,7 +146,7 @@ static void structures_have_their_sizes(void **state)
         ROW(mgk_evaluate_options, 360, per_sample, 352),
         ROW(mgk_sample_loss, 32, hash, 24),
         ROW(mgk_evaluation_summary, 96, reserved, 80),
-        ROW(mgk_evaluation_difference, 88, reserved, 56),
+        ROW(mgk_evaluation_difference, 104, reserved, 72),
         ROW(mgk_table_column, 96, reserved, 64),
         ROW(mgk_rank_options, 488, head_count, 480),
         ROW(mgk_rank_layer, 120, reserved, 104),
