@@ -95,24 +95,12 @@ static bool rows_sum_to_one(const mgk_config *config, const mgk_dump *dump)
     return sum;
 }
 
-static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump, const int32_t *shards)
+/* What a store tells of its model and of the run; without what is computed from the model. */
+static mgk_store_description describe_store(const mgk_dump_options *o, const mgk_dump *dump)
 {
     const mgk_model_run *run = dump->run;
     const mgk_config *config = &run->model->config;
-    char sha256[MGK_SHA256_HEX_SIZE], name[256];
-    char *json = NULL;
-    uint64_t content = 0;
-    mgk_status status = mgk_model_hash_end(run->hash, sha256);
-    if (status == STATUS_OK && dump->cluster)
-        status = mgk_content_of_run(run, &o->input, &content);
-    if (status == STATUS_OK)
-        status = mgk_config_to_json(config, &json);
-    CHECK(mgk_cluster_agree(dump->cluster, status));
-    CHECK(mgk_cluster_compare(dump->cluster, "another model",
-                              mgk_hash(MGK_HASH_START, sha256, strlen(sha256))));
-    CHECK(mgk_cluster_compare(dump->cluster, "other data", content));
-    mgk_model_name(o->model, name, sizeof(name));
-    mgk_store_description description = {
+    return (mgk_store_description){
         .samples = run->samples,
         .layers = (int32_t)dump->layer_count,
         .heads = (int32_t)dump->head_count,
@@ -135,24 +123,49 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump, const 
         .row_normalized = rows_sum_to_one(config, dump),
         .training_step = run->model->step,
         .software = "mgk " MGK_VERSION,
-        .model = name,
-        .model_sha256 = sha256,
         .attention = config->attention,
-        .config = json,
         .command = o->job.command ? o->job.command : "not known",
         .precision = o->double_precision ? "double" : "single",
         .device = run->device->name,
     };
-    mgk_store_options options = {.force = o->job.force,
-                                 .incoming = o->double_precision ? STORE_F64 : STORE_F32,
-                                 .compress = o->compress,
-                                 .threads = (dump->threads - dump->writer_thread) / dump->passes,
-                                 .callers = dump->passes,
-                                 .own_thread = dump->writer_thread,
-                                 .brought = MGK_DUMP_BROUGHT,
-                                 .cluster = dump->cluster,
-                                 .sender = {mgk_dump_send, dump},
-                                 .shards = shards};
+}
+
+static mgk_store_options options_of_store(const mgk_dump_options *o, mgk_dump *dump,
+                                          const int32_t *shards)
+{
+    return (mgk_store_options){.force = o->job.force,
+                               .incoming = o->double_precision ? STORE_F64 : STORE_F32,
+                               .compress = o->compress,
+                               .threads = (dump->threads - dump->writer_thread) / dump->passes,
+                               .callers = dump->passes,
+                               .own_thread = dump->writer_thread,
+                               .brought = MGK_DUMP_BROUGHT,
+                               .cluster = dump->cluster,
+                               .sender = {mgk_dump_send, dump},
+                               .shards = shards};
+}
+
+static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump, const int32_t *shards)
+{
+    const mgk_model_run *run = dump->run;
+    char sha256[MGK_SHA256_HEX_SIZE], name[256];
+    char *json = NULL;
+    uint64_t content = 0;
+    mgk_status status = mgk_model_hash_end(run->hash, sha256);
+    if (status == STATUS_OK && dump->cluster)
+        status = mgk_content_of_run(run, &o->input, &content);
+    if (status == STATUS_OK)
+        status = mgk_config_to_json(&run->model->config, &json);
+    CHECK(mgk_cluster_agree(dump->cluster, status));
+    CHECK(mgk_cluster_compare(dump->cluster, "another model",
+                              mgk_hash(MGK_HASH_START, sha256, strlen(sha256))));
+    CHECK(mgk_cluster_compare(dump->cluster, "other data", content));
+    mgk_model_name(o->model, name, sizeof(name));
+    mgk_store_description description = describe_store(o, dump);
+    description.model = name;
+    description.model_sha256 = sha256;
+    description.config = json;
+    const mgk_store_options options = options_of_store(o, dump, shards);
     status = mgk_store_create(o->output, &description, &options, &dump->writer);
 out:
     mgk_free(json);

@@ -393,73 +393,92 @@ static mgk_status hash_files(const store_source *s, const char *path, const char
     return STATUS_OK;
 }
 
-mgk_status mgk_open_store_source(const mgk_source_options *options, const char *path,
-                                 mgk_source_input *out)
+/* Opens the store, and chooses what is taken from it. */
+static mgk_status open_store(const mgk_source_options *options, const char *path, store_source *s)
+{
+    TRY(mgk_expect_arrays(path, "a model is given by `model`"));
+    TRY(mgk_store_open_as(path, options->dataset, options->axes, &s->reader));
+    const mgk_store_description *d = s->description = mgk_store_describe(s->reader);
+    TRY(check_store(options, path, d));
+    TRY(mgk_source_check_causal(options, path, d->cross));
+    if (options->mask)
+        TRY(mgk_store_mask(s->reader, options->mask));
+    s->zero_keys.cross = d->cross;
+    s->counts_zero_keys = !options->mask && !mgk_store_has_tokens(s->reader);
+    TRY(choose_numbers(options, path, s));
+    TRY(open_keys(s));
+    return mgk_selection_make(options->job->seed, (size_t)d->samples, s->layer_count,
+                              s->layer_numbers, s->head_count, (size_t)options->matrices,
+                              &s->selection);
+}
+
+static mgk_status make_source(const mgk_source_options *options, store_source *s, mgk_source *out)
 {
     static const mgk_float_format grids[] = {
         [STORE_F16] = MGK_FLOAT_F16, [STORE_F32] = MGK_FLOAT_F32, [STORE_F64] = MGK_FLOAT_F64};
-    mgk_status status;
-    mgk_file_identity file;
-    uint64_t content = 0;
-    store_source *s;
-    TRY(mgk_alloc(1, sizeof(*s), &s));
-    mgk_file_identify(path, &file); /* before it is opened: a later file is another one */
-    pthread_mutex_init(&s->lock, NULL);
-    CHECK(mgk_expect_arrays(path, "a model is given by `model`"));
-    CHECK(mgk_store_open_as(path, options->dataset, options->axes, &s->reader));
-    const mgk_store_description *d = s->description = mgk_store_describe(s->reader);
-    CHECK(check_store(options, path, d));
-    CHECK(mgk_source_check_causal(options, path, d->cross));
-    if (options->mask)
-        CHECK(mgk_store_mask(s->reader, options->mask));
-    s->zero_keys.cross = d->cross;
-    s->counts_zero_keys = !options->mask && !mgk_store_has_tokens(s->reader);
-    CHECK(choose_numbers(options, path, s));
-    CHECK(open_keys(s));
-    mgk_selection *selection = &s->selection;
-    CHECK(mgk_selection_make(options->job->seed, (size_t)d->samples, s->layer_count,
-                             s->layer_numbers, s->head_count, (size_t)options->matrices,
-                             selection));
+    const mgk_store_description *d = s->description;
     const int32_t keys = mgk_store_keys(d);
-    mgk_source source = {.n_max = (size_t)(d->tokens > keys ? d->tokens : keys),
-                         .count = s->layer_count * selection->per_layer,
-                         .format = grids[d->storage],
-                         .floats = mgk_store_widest(s->reader) <= STORE_F32,
-                         .causal = d->causal || options->causal,
-                         .unnormalized = *d->attention && !d->row_normalized,
-                         .may_be_blank = mgk_kinds_may_be_blank(d->attention),
-                         .cross = d->cross,
-                         .samples = d->sample_index,
-                         .layers = s->layer_numbers,
-                         .heads = s->head_numbers,
-                         .next = next_stored,
-                         .prepare = prepare_stored,
-                         .take = take_stored,
-                         .state = s};
-    CHECK(open_vectors(s, options->vectors, &source));
-    CHECK(open_parameters(s, &source));
-    CHECK(open_config(s, &source));
-    if (options->job->cluster)
-        CHECK(hash_files(s, path, options->mask, &content));
-    *out = (mgk_source_input){.name = path,
-                              .file = file,
-                              .content = content,
-                              .training_step = d->training_step,
-                              .sample_count = (size_t)d->samples,
-                              .layer_count = s->layer_count,
-                              .all_layers = count_layers(d),
-                              .head_count = s->head_count,
-                              .mixtures = s->mixtures,
-                              .per_layer = selection->per_layer,
-                              .zero_keys = s->counts_zero_keys ? &s->zero_keys : NULL,
-                              .keys = (size_t)keys,
-                              .source = source,
-                              .close = close_store};
+    *out = (mgk_source){.n_max = (size_t)(d->tokens > keys ? d->tokens : keys),
+                        .count = s->layer_count * s->selection.per_layer,
+                        .format = grids[d->storage],
+                        .floats = mgk_store_widest(s->reader) <= STORE_F32,
+                        .causal = d->causal || options->causal,
+                        .unnormalized = *d->attention && !d->row_normalized,
+                        .may_be_blank = mgk_kinds_may_be_blank(d->attention),
+                        .cross = d->cross,
+                        .samples = d->sample_index,
+                        .layers = s->layer_numbers,
+                        .heads = s->head_numbers,
+                        .next = next_stored,
+                        .prepare = prepare_stored,
+                        .take = take_stored,
+                        .state = s};
+    TRY(open_vectors(s, options->vectors, out));
+    TRY(open_parameters(s, out));
+    return open_config(s, out);
+}
+
+/* What the store tells of itself. */
+static void describe_input(const store_source *s, mgk_source_input *out)
+{
+    const mgk_store_description *d = s->description;
+    out->training_step = d->training_step;
+    out->sample_count = (size_t)d->samples;
+    out->layer_count = s->layer_count;
+    out->all_layers = count_layers(d);
+    out->head_count = s->head_count;
+    out->mixtures = s->mixtures;
+    out->per_layer = s->selection.per_layer;
+    out->keys = (size_t)mgk_store_keys(d);
     mgk_array_axes(d, out->axes);
     if (d->model)
         mgk_utf8_copy(d->model, SIZE_MAX, out->model, sizeof(out->model));
     if (d->model_sha256 && mgk_sha256_is_hex(d->model_sha256))
         memcpy(out->sha256, d->model_sha256, sizeof(out->sha256));
+}
+
+mgk_status mgk_open_store_source(const mgk_source_options *options, const char *path,
+                                 mgk_source_input *out)
+{
+    mgk_status status;
+    mgk_file_identity file;
+    mgk_source source;
+    uint64_t content = 0;
+    store_source *s;
+    TRY(mgk_alloc(1, sizeof(*s), &s));
+    mgk_file_identify(path, &file); /* before it is opened: a later file is another one */
+    pthread_mutex_init(&s->lock, NULL);
+    CHECK(open_store(options, path, s));
+    CHECK(make_source(options, s, &source));
+    if (options->job->cluster)
+        CHECK(hash_files(s, path, options->mask, &content));
+    *out = (mgk_source_input){.name = path,
+                              .file = file,
+                              .content = content,
+                              .zero_keys = s->counts_zero_keys ? &s->zero_keys : NULL,
+                              .source = source,
+                              .close = close_store};
+    describe_input(s, out);
 out:
     if (status != STATUS_OK)
         close_store(s);
