@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plots/scales/axes.h"
 
+#include <float.h>
 #include <math.h>
 
 /* Lengths in text sizes. */
@@ -8,9 +9,9 @@ static const double tick_length = 0.25, pad = 0.3;
 
 static void widen(double *low, double *high, bool log)
 {
-    if (*low < *high)
+    if (!mgk_is_one_value(*low, *high))
         return;
-    double half = *low == 0 ? 1 : fabs(*low) / 2;
+    double half = fabs(*low) < 2 * DBL_MIN ? 1 : fabs(*low) / 2;
     *high = log ? *low * 2 : *low + half;
     *low = log ? *low / 2 : *low - half;
 }
@@ -24,7 +25,7 @@ mgk_axis mgk_axis_over(double low, double high, bool log, bool round_ends, size_
         /* To 1, 2 or 5 x 10^k. */
         low = 1 / mgk_round_step(1 / low);
         high = mgk_round_step(high);
-    } else if (round_ends) {
+    } else if (round_ends && isfinite(low - step) && isfinite(high + step)) {
         low = floor(low / step + 1e-9) * step;
         high = ceil(high / step - 1e-9) * step;
     }

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/order.h"
+#include "plots/scales/ticks.h"
 
 enum { SAMPLE_MAX = 1 << 20 };
 
@@ -153,7 +154,7 @@ static double percentile_at(const mgk_scale *scale, double value)
  */
 static double linear_at(double low, double high, double x)
 {
-    if (!(low < high))
+    if (mgk_is_one_value(low, high))
         return 0.5;
     return fmin(fmax((x / 2 - low / 2) / (high / 2 - low / 2), 0), 1);
 }

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "plots/scales/ticks.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char *const minus = "\u2212";
+
+bool mgk_is_one_value(double low, double high)
+{
+    const double half = high / 2 - low / 2; /* the range may exceed DBL_MAX */
+    return !(half > 1e-12 * fmax(fabs(low), fabs(high)) && half >= DBL_MIN);
+}
 
 double mgk_round_step(double size)
 {
@@ -125,14 +132,18 @@ static void label_linear(mgk_ticks *ticks, double step, double largest)
     }
 }
 
-mgk_ticks mgk_ticks_linear(double low, double high, size_t most)
+static mgk_ticks one_tick(double value)
 {
     mgk_ticks ticks = {0};
-    if (!(high > low) || !isfinite(high - low)) {
-        add_tick(&ticks, low);
-        mgk_tick_label(low, 3, ticks.tick[0].label);
-        return ticks;
-    }
+    add_tick(&ticks, value);
+    mgk_tick_label(value, 3, ticks.tick[0].label);
+    return ticks;
+}
+
+mgk_ticks mgk_ticks_linear(double low, double high, size_t most)
+{
+    if (!isfinite(high - low) || mgk_is_one_value(low, high))
+        return one_tick(low);
     size_t intervals = most < 2 ? 1 : most > MGK_TICKS_MAX ? MGK_TICKS_MAX - 1 : most - 1;
     return mgk_ticks_every(low, high, mgk_round_step((high - low) / (double)intervals));
 }
@@ -140,9 +151,11 @@ mgk_ticks mgk_ticks_linear(double low, double high, size_t most)
 mgk_ticks mgk_ticks_every(double low, double high, double step)
 {
     mgk_ticks ticks = {0};
+    if (!isnormal(step) || mgk_is_one_value(low, high))
+        return one_tick(low);
     double slack = 1e-9 * (high - low);
     double first = ceil((low - slack) / step), last = floor((high + slack) / step);
-    for (double k = first; k <= last && ticks.count < MGK_TICKS_MAX; k++)
+    for (double k = first; k <= last && ticks.count < MGK_TICKS_MAX && isfinite(k * step); k++)
         add_tick(&ticks, k == 0 ? 0 : k * step);
     label_linear(&ticks, step, fmax(fabs(low), fabs(high)));
     return ticks;

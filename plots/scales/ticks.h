@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { MGK_TICKS_MAX = 16, MGK_TICK_LABEL = 32 };
+enum { MGK_TICKS_MAX = 16, MGK_TICK_LABEL = 40 };
 
 typedef struct mgk_tick {
     double value;
@@ -19,16 +19,20 @@ typedef struct mgk_ticks {
     bool scientific; /* labels are powers of ten: all of them, or none */
 } mgk_ticks;
 
+/* Whether low and high are the same but for rounding, so that no tick can tell them apart. */
+bool mgk_is_one_value(double low, double high);
+
 /* The smallest of 1, 2, 5 x 10^k that is >= size; size > 0. */
 double mgk_round_step(double size);
 
 /*
  * Multiples of a step 1, 2 or 5 x 10^k in [low, high], at most `most` of them (2 to
- * MGK_TICKS_MAX). One tick, at low, when the range is empty.
+ * MGK_TICKS_MAX). One tick, at low, when the range is one value, or is not finite.
  */
 mgk_ticks mgk_ticks_linear(double low, double high, size_t most);
 
-/* Multiples of the step in [low, high], step > 0; at most MGK_TICKS_MAX. */
+/* Multiples of the step in [low, high], step > 0; at most MGK_TICKS_MAX. One tick, at low, when the
+ * range is one value, or the step is not a normal number. */
 mgk_ticks mgk_ticks_every(double low, double high, double step);
 
 /*

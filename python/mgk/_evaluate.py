@@ -120,7 +120,7 @@ def evaluate(
     >>> found.targets, round(found.perplexity, 1)
     (6, 753.8)
     """
-    given = [name for name, x in (("texts", texts), ("files", files), ("task", task)) if x]
+    given = [name for name, x in (("texts", texts), ("files", files), ("task", task)) if x is not None]
     if len(given) != 1:
         raise TypeError("expected one of texts, files and task")
     job = _inputs.job_of(model, device, threads, seed, False, part, run_as, settings)

@@ -25,6 +25,8 @@ class Evaluate(unittest.TestCase):
         again = mgk.evaluate(mgk.Model(MODEL, precision="double"), ids)
         self.assertAlmostEqual(again.loss, both.loss, places=12)
         self.assertTrue(math.isnan(again.bits_per_byte))
+        rows = np.array([ids[0][:9], ids[0][9:18]])
+        self.assertEqual(mgk.evaluate(MODEL, rows).targets, 16)
 
     def test_files(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
-enum { MOST = 64 }; /* files and locks at a time: programs have two or three of each */
+enum { MOST = 512 }; /* files and locks at a time: mgk-train locks up to 256 models that it keeps */
 
 static _Atomic(const char *) paths[MOST]; /* NULL: unused */
 static atomic_bool ending;

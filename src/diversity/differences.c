@@ -20,6 +20,14 @@ static void tell_sizes(mgk_measuring *m, size_t which)
                  m->parts[which].name, m->parts[0].name);
         mgk_measuring_warn(m, note);
     }
+    if (m->inputs[0].source.causal != m->inputs[which].source.causal) {
+        snprintf(
+            note, sizeof(note),
+            "%s: one has a causal mask and %s has not, or the other way round: rows differ for "
+            "that alone",
+            m->parts[which].name, m->parts[0].name);
+        mgk_measuring_warn(m, note);
+    }
     if (a_heads != b_heads && a_heads > 0 && b_heads > 0) { /* a table of layers has none */
         snprintf(note, sizeof(note),
                  "%s: %zu %s a layer, %s has %zu: effective heads and disagreement depend on "
@@ -50,6 +58,12 @@ static void tell_few_samples(mgk_measuring *m, const mgk_diversity_comparison *c
         return;
     snprintf(note, sizeof(note), "%.200s: " MGK_NARROW_INTERVALS, c->name, MGK_BOOTSTRAP_SAMPLES);
     mgk_measuring_warn(m, note);
+}
+
+/* Whether it is known which samples were measured; in tables of arrays without tokens it is not. */
+static bool knows_samples(const mgk_diversity_part *part)
+{
+    return part->input->sample_count == 0 || !isnan(part->identities[0]);
 }
 
 static void tell_comparison(mgk_measuring *m, size_t which)
@@ -83,8 +97,10 @@ static void tell_comparison(mgk_measuring *m, size_t which)
     mgk_measuring_tell(m, note);
     if (c->paired)
         return;
-    snprintf(note, sizeof(note),
-             "%.200s: too few samples are in both inputs: all count, and none are paired", c->name);
+    snprintf(note, sizeof(note), "%.200s: %s: all count, and none are paired", c->name,
+             knows_samples(&m->parts[0]) && knows_samples(&m->parts[which])
+                 ? "too few samples are in both inputs"
+                 : "a table of arrays does not tell which samples they are");
     mgk_measuring_warn(m, note);
 }
 

@@ -132,6 +132,8 @@ static mgk_status take_measures(const mgk_measure_arrays *arrays, mgk_measure *o
     for (size_t m = 0; m < arrays->array_count; m++) {
         if (arrays->arrays[m].across)
             continue;
+        if (*count == MGK_MEASURES_MOST)
+            return mgk_fail(STATUS_UNSUPPORTED, "more than %d measures", MGK_MEASURES_MOST);
         TRY(take_measure(&arrays->arrays[m], &out[*count]));
         pairs += out[(*count)++].level == MGK_MEASURE_PAIR;
     }

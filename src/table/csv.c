@@ -148,15 +148,21 @@ static mgk_status at_line(size_t line, mgk_status status)
     return mgk_fail_prefix(status, where);
 }
 
+/* Whether only empty lines are left, as editors and spreadsheets put them behind the last row. */
+static bool is_blank(const char *text)
+{
+    return text[strspn(text, "\r\n")] == '\0';
+}
+
 static mgk_status parse_lines(reader *in, mgk_table *table, layout *cells)
 {
     size_t r = 0;
     TRY(at_line(1, parse_header(in, table->schema, cells)));
     table->row_count = count_rows(in->text, cells);
     TRY(add_columns(cells, table));
-    for (; *in->text; r++) {
+    while (*in->text && !(r > 0 && is_blank(in->text))) {
         const size_t line = in->line; /* where the row begins */
-        TRY(at_line(line, parse_row(in, cells, table, r)));
+        TRY(at_line(line, parse_row(in, cells, table, r++)));
     }
     table->row_count = r;
     return STATUS_OK;

@@ -9,7 +9,10 @@
 static mgk_status parse(char *text, size_t size, mgk_table *table)
 {
     mgk_plain_locale scope;
-    size_t blank = strspn(text, " \t\r\n");
+    const size_t mark = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; /* of UTF-8 */
+    text += mark;
+    size -= mark;
+    const size_t blank = strspn(text, " \t\r\n");
     TRY(mgk_plain_locale_begin(&scope));
     mgk_status status = text[blank] == '{' ? mgk_table_parse_json(text, size, table)
                                            : mgk_table_parse_csv(text, size, table);

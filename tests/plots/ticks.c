@@ -104,6 +104,38 @@ static void axes_never_are_empty(void **state)
     assert_close(axis.high, 10, 1e-12, 0);
 }
 
+/* Ranges without a step between two numbers: those that differ by rounding, that are smaller than
+ * normal numbers, and that exceed the largest. */
+static void odd_ranges_have_ticks(void **state)
+{
+    (void)state;
+    static const double ranges[][2] = {{5e-324, 1e-323},
+                                       {0, 5e-324},
+                                       {1 - 2.3e-16, 1},
+                                       {-1e-300, 1e-323},
+                                       {1e30 * (1 + 1e-15), 1e30 * (1 + 2e-15)},
+                                       {-1.7e308, 1.7e308},
+                                       {1e308, 1.79e308},
+                                       {-1e300 * (1 + 2e-11), -1e300}};
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++)
+        for (size_t most = 2; most <= 8; most++) {
+            const double low = ranges[i][0], high = ranges[i][1];
+            const mgk_ticks all[] = {mgk_ticks_linear(low, high, most),
+                                     mgk_axis_over(low, high, false, true, most).ticks,
+                                     mgk_axis_over(low, high, false, false, most).ticks};
+            for (size_t k = 0; k < sizeof(all) / sizeof(*all); k++) {
+                assert_in_range(all[k].count, 1, MGK_TICKS_MAX);
+                for (size_t t = 0; t < all[k].count; t++) {
+                    const char *label = all[k].tick[t].label;
+                    assert_true(isfinite(all[k].tick[t].value));
+                    assert_true(strlen(label) > 0 && strlen(label) < MGK_TICK_LABEL - 1);
+                    assert_true(t == 0 || all[k].tick[t].value > all[k].tick[t - 1].value);
+                }
+            }
+        }
+    assert_int_equal(mgk_ticks_linear(1 - 2.3e-16, 1, 5).count, 1);
+}
+
 static void bins(void **state)
 {
     (void)state;
@@ -242,6 +274,7 @@ int main(void)
         cmocka_unit_test(labels),
         cmocka_unit_test(round_steps),
         cmocka_unit_test(axes_never_are_empty),
+        cmocka_unit_test(odd_ranges_have_ticks),
         cmocka_unit_test(bins),
         cmocka_unit_test(bins_end_at_the_largest_rank),
         cmocka_unit_test(bins_of_real_numbers),

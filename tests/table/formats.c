@@ -241,10 +241,12 @@ static void other_columns(void **state)
     (void)state;
     static const char *const texts[] = {
         "mine,flag,real,integer\r\nx,1,2.5,3\r\n,0,,4",
+        "\xEF\xBB\xBF"
+        "flag,real,integer\n1,2.5,3\n0,,4\n\r\n\n", /* as spreadsheets save it */
         "{\"settings\": {}, \"things\": [{\"real\": 2.5, \"mine\": [1], \"integer\": 3, \"flag\": "
         "1},"
         "{\"integer\": 4, \"flag\": 0, \"real\": null}], \"mine\": 0}"};
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
         mgk_table table;
         record back = {.second = 77, .other = 5, .word = GREEN};
         assert_ok(read_text(texts[i], &table));

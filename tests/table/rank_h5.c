@@ -90,6 +90,20 @@ static void spectra_lie_on_a_grid(void **state)
     assert_true(isnan(grid[0][1][1][0]));
 }
 
+/* Of a foreign store whose sample numbers repeat. */
+static void spectra_need_places_of_their_own(void **state)
+{
+    (void)state;
+    mgk_rank_table table = example();
+    table.rows[0].sample = 2;
+    unlink(PATH);
+    assert_fails(mgk_rank_file_write(&table, PATH, true), STATUS_UNSUPPORTED);
+    if (!strstr(mgk_fail_message(), "two matrices of sample 2, layer 0, head 1"))
+        fail_msg("%s", mgk_fail_message());
+    assert_int_not_equal(access(PATH, F_OK), 0);
+    mgk_rank_table_free(&table);
+}
+
 /* The numbers of an axis may have any order, and must be those of the rows. */
 static void spectra_lie_where_scales_say(void **state)
 {
@@ -177,6 +191,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spectra_come_back),
         cmocka_unit_test(spectra_lie_on_a_grid),
+        cmocka_unit_test(spectra_need_places_of_their_own),
         cmocka_unit_test(spectra_lie_where_scales_say),
         cmocka_unit_test(without_later_columns),
         cmocka_unit_test(bad_files),

@@ -577,6 +577,15 @@ static void four_axes_across(hid_t file)
     add_array(file, "/across_layers/z", 4, (const hsize_t[]){S, LAYERS, HEADS, HEADS}, "pair");
 }
 
+static void many_measures(hid_t file)
+{
+    for (int i = 0; i < MGK_MEASURES_MOST; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "/measures/z%d", i);
+        add_array(file, name, 3, (const hsize_t[]){S, LAYERS, HEADS}, "head");
+    }
+}
+
 static void no_measures(hid_t file)
 {
     assert_true(H5Ldelete(file, "/measures", H5P_DEFAULT) >= 0);
@@ -660,6 +669,7 @@ static void bad_arrays(void **state)
         {another_shape, "axis 2 of \"/measures/z\" has 5, expected 4"},
         {another_level, "\"z\" has 3 axes and the level \"pair\""},
         {five_axes, "\"/measures/z\" has 5 axes"},
+        {many_measures, "more than 128 measures"},
         {no_measures, "no measures"},
         {no_format, "not measures of diversity"},
         {other_version, "format_version is 2"},
@@ -676,7 +686,7 @@ static void bad_arrays(void **state)
         {infinite_difference, "a difference of \"entropy\" from"},
         {difference_of_no_layer, "a difference of no layer"},
     };
-    const size_t of_inputs = 12; /* the cases after these are of differences */
+    const size_t of_inputs = 13; /* the cases after these are of differences */
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         mgk_diversity_set set;
         copy_file(i < of_inputs ? "across_one.h5" : compared[COMPARED_H5], "bad.h5");

@@ -110,6 +110,28 @@ static bool find_place(const grid *g, const mgk_spectra *spectra, size_t matrix,
     return true;
 }
 
+/* Refuses two matrices that have one place. */
+static mgk_status expect_own_places(const grid *g, const mgk_spectra *spectra)
+{
+    mgk_status status = STATUS_OK;
+    bool *taken = NULL;
+    hsize_t at[AXES];
+    CHECK(mgk_alloc(g->count[0] * g->count[1], g->count[2], &taken));
+    for (size_t matrix = 0; matrix < spectra->count; matrix++) {
+        find_place(g, spectra, matrix, at);
+        bool *own = &taken[(at[0] * g->count[1] + at[1]) * g->count[2] + at[2]];
+        if (*own)
+            CHECK(mgk_fail(STATUS_UNSUPPORTED,
+                           "two matrices of sample %d, layer %d, head %d: a file of spectra has a "
+                           "place for one",
+                           spectra->sample[matrix], spectra->layer[matrix], spectra->head[matrix]));
+        *own = true;
+    }
+out:
+    mgk_free(taken);
+    return status;
+}
+
 static mgk_status create_scale(const mgk_h5_file *file, const grid *g, int axis, hid_t *out)
 {
     int32_t *numbers;
@@ -157,10 +179,10 @@ mgk_status mgk_spectra_write(const mgk_h5_file *file, const mgk_spectra *spectra
     hsize_t start[AXES];
     const hsize_t count[AXES] = {1, 1, 1, spectra->length};
     TRY(grid_open(spectra, &g));
+    CHECK(expect_own_places(&g, spectra));
     CHECK(create(file, &g, &dataset));
     for (size_t matrix = 0; matrix < spectra->count; matrix++) {
-        if (!find_place(&g, spectra, matrix, start))
-            continue; /* all have one */
+        find_place(&g, spectra, matrix, start); /* all have one */
         CHECK(mgk_h5_write_box(file, name, dataset, AXES, start, count, H5T_NATIVE_DOUBLE,
                                spectra->values + matrix * spectra->length));
     }
