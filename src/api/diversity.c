@@ -273,6 +273,30 @@ static mgk_status receive_order(void *state, size_t order)
     return m->journal ? mgk_diversity_append_order(m->journal, m->current, part, order) : STATUS_OK;
 }
 
+/* What a reader of the curves must know. */
+static void tell_pruning(mgk_measuring *m, size_t i)
+{
+    static const char *const told[MGK_IMPORTANCES] = {
+        [MGK_IMPORTANCE_DIVERGENCE] = "the divergence of predictions",
+        [MGK_IMPORTANCE_HIDDEN] = "the relative change of the last hidden states"};
+    const mgk_diversity_part *part = &m->parts[i];
+    const size_t samples = part->input->sample_count;
+    char note[512];
+    if (told[part->pruned_by]) {
+        snprintf(note, sizeof(note),
+                 "%.200s: pruning tells %s: the input has no targets for a loss", part->name,
+                 told[part->pruned_by]);
+        mgk_measuring_tell(m, note);
+    }
+    if (samples >= MGK_BOOTSTRAP_SAMPLES)
+        return;
+    snprintf(note, sizeof(note),
+             "%.200s: pruning by %zu %s, which choose the order and tell what is left: so few "
+             "flatter it",
+             part->name, samples, MGK_NOUN(samples, "sample", "samples"));
+    mgk_measuring_warn(m, note);
+}
+
 static mgk_status prune_part(mgk_measuring *m, size_t i)
 {
     const mgk_diversity_pruning follow = {
@@ -305,8 +329,10 @@ static mgk_status measure_part(mgk_measuring *m, size_t i)
     m->before += m->inputs[i].source.count;
     m->done = 0;
     tell_notes(m, i);
-    if (m->options->prune && leads(m))
+    if (m->options->prune && leads(m)) {
+        tell_pruning(m, i);
         status = prune_part(m, i);
+    }
     TRY(mgk_cluster_agree(cluster, status));
     mgk_source_close(&m->open);
     return STATUS_OK;

@@ -82,8 +82,8 @@ static mgk_status find_removed(const mgk_evaluate_options *o, const mgk_model_ru
             return mgk_fail(STATUS_SHAPE, "%s: `remove`: layer %d: layers are 0 to %d", o->model,
                             which.layer, layers - 1);
         if (which.head < -1 || which.head >= heads)
-            return mgk_fail(STATUS_SHAPE, "%s: `remove`: head %d: heads are 0 to %d", o->model,
-                            which.head, heads - 1);
+            return mgk_fail(STATUS_SHAPE, "%s: `remove`: layer %d, head %d: heads are 0 to %d",
+                            o->model, which.layer, which.head, heads - 1);
         bool *layer = *out + (size_t)which.layer * (size_t)heads;
         if (which.head >= 0)
             layer[which.head] = true;

@@ -104,6 +104,20 @@ static int run(mgk_tool *tool, mgk_evaluate_options *o, evaluations *all,
                  : mgk_tool_refuse(tool, mgk_fail(STATUS_MEMORY, "no memory for the table"));
 }
 
+/* The words of a list with blanks between them; release with free. NULL: no memory. */
+static char *join_words(const mgk_arg_list *list)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    for (size_t i = 0; stream && i < list->count; i++)
+        fprintf(stream, "%s%s", i > 0 ? " " : "", list->words[i]);
+    if (stream && fclose(stream) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
 /* The layout of an output by its ending. */
 static mgk_status layout_of(const char *output, mgk_evaluation_layout *how)
 {
@@ -140,7 +154,9 @@ static const mgk_arg_note notes[] = {
     {"json",
      "An array of objects with the names `model`, `samples`, `length`, `targets`, `loss`, "
      "`perplexity`, `bits_per_byte` and `accuracy`; `null` is what a model does not have, "
-     "or what is not known. With --remove also `removed`, the number of heads, and with --compare "
+     "or what is not known. With --remove also `removed`, the number of heads, and "
+     "`removed_heads`, "
+     "which; with --compare "
      "`loss_difference`, `loss_low`, `loss_high`, `loss_p` and the same four of the accuracy. "
      "p is that of Student's t test of the pairs, for one comparison alone."},
     {NULL, NULL},
@@ -232,16 +248,20 @@ int main(int argc, char **argv)
         status = mgk_tool_input_read(&tool, &in, &o.input);
     if (status == STATUS_OK)
         status = plan(&models, compare, o.remove_count > 0, &all);
+    char *removed_text = status == STATUS_OK ? join_words(&remove) : NULL;
+    if (status == STATUS_OK && !removed_text)
+        status = mgk_fail(STATUS_MEMORY, "no memory for the table");
     o.remove = removed;
     o.per_sample = compare;
     mgk_evaluation_table printed = {.layout = json  ? MGK_EVALUATION_JSON
                                               : csv ? MGK_EVALUATION_CSV
                                                     : MGK_EVALUATION_LINES,
-                                    .removes = o.remove_count > 0,
+                                    .removed = o.remove_count > 0 ? removed_text : NULL,
                                     .compares = compare};
     const int ended =
         status == STATUS_OK ? run(&tool, &o, &all, &printed, kept) : mgk_tool_refuse(&tool, status);
     release(&all);
     mgk_free(removed);
+    free(removed_text);
     return ended;
 }

@@ -54,14 +54,18 @@ static void print_number(FILE *stream, double value, const char *missing)
 
 /* ---- JSON and CSV ---------------------------------------------------------------------------- */
 
-static void print_json(const mgk_evaluation_table *t, const char *name, size_t count,
-                       const column *columns)
+static void print_json(const mgk_evaluation_table *t, const char *name, const char *heads,
+                       size_t count, const column *columns)
 {
     fputs(t->rows == 0 ? "[{\"model\": " : ",\n {\"model\": ", t->stream);
     mgk_print_string(t->stream, name, "");
     for (size_t i = 0; i < count; i++) {
         fprintf(t->stream, ", \"%s\": ", columns[i].name);
         print_number(t->stream, columns[i].value, "null");
+    }
+    if (t->removed) {
+        fputs(", \"removed_heads\": ", t->stream);
+        mgk_print_string(t->stream, heads, "");
     }
     putc('}', t->stream);
 }
@@ -78,17 +82,23 @@ static void print_field(FILE *stream, const char *text)
     putc('"', stream);
 }
 
-static void print_csv(const mgk_evaluation_table *t, const char *name, size_t count,
-                      const column *columns)
+static void print_csv(const mgk_evaluation_table *t, const char *name, const char *heads,
+                      size_t count, const column *columns)
 {
     if (t->rows == 0)
         fputs("model", t->stream);
     for (size_t i = 0; t->rows == 0 && i < count; i++)
-        fprintf(t->stream, ",%s%s", columns[i].name, i + 1 == count ? "\n" : "");
+        fprintf(t->stream, ",%s", columns[i].name);
+    if (t->rows == 0)
+        fputs(t->removed ? ",removed_heads\n" : "\n", t->stream);
     print_field(t->stream, name);
     for (size_t i = 0; i < count; i++) {
         putc(',', t->stream);
         print_number(t->stream, columns[i].value, "");
+    }
+    if (t->removed) {
+        putc(',', t->stream);
+        print_field(t->stream, heads);
     }
     putc('\n', t->stream);
 }
@@ -118,6 +128,8 @@ static void print_difference(FILE *stream, double value, double low, double high
     snprintf(text, sizeof(text), "%+.4g", value);
     if (!isnan(low))
         mgk_append(text, sizeof(text), " (%+.4g to %+.4g)", low, high);
+    else
+        mgk_append(text, sizeof(text), " (one sample)");
     fprintf(stream, "%-*s", WIDTH, text);
 }
 
@@ -155,15 +167,16 @@ void mgk_print_evaluation(mgk_evaluation_table *t, const mgk_evaluation_row *row
     column columns[COLUMNS];
     if (!t->stream)
         return;
-    size_t count = columns_of(&row->summary, t->removes, columns);
+    const char *heads = row->summary.removed_heads > 0 ? t->removed : "";
+    size_t count = columns_of(&row->summary, t->removed, columns);
     if (t->compares && t->layout != MGK_EVALUATION_LINES) {
         difference_columns(row, columns + count);
         count += DIFFERENCES;
     }
     if (t->layout == MGK_EVALUATION_JSON)
-        print_json(t, row->name, count, columns);
+        print_json(t, row->name, heads, count, columns);
     else if (t->layout == MGK_EVALUATION_CSV)
-        print_csv(t, row->name, count, columns);
+        print_csv(t, row->name, heads, count, columns);
     else
         print_line(t, row->name, count, columns);
     fflush(t->stream);

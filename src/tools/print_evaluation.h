@@ -28,7 +28,8 @@ typedef struct mgk_evaluation_row {
 typedef struct mgk_evaluation_table {
     FILE *stream; /* NULL: none */
     mgk_evaluation_layout layout;
-    bool removes, compares;
+    const char *removed; /* what --remove says; NULL: nothing is removed */
+    bool compares;
     size_t rows;
 } mgk_evaluation_table;
 

@@ -78,7 +78,7 @@ all=$(loss --remove 0,1)
 [ "$all" != "$whole" ] && [ "$all" = "$(loss --remove '0-1.0-2')" ] && [ "$all" = "$(loss --remove '1.2 0.0-1, 1.0-1' 0.2)" ] ||
     complain "all heads are removed: $all"
 fails 1 'heads.safetensors: --remove: layer 2: layers are 0 to 1' heads.safetensors $run --remove 0.1,2
-fails 1 'heads.safetensors: --remove: head 3: heads are 0 to 2' heads.safetensors $run --remove 0.1-3
+fails 1 'heads.safetensors: --remove: layer 0, head 3: heads are 0 to 2' heads.safetensors $run --remove 0.1-3
 fails 2 '--remove: more than 1048576 heads' heads.safetensors $run --remove 0-999999.0-999999
 fails 2 '--remove: expected heads such as 0.2,1.0-3,4, got "3-1.0"' heads.safetensors $run --remove 0.1,3-1.0
 for list in '' , 0.1.2 .1 1. x 0:1 -1; do
@@ -107,7 +107,8 @@ differences 3
     grep -q ' length-16.safetensors - first.safetensors$' told || complain "lines of differences: $(cat told)"
 "$programs/mgk-eval" heads.safetensors length-16.safetensors $many --remove 0 --compare -f -o compared.csv >told || complain "--remove --compare: $?"
 differences 2
-grep -q ' heads.safetensors without 3 heads$' told && [ "$(awk -F, 'NR > 1 { printf "%s ", $9 }' compared.csv)" = '0 3 0 1 ' ] || complain "heads that are removed: $(cat compared.csv)"
+grep -q ' heads.safetensors without 3 heads$' told && [ "$(awk -F, 'NR > 1 { printf "%s ", $9 }' compared.csv)" = '0 3 0 1 ' ] &&
+    [ "$(sed 's/.*,//' compared.csv | tr '\n' ' ')" = 'removed_heads "" "0" "" "0" ' ] || complain "heads that are removed: $(cat compared.csv)"
 "$programs/mgk-eval" first.safetensors length-16.safetensors $many --compare --json >json || complain "--compare --json: exit status $?"
 grep -qF '"loss_difference": null, ' json && grep -qE '"loss_difference": -?[0-9.]+, "loss_low": ' json || complain "JSON of differences: $(cat json)"
 "$programs/mgk-eval" first.safetensors length-16.safetensors $run --compare >none 2>err || complain "8 samples: exit status $?"
