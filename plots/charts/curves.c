@@ -168,9 +168,19 @@ mgk_axes mgk_curves_axes(const mgk_curves *curves, mgk_curves_range range, doubl
     return axes;
 }
 
+static void draw_base(mgk_canvas *canvas, const mgk_axes *axes, double value)
+{
+    static const mgk_rgb color = {110, 110, 110};
+    const double y = mgk_axes_y(axes, value);
+    mgk_canvas_line(canvas, axes->frame.x, y, axes->frame.x + axes->frame.width, y,
+                    (mgk_stroke){color, axes->style.thin.width, 0});
+}
+
 mgk_status mgk_curves_draw(mgk_canvas *canvas, const mgk_curves *curves, const mgk_axes *axes)
 {
     mgk_axes_draw_grid(canvas, axes);
+    if (curves->base)
+        draw_base(canvas, axes, *curves->base);
     mgk_axes_draw(canvas, axes);
     /* No band covers a line. */
     for (size_t c = 0; c < curves->count; c++)

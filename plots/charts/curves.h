@@ -33,6 +33,8 @@ typedef struct mgk_curves {
     const mgk_legend_entry *keys;  /* of lines of any colour, [key_count], last in the legend */
     size_t key_count;              /* 0 to MGK_CURVE_KEYS */
     const char *x_label, *y_label; /* NULL: none */
+    const double
+        *base; /* of a thin line across the plot, above or below which curves are; NULL: none */
     bool log_x, log_y;
     bool whole_x; /* x counts: its ticks are whole numbers */
     bool named_x; /* ticks are at the points of the first curve, at most MGK_TICKS_MAX */

@@ -156,6 +156,15 @@ static mgk_status check_kinds(const lines *all)
     return STATUS_OK;
 }
 
+/* What the whole model has: the point with most heads. */
+static const double *whole_of(const line *l)
+{
+    size_t most = 0;
+    for (size_t i = 1; i < l->count; i++)
+        most = l->x[i] > l->x[most] ? i : most;
+    return &l->y[most];
+}
+
 /* The curves of an input, or of all of them (NULL), into curves [ORDERS * MGK_GROUPS_MAX]. A color
  * stands for an order, or for an input if they are compared in one. */
 static mgk_curves make_plot(const lines *all, const mgk_plot_measured *input, mgk_curve *curves)
@@ -176,6 +185,8 @@ static mgk_curves make_plot(const lines *all, const mgk_plot_measured *input, mg
                                            .upper = random ? l->upper : NULL,
                                            .count = l->count,
                                            .series = all->compares ? i : (size_t)l->order};
+        if (!all->compares)
+            plot.base = whole_of(l);
     }
     return plot;
 }
