@@ -388,6 +388,9 @@ void mgk_canvas_raster(mgk_canvas *canvas, const mgk_raster *raster, mgk_rect re
     cairo_scale(cairo, rect.width / (double)raster->width, rect.height / (double)raster->height);
     cairo_set_source_surface(cairo, image, 0, 0);
     cairo_pattern_set_filter(cairo_get_source(cairo), CAIRO_FILTER_NEAREST);
+    /* Scaled by hundreds, the outermost pixels of a picture round to places beside the raster. */
+    if (cairo_surface_get_type(cairo_get_target(cairo)) == CAIRO_SURFACE_TYPE_IMAGE)
+        cairo_pattern_set_extend(cairo_get_source(cairo), CAIRO_EXTEND_PAD);
     cairo_rectangle(cairo, 0, 0, (double)raster->width, (double)raster->height);
     cairo_fill(cairo);
     cairo_restore(cairo);

@@ -197,6 +197,20 @@ static double widest_title(const mgk_maps_plan *plan)
     return fmin(widest, column_room(plan));
 }
 
+/* Whether a colour bar stands next to one row of maps, and is as long as its label. */
+static bool has_own_bar(const mgk_maps_plan *plan)
+{
+    return plan->scale_count > 1 || plan->rows == 1;
+}
+
+/* How much larger than usual cells may be, so that a map of few rows is as high as its bar. */
+static double growth(const mgk_maps_plan *plan)
+{
+    const double label = mgk_text_width(plan->maps->value_name, plan->look.style.text),
+                 usual = highest_cell * (double)plan->most_rows;
+    return has_own_bar(plan) && !plan->maps->trees ? fmin(fmax(label / usual, 1), 3) : 1;
+}
+
 /* Sets the sides of cells so that the maps fill a page's width, with this much space left of each.
  */
 static void set_cells(mgk_maps_plan *plan, double left)
@@ -208,8 +222,11 @@ static void set_cells(mgk_maps_plan *plan, double left)
         width =
             fmin((room - mgk_maps_tree_gap * em) / (1 + tree_share), room - tree_width(plan, 0));
     mgk_map_look *look = &plan->look;
-    look->cell_width = fmin(fmax(floor(width / (double)plan->most_cols), 1), widest_cell);
-    look->cell_height = plan->maps->trees ? look->cell_width : fmin(look->cell_width, highest_cell);
+    look->cell_width =
+        fmin(fmax(floor(width / (double)plan->most_cols), 1), floor(growth(plan) * widest_cell));
+    look->cell_height = plan->maps->trees
+                            ? look->cell_width
+                            : fmin(look->cell_width, ceil(growth(plan) * highest_cell));
 }
 
 /* Places the maps in so many columns. */
@@ -246,7 +263,7 @@ static double row_height(const mgk_maps_plan *plan, size_t row)
         height = fmax(height, plan->look.cell_height * (double)maps->maps[i].rows);
         height = fmax(height, name ? mgk_text_width(name, plan->look.style.text) : 0);
     }
-    if (height > 0 && (plan->scale_count > 1 || plan->rows == 1))
+    if (height > 0 && has_own_bar(plan))
         height = plan->cells_height;
     return height > 0 ? plan->margins.top + height + plan->margins.bottom : 0;
 }
@@ -303,10 +320,8 @@ static void set_blocks(mgk_maps_plan *plan)
     if (plan->maps->trees)
         plan->margins.bottom = fmax(plan->margins.bottom, mgk_line_height(style->text));
     plan->margins.top = plan->maps->titles ? mgk_line_height(style->title) : style->text.size / 2;
-    /* A colour bar next to one row of maps is as long as its label. */
-    const bool one_row = plan->scale_count > 1 || plan->rows == 1;
-    plan->cells_height =
-        fmax(map_height, one_row ? mgk_text_width(plan->maps->value_name, style->text) : 0);
+    plan->cells_height = fmax(
+        map_height, has_own_bar(plan) ? mgk_text_width(plan->maps->value_name, style->text) : 0);
     plan->tree = tree_width(plan, map_width);
     const double bar = plan->scale_count > 1 ? bar_width(plan, plan->cells_height) : 0;
     plan->block_width =

@@ -94,7 +94,7 @@ static void scales(void **state)
     (void)state;
     const double low[] = {0.1, 0.2}, high[] = {0.3, 0.9};
     const mgk_map list[] = {map_of(low, 1, 2), map_of(high, 1, 2)};
-    const mgk_maps maps = {.maps = list, .count = 2, .value_name = "value"};
+    const mgk_maps maps = {.maps = list, .count = 2, .value_name = "v"};
     const mgk_rgb darkest = mgk_colormap_at(COLORMAP_VIRIDIS, 0),
                   brightest = mgk_colormap_at(COLORMAP_VIRIDIS, 1);
     const size_t cell = 96 * 66 * 2 / 3;
@@ -102,6 +102,31 @@ static void scales(void **state)
         png_picture picture = draw(&maps, own);
         assert_int_equal(count_color(&picture, darkest) / cell, own ? 2 : 1);
         assert_int_equal(count_color(&picture, brightest) / cell, own ? 2 : 1);
+        mgk_free(picture.pixels);
+    }
+}
+
+/* Cells of few rows grow with the label of the bar, so that the map is about as high, up to three
+ * times; no white column is left of them, where a pixel of the raster is hundreds wide. */
+static void few_cells_are_large(void **state)
+{
+    (void)state;
+    static const char *const labels[] = {"v", "a label that is long"};
+    const double values[] = {0, 1};
+    const mgk_map map = map_of(values, 1, 2);
+    const mgk_rgb darkest = mgk_colormap_at(COLORMAP_VIRIDIS, 0), white = {255, 255, 255};
+    size_t before = 0;
+    for (size_t i = 0; i < sizeof(labels) / sizeof(*labels); i++) {
+        const mgk_maps maps = {.maps = &map, .count = 1, .value_name = labels[i]};
+        png_picture picture = draw(&maps, false);
+        const size_t found = count_color(&picture, darkest);
+        assert_in_range(found, before + 1, 9 * 96 * 66 + 4000);
+        before = found;
+        size_t gaps = 0; /* places of the first cell beside white */
+        for (size_t k = 0; k + 1 < picture.width * picture.height; k++)
+            gaps += memcmp(&picture.pixels[k], &white, sizeof(white)) == 0 &&
+                    memcmp(&picture.pixels[k + 1], &darkest, sizeof(darkest)) == 0;
+        assert_int_equal(gaps, 0);
         mgk_free(picture.pixels);
     }
 }
@@ -456,6 +481,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(trees, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(sizes, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(long_titles_take_no_room, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(few_cells_are_large, scratch_setup, scratch_teardown),
         cmocka_unit_test(small_values_have_numbers),
         cmocka_unit_test(alike_values_have_more_digits),
         cmocka_unit_test_setup_teardown(models_have_rows, scratch_setup, scratch_teardown),
