@@ -446,17 +446,15 @@ mgk_status mgk_model_run_losses(const mgk_model_run *run, size_t *count, mgk_los
 
 mgk_status mgk_model_run_loss(const mgk_model_run *run, mgk_loss *out)
 {
-    mgk_loss *losses;
+    mgk_device *device = run->device;
     *out = (mgk_loss){0};
-    if (!run->losses)
-        return STATUS_OK;
-    TRY(download_losses(run, &losses));
-    for (size_t i = 0; i < count_losses(run); i++) {
-        out->sum += losses[i].sum;
-        out->count += losses[i].count;
-        out->correct += losses[i].correct;
+    for (size_t i = 0; run->losses && i < count_losses(run); i++) {
+        mgk_loss loss;
+        TRY(device->op->download(device, &loss, run->losses + i, sizeof(loss)));
+        out->sum += loss.sum;
+        out->count += loss.count;
+        out->correct += loss.correct;
     }
-    mgk_free(losses);
     return STATUS_OK;
 }
 

@@ -130,8 +130,8 @@ mgk_status mgk_model_run_merge_losses(mgk_model_run *run, const mgk_cluster *clu
  * measured. */
 mgk_status mgk_model_run_losses(const mgk_model_run *run, size_t *count, mgk_loss **out);
 
-/* The loss over all samples that were run; count 0 if it is not measured. The result does not
- * depend on which run had which batch. */
+/* The loss over all samples that were run, without memory of its own; count 0 if it is not
+ * measured. The result does not depend on which run had which batch. */
 mgk_status mgk_model_run_loss(const mgk_model_run *run, mgk_loss *out);
 
 /* Tells the job's watcher once how far the attention was from the model's own, if it ran as another
