@@ -20,9 +20,9 @@
  * Sanitizers refuse RTLD_DEEPBIND; there the process's OpenBLAS is used.
  */
 #ifdef MGK_SANITIZED
-enum { CAN_COPY = 0, BIND = RTLD_NOW | RTLD_LOCAL };
+enum { CAN_COPY = 0, BIND = RTLD_LAZY | RTLD_LOCAL };
 #else
-enum { CAN_COPY = 1, BIND = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND };
+enum { CAN_COPY = 1, BIND = RTLD_LAZY | RTLD_LOCAL | RTLD_DEEPBIND };
 #endif
 
 static const char *path_of(void *handle)
@@ -62,7 +62,7 @@ static void *open_copy(const char *path)
 
 static mgk_status open_openblas(const char *name, mgk_blas_library *out)
 {
-    void *resident = CAN_COPY ? dlopen(name, RTLD_NOW | RTLD_NOLOAD) : NULL;
+    void *resident = CAN_COPY ? dlopen(name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
     snprintf(out->path, sizeof(out->path), "%s", path_of(resident));
     out->openblas = resident ? open_copy(out->path) : NULL;
     if (resident)
@@ -131,7 +131,7 @@ mgk_status mgk_blas_library_open(const char *openblas, const char *kernels, mgk_
 
 static mgk_status open_lapacke(const char *name, mgk_blas_library *out)
 {
-    out->lapacke = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    out->lapacke = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
     return out->lapacke ? STATUS_OK
                         : mgk_fail(STATUS_DEVICE, "LAPACKE cannot be loaded: %s", dlerror());
 }

@@ -95,11 +95,11 @@ classify() {
     pairs)
         trains "$name" --task retrieval --data "$list" "$papers" --held-out "$list" "$papers" \
             --tokenizer "$tokenizer" "$@"
-        evaluate "$name.safetensors" accuracy --task retrieval --data "$list" "$papers" $tested
+        evaluate "$name.safetensors" accuracy --task retrieval --data "$list" "$papers" --samples all
         ;;
     passages)
         trains "$name" --task retrieval --data train.txt --held-out valid.txt --tokenizer "$tokenizer" "$@"
-        evaluate "$name.safetensors" accuracy --task retrieval --data test.txt $tested
+        evaluate "$name.safetensors" accuracy --task retrieval --data test.txt --samples all
         ;;
     esac
 }
