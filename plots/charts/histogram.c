@@ -308,22 +308,17 @@ static double draw_top(mgk_canvas *canvas, const panel_grid *grid, mgk_rect area
     const mgk_histograms *histograms = grid->histograms;
     const mgk_style style = grid->axes.style;
     mgk_legend_entry entries[MODELS_MAX];
-    mgk_rect span = mgk_tiles_span(area, &grid->axes);
-    double em = style.text.size;
     for (size_t t = 0; t < histograms->table_count; t++)
         entries[t] =
             (mgk_legend_entry){histograms->tables[t].title ? histograms->tables[t].title : "",
                                mgk_series_color(t), KEY_PATCH};
     if (!histograms->overlay)
-        return round(1.5 * em);
+        return round(1.5 * style.text.size);
     char heading[256];
-    mgk_font font = style.title;
     overlay_heading(histograms, heading, sizeof(heading));
-    font.size = fmin(font.size, font.size * span.width / mgk_text_width(heading, font));
-    mgk_canvas_text(canvas, span.x + span.width / 2, span.y + em, heading, font, ANCHOR_MIDDLE);
-    mgk_legend legend = {entries, histograms->table_count, style.small};
-    mgk_legend_draw(canvas, &legend, span.x, span.y + 1.5 * em, span.width);
-    return round(1.5 * em) + mgk_legend_height(&legend, span.width) + round(0.2 * em);
+    const mgk_legend legend = {entries, histograms->table_count, style.small};
+    return mgk_legend_draw_headed(canvas, &legend, heading, style.title,
+                                  mgk_tiles_span(area, &grid->axes));
 }
 
 static mgk_status draw_plots(mgk_canvas *canvas, const panel_grid *grid, mgk_rect area)

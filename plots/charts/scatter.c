@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/memory.h"
+#include "plots/canvas/fit.h"
 #include "plots/canvas/page.h"
 #include "plots/scales/legend.h"
 #include "plots/scales/marker.h"
@@ -153,13 +154,6 @@ out:
     return status;
 }
 
-/* The font, smaller if the text is wider than this. */
-static mgk_font fit(const char *text, mgk_font font, double width)
-{
-    font.size = fmin(font.size, font.size * width / mgk_text_width(text, font));
-    return font;
-}
-
 static mgk_status draw_panel(mgk_canvas *canvas, const scatter_page *page, size_t index,
                              mgk_rect frame)
 {
@@ -174,7 +168,7 @@ static mgk_status draw_panel(mgk_canvas *canvas, const scatter_page *page, size_
     axes.y.label = left ? scatter->y_label : NULL;
     mgk_axes_draw(canvas, &axes);
     mgk_canvas_text(canvas, frame.x, frame.y - 0.35 * page->style.small.size, panel->title,
-                    fit(panel->title, page->style.small, frame.width), ANCHOR_START);
+                    mgk_fit_font(page->style.small, panel->title, frame.width), ANCHOR_START);
     return draw_points(canvas, page, &axes, panel);
 }
 
@@ -183,7 +177,6 @@ static mgk_status draw_panel(mgk_canvas *canvas, const scatter_page *page, size_
 static double draw_top(mgk_canvas *canvas, const scatter_page *page, mgk_rect span)
 {
     const mgk_scatter *scatter = page->scatter;
-    const double em = page->style.text.size;
     const size_t every = (scatter->group_count + LEGEND_MAX - 1) / LEGEND_MAX;
     mgk_legend_entry entries[LEGEND_MAX];
     size_t count = 0;
@@ -191,10 +184,7 @@ static double draw_top(mgk_canvas *canvas, const scatter_page *page, mgk_rect sp
         entries[count++] =
             (mgk_legend_entry){scatter->group_names[g], color_of(page, g), KEY_PATCH};
     const mgk_legend legend = {entries, count, page->style.small};
-    mgk_canvas_text(canvas, span.x + span.width / 2, span.y + em, scatter->heading,
-                    fit(scatter->heading, page->style.text, span.width), ANCHOR_MIDDLE);
-    mgk_legend_draw(canvas, &legend, span.x, span.y + 1.5 * em, span.width);
-    return round(1.7 * em) + mgk_legend_height(&legend, span.width);
+    return mgk_legend_draw_headed(canvas, &legend, scatter->heading, page->style.text, span);
 }
 
 static mgk_status draw_panels(mgk_canvas *canvas, const scatter_page *page, const mgk_axes *axes,

@@ -188,15 +188,9 @@ static double draw_top(mgk_canvas *canvas, const sweep_page *page, mgk_rect area
     if (page->noisy)
         entries[count++] = (mgk_legend_entry){noise_label(page),
                                               page->unequal ? paper_color : noise_color, KEY_PATCH};
-    double em = style->text.size;
-    mgk_font font = style->title;
-    mgk_rect span = mgk_tiles_span(area, &page->axes);
-    font.size = fmin(font.size, font.size * span.width / mgk_text_width(sweeps->heading, font));
-    mgk_canvas_text(canvas, span.x + span.width / 2, span.y + em, sweeps->heading, font,
-                    ANCHOR_MIDDLE);
-    mgk_legend legend = {entries, count, style->small};
-    mgk_legend_draw(canvas, &legend, span.x, span.y + 1.5 * em, span.width);
-    return round(1.7 * em) + mgk_legend_height(&legend, span.width);
+    const mgk_legend legend = {entries, count, style->small};
+    return mgk_legend_draw_headed(canvas, &legend, sweeps->heading, style->title,
+                                  mgk_tiles_span(area, &page->axes));
 }
 
 static mgk_status draw_plots(mgk_canvas *canvas, const sweep_page *page, mgk_rect area)

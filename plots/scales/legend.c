@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "plots/canvas/fit.h"
 #include "plots/canvas/style.h"
 #include "plots/scales/marker.h"
 
@@ -92,4 +93,14 @@ void mgk_legend_draw(mgk_canvas *canvas, const mgk_legend *legend, double x, dou
             left += entry_width(legend, first) + entry_gap * em;
         }
     }
+}
+
+double mgk_legend_draw_headed(mgk_canvas *canvas, const mgk_legend *legend, const char *heading,
+                              mgk_font font, mgk_rect span)
+{
+    const double em = font.size;
+    mgk_canvas_text(canvas, span.x + span.width / 2, span.y + em, heading,
+                    mgk_fit_font(font, heading, span.width), ANCHOR_MIDDLE);
+    mgk_legend_draw(canvas, legend, span.x, span.y + 1.5 * em, span.width);
+    return round(1.7 * em) + mgk_legend_height(legend, span.width);
 }

@@ -41,4 +41,9 @@ double mgk_legend_height(const mgk_legend *legend, double width);
 void mgk_legend_draw(mgk_canvas *canvas, const mgk_legend *legend, double x, double y,
                      double width);
 
+/* Draws a heading in the font, smaller if it is longer than the span is wide, at the top of the
+ * span, and the legend below it. Returns the height of both. */
+double mgk_legend_draw_headed(mgk_canvas *canvas, const mgk_legend *legend, const char *heading,
+                              mgk_font font, mgk_rect span);
+
 #endif

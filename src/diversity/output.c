@@ -3,26 +3,14 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "diversity/diversity.h"
 #include "store/schema/measures.h"
 #include "table/files.h"
 
-typedef enum format { FORMAT_CSV, FORMAT_JSON, FORMAT_HDF5, FORMAT_UNKNOWN } format;
-
-static format format_of(const char *path)
-{
-    return mgk_ends_with(path, ".csv")                                  ? FORMAT_CSV
-           : mgk_ends_with(path, ".json")                               ? FORMAT_JSON
-           : mgk_ends_with(path, ".h5") || mgk_ends_with(path, ".hdf5") ? FORMAT_HDF5
-                                                                        : FORMAT_UNKNOWN;
-}
-
 mgk_status mgk_diversity_check_ending(const mgk_diversity_options *options)
 {
-    if (options->output && format_of(options->output) == FORMAT_UNKNOWN)
-        return mgk_fail(STATUS_USAGE, "%s: expected an ending .csv, .json or .h5", options->output);
-    return STATUS_OK;
+    mgk_table_format format;
+    return options->output ? mgk_table_format_of(options->output, &format) : STATUS_OK;
 }
 
 static mgk_diversity_input input_of(const mgk_diversity_part *part)
@@ -177,14 +165,16 @@ static mgk_status next_sample(void *state, const mgk_table **chunk)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static mgk_status write_chunks(const mgk_diversity_options *o, const mgk_table_chunks *chunks)
+static mgk_status write_chunks(const mgk_diversity_options *o, mgk_table_format format,
+                               const mgk_table_chunks *chunks)
 {
-    return format_of(o->output) == FORMAT_CSV
+    return format == MGK_TABLE_CSV
                ? mgk_table_write_csv_chunks(chunks, o->output, o->job.force)
                : mgk_table_write_json_chunks(chunks, o->output, o->job.force, NULL, NULL);
 }
 
-static mgk_status write_means(const mgk_diversity_options *o, const mgk_diversity_results *results)
+static mgk_status write_means(const mgk_diversity_options *o, mgk_table_format format,
+                              const mgk_diversity_results *results)
 {
     whole w = {.given = false};
     TRY(mgk_diversity_mean_table(results, &w.table));
@@ -192,12 +182,12 @@ static mgk_status write_means(const mgk_diversity_options *o, const mgk_diversit
                                      .settings = results->settings,
                                      .next = next_whole,
                                      .state = &w};
-    mgk_status status = write_chunks(o, &chunks);
+    mgk_status status = write_chunks(o, format, &chunks);
     mgk_table_free(&w.table);
     return status;
 }
 
-static mgk_status write_samples(const mgk_diversity_options *o,
+static mgk_status write_samples(const mgk_diversity_options *o, mgk_table_format format,
                                 const mgk_diversity_results *results)
 {
     pieces p = {.results = results};
@@ -208,7 +198,7 @@ static mgk_status write_samples(const mgk_diversity_options *o,
     mgk_status status =
         mgk_diversity_replay_begin(results->journal, results->parts, results->count, &p.replay);
     if (status == STATUS_OK)
-        status = write_chunks(o, &chunks);
+        status = write_chunks(o, format, &chunks);
     mgk_diversity_replay_end(&p.replay);
     mgk_table_free(&p.table);
     return status;
@@ -404,9 +394,12 @@ out:
 mgk_status mgk_diversity_write(const mgk_diversity_options *options,
                                const mgk_diversity_results *results)
 {
+    mgk_table_format format;
     if (!options->output)
         return STATUS_OK;
-    if (format_of(options->output) == FORMAT_HDF5)
+    TRY(mgk_table_format_of(options->output, &format));
+    if (format == MGK_TABLE_HDF5)
         return write_h5(options, results);
-    return options->per_sample ? write_samples(options, results) : write_means(options, results);
+    return options->per_sample ? write_samples(options, format, results)
+                               : write_means(options, format, results);
 }

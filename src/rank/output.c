@@ -5,16 +5,16 @@
 #include "base/file.h"
 #include "rank/rank.h"
 #include "run/rank_file.h"
+#include "table/files.h"
 
 mgk_status mgk_rank_check_endings(const mgk_rank_options *o)
 {
     static const char png[] = ".png";
     const size_t tail = sizeof(png) - 1, length = o->png ? strlen(o->png) : 0;
-    mgk_rank_file_format format =
-        o->output ? mgk_rank_file_format_of(o->output) : MGK_RANK_FILE_UNKNOWN;
-    if (o->output && format == MGK_RANK_FILE_UNKNOWN)
-        return mgk_fail(STATUS_USAGE, "%s: expected an ending .csv, .json or .h5", o->output);
-    if (o->spectrum && format != MGK_RANK_FILE_HDF5)
+    mgk_table_format format = MGK_TABLE_CSV;
+    if (o->output)
+        TRY(mgk_table_format_of(o->output, &format));
+    if (o->spectrum && format != MGK_TABLE_HDF5)
         return mgk_fail(STATUS_USAGE, "a spectrum needs an HDF5 output (.h5)");
     if (o->png && (length <= tail || strcmp(o->png + length - tail, png) != 0))
         return mgk_fail(STATUS_USAGE, "%s: expected the ending .png", o->png);

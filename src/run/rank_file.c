@@ -6,21 +6,9 @@
 #include "analysis/table/rank_columns.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/text.h"
 #include "run/recognise.h"
 #include "store/schema/spectra.h"
 #include "table/files.h"
-
-mgk_rank_file_format mgk_rank_file_format_of(const char *path)
-{
-    if (mgk_ends_with(path, ".csv"))
-        return MGK_RANK_FILE_CSV;
-    if (mgk_ends_with(path, ".json"))
-        return MGK_RANK_FILE_JSON;
-    if (mgk_ends_with(path, ".h5") || mgk_ends_with(path, ".hdf5"))
-        return MGK_RANK_FILE_HDF5;
-    return MGK_RANK_FILE_UNKNOWN;
-}
 
 /* One number of each kind per matrix, [count] each. */
 typedef struct matrix_numbers {
@@ -75,14 +63,13 @@ static mgk_status write_h5_tail(const mgk_h5_file *file, const void *state)
 mgk_status mgk_rank_file_write(const mgk_rank_table *table, const char *path, bool force)
 {
     mgk_table columns;
-    const mgk_rank_file_format format = mgk_rank_file_format_of(path);
+    mgk_table_format format;
     mgk_status status;
-    if (format == MGK_RANK_FILE_UNKNOWN)
-        return mgk_fail(STATUS_USAGE, "%s: expected an ending .csv, .json or .h5", path);
+    TRY(mgk_table_format_of(path, &format));
     TRY(mgk_rank_table_columns(table, &columns));
-    if (format == MGK_RANK_FILE_CSV)
+    if (format == MGK_TABLE_CSV)
         status = mgk_table_write_csv(&columns, path, force);
-    else if (format == MGK_RANK_FILE_JSON)
+    else if (format == MGK_TABLE_JSON)
         status = mgk_table_write_json(&columns, path, force, mgk_rank_table_print_layers, table);
     else
         status = mgk_table_write_h5(&columns, path, force, write_h5_tail, table);

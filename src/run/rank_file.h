@@ -6,19 +6,12 @@
 #include "analysis/table/rank_table.h"
 #include "table/table.h"
 
-/* Formats, by the ending of the file name. */
-typedef enum mgk_rank_file_format {
-    MGK_RANK_FILE_CSV,  /* .csv */
-    MGK_RANK_FILE_JSON, /* .json; with "layers" after the rows */
-    MGK_RANK_FILE_HDF5, /* .h5, .hdf5; with the root attribute `thresholds` T (int32) and, if the
-                           table has spectra, /singular_values (store/schema/spectra.h) */
-    MGK_RANK_FILE_UNKNOWN
-} mgk_rank_file_format;
-
-mgk_rank_file_format mgk_rank_file_format_of(const char *path);
-
-/* Writes the table, whole or not at all, in the format of the file name. STATUS_USAGE: an unknown
- * ending; STATUS_EXISTS without `force`; STATUS_IO. */
+/*
+ * Writes the table, whole or not at all, in the format of the file name. JSON has "layers" after
+ * the rows; HDF5 the root attribute `thresholds` T (int32) and, if the table has spectra,
+ * /singular_values (store/schema/spectra.h). STATUS_USAGE: an unknown ending; STATUS_EXISTS without
+ * `force`; STATUS_IO.
+ */
 mgk_status mgk_rank_file_write(const mgk_rank_table *table, const char *path, bool force);
 
 /*

@@ -26,6 +26,11 @@
 
 struct mgk_h5_file;
 
+typedef enum mgk_table_format { MGK_TABLE_CSV, MGK_TABLE_JSON, MGK_TABLE_HDF5 } mgk_table_format;
+
+/* The format of a file with this ending: .csv, .json, .h5 or .hdf5. STATUS_USAGE: another one. */
+mgk_status mgk_table_format_of(const char *path, mgk_table_format *out);
+
 /* Write or read the parts of a file after the columns: members of JSON, objects of HDF5. */
 typedef mgk_status (*mgk_table_text_tail)(FILE *file, const void *state);
 typedef mgk_status (*mgk_table_h5_tail)(const struct mgk_h5_file *file, const void *state);
