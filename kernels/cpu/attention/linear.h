@@ -9,7 +9,7 @@
  * keys of the query's own chunk as explicit scores. Chunks are summed separately before they are
  * added to the state, which keeps rounding errors of long sums small.
  *
- * Features of a chunk are transposed (feature_map.h): products take them as left operands [·, R],
+ * Features of a chunk are transposed (features.h): products take them as left operands [·, R],
  * as right operands [R, ·], and never transpose them.
  *
  * kernels/feature.h has elu + 1 and its scales. Features that are exponentials have a shift
@@ -29,7 +29,7 @@
 #ifndef MGK_KERNELS_CPU_LINEAR_H
 #define MGK_KERNELS_CPU_LINEAR_H
 
-#include "kernels/cpu/attention/feature_map.h"
+#include "kernels/cpu/attention/features.h"
 #include "kernels/cpu/transpose.h"
 #include "kernels/feature.h"
 

@@ -10,8 +10,8 @@
  * after it has seen the largest exponents, one for each query (they cancel in the row), one for all
  * keys of a chunk.
  */
-#ifndef MGK_KERNELS_CPU_FEATURE_MAP_H
-#define MGK_KERNELS_CPU_FEATURE_MAP_H
+#ifndef MGK_KERNELS_CPU_FEATURES_H
+#define MGK_KERNELS_CPU_FEATURES_H
 
 #include "kernels/cpu/tile.h"
 
