@@ -39,6 +39,28 @@ void mgk_train_options_init(mgk_train_options *options, size_t size)
     mgk_api_init(options, size, &defaults, sizeof(defaults));
 }
 
+/* Those of "ours" are the defaults. */
+static mgk_recipe_values recipe_values(mgk_train_recipe recipe)
+{
+    const mgk_recipe_values *values = mgk_recipe_values_of(recipe);
+    const mgk_train_options ours = mgk_train_options_default();
+    if (values)
+        return *values;
+    return (mgk_recipe_values){.steps = ours.steps,
+                               .warmup = ours.warmup,
+                               .batch = ours.batch,
+                               .rate = ours.rate,
+                               .weight_decay = ours.weight_decay,
+                               .clip = ours.clip,
+                               .betas = ours.adam_betas,
+                               .epsilon = ours.adam_epsilon,
+                               .schedule = ours.schedule,
+                               .initial = ours.initial,
+                               .dropout = ours.architecture.dropout,
+                               .dropout_hidden = ours.dropout_hidden,
+                               .dropout_output = ours.dropout_output};
+}
+
 mgk_result mgk_train_options_recipe(mgk_train_options *options, const char *recipe)
 {
     mgk_train_recipe which;
@@ -47,23 +69,21 @@ mgk_result mgk_train_options_recipe(mgk_train_options *options, const char *reci
     mgk_status status = mgk_recipe_from_name(recipe, &which);
     if (status != STATUS_OK)
         return mgk_api_result(status);
-    const mgk_recipe_values *values = mgk_recipe_values_of(which);
+    const mgk_recipe_values values = recipe_values(which);
     options->recipe = recipe;
-    if (!values)
-        return mgk_api_result(STATUS_OK);
-    options->steps = values->steps;
-    options->warmup = values->warmup;
-    options->batch = values->batch;
-    options->rate = values->rate;
-    options->weight_decay = values->weight_decay;
-    options->clip = values->clip;
-    options->adam_betas = values->betas;
-    options->adam_epsilon = values->epsilon;
-    options->schedule = values->schedule;
-    options->initial = values->initial;
-    options->architecture.dropout = values->dropout;
-    options->dropout_hidden = values->dropout_hidden;
-    options->dropout_output = values->dropout_output;
+    options->steps = values.steps;
+    options->warmup = values.warmup;
+    options->batch = values.batch;
+    options->rate = values.rate;
+    options->weight_decay = values.weight_decay;
+    options->clip = values.clip;
+    options->adam_betas = values.betas;
+    options->adam_epsilon = values.epsilon;
+    options->schedule = values.schedule;
+    options->initial = values.initial;
+    options->architecture.dropout = values.dropout;
+    options->dropout_hidden = values.dropout_hidden;
+    options->dropout_output = values.dropout_output;
     return mgk_api_result(STATUS_OK);
 }
 
@@ -210,11 +230,13 @@ static mgk_status build_config(const mgk_train_options *o, mgk_task task,
     TRY(mgk_settings_kinds(a->attention ? a->attention : "mgk", config));
     TRY(mgk_settings_take(&o->settings, &config->settings));
     set_size(a->layers, &config->layers);
+    TRY(mgk_config_check_range(config, "layers"));
     set_size(a->heads, &config->heads);
     set_size(a->dim, &config->dim);
     set_size(a->head_dim, &config->head_dim);
     set_size(a->hidden, &config->hidden);
     config->mixtures = a->mixtures ? a->mixtures : has_mixture(config) ? 2 : 1;
+    TRY(mgk_config_check_range(config, "mixtures"));
     config->length = (int)shape->length;
     config->vocabulary = (int)shape->vocabulary;
     config->classes = (int)shape->classes;

@@ -60,7 +60,7 @@ static bool skip_name_space(const char **svg)
 }
 
 /* Copies the element <svg>. Names of its parts get the picture's number, because every picture has
- * the same ones. */
+ * the same ones. Text between tags stays as it is. */
 static void copy_svg(FILE *page, const char *svg, const mgk_report_picture *picture, size_t number)
 {
     const char *root = strstr(svg, "<svg");
@@ -69,12 +69,15 @@ static void copy_svg(FILE *page, const char *svg, const mgk_report_picture *pict
     fputs("<svg role=\"img\" aria-label=\"", page);
     mgk_report_html(page, picture->label);
     fputc('"', page);
+    bool tag = true;
     for (svg = root + 4; *svg;)
-        if (copy_word(page, &svg, " id=\"") || copy_word(page, &svg, "href=\"#") ||
-            copy_word(page, &svg, "url(#"))
+        if (tag && (copy_word(page, &svg, " id=\"") || copy_word(page, &svg, "href=\"#") ||
+                    copy_word(page, &svg, "url(#")))
             fprintf(page, "p%zu-", number);
-        else if (!skip_name_space(&svg))
+        else if (!tag || !skip_name_space(&svg)) {
+            tag = *svg == '<' || (tag && *svg != '>');
             fputc(*svg++, page);
+        }
 }
 
 static void write_missing(FILE *page, const char *name, const char *reason)

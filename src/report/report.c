@@ -122,17 +122,28 @@ static mgk_status open_stores(content *c)
     return STATUS_OK;
 }
 
-/* Tells of stores that no model of the tables has. */
-static void tell_unused(const content *c)
+/* Tells why a store is not shown. */
+static void tell_unused(const content *c, size_t s)
+{
+    int32_t alone[MGK_GROUPS_MAX]; /* what the models would have without the other stores */
+    char note[1024] = "not shown: no table has its name or model, and its layers and heads";
+    mgk_report_match(&c->measures, c->readings, &c->stores[s], 1, alone);
+    for (size_t i = 0; i < c->measures.count; i++)
+        if (alone[i] >= 0)
+            snprintf(note, sizeof(note), "not shown: %.900s is shown for this model",
+                     c->stores[c->store_of[i]].path);
+    mgk_job_report_remark(&c->options->job, c->stores[s].path, note);
+}
+
+/* Tells of stores that are not shown. */
+static void tell_all_unused(const content *c)
 {
     for (size_t s = 0; s < c->store_count; s++) {
         bool used = false;
         for (size_t i = 0; i < c->measures.count; i++)
             used = used || c->store_of[i] == (int32_t)s;
         if (!used)
-            mgk_job_report_remark(&c->options->job, c->stores[s].path,
-                                  "not shown: no table has its name or model, and its layers and "
-                                  "heads");
+            tell_unused(c, s);
     }
 }
 
@@ -183,7 +194,7 @@ static mgk_status open_content(content *c)
     TRY(open_stores(c));
     mgk_report_match(&c->measures, c->readings, c->stores, c->store_count, c->store_of);
     name_by_stores(c);
-    tell_unused(c);
+    tell_all_unused(c);
     return STATUS_OK;
 }
 

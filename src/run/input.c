@@ -218,6 +218,8 @@ mgk_status mgk_input_open(const mgk_input *input, const mgk_model *model,
     /* Ids are as the model reads them; of texts the class token is left to be added. */
     const bool begins = config->class_token && !input->tokens;
     options.length = default_length(input, config) - begins;
+    if (options.length == 0)
+        return mgk_fail(STATUS_USAGE, "`length` 1: the class token alone takes it");
     options.seed = seed;
     options.samples = input->samples > 0 ? (size_t)input->samples : 0;
     options.article_per_file = input->article_per_file;

@@ -27,6 +27,19 @@ static bool add_paths(cJSON *run, const char *name, const char *const *paths, si
     return added;
 }
 
+/* Adds a text; NULL: none, which is not said. */
+static bool add_text(cJSON *run, const char *name, const char *text)
+{
+    char *valid;
+    if (!text)
+        return true;
+    if (mgk_utf8_duplicate(text, &valid) != STATUS_OK)
+        return false;
+    const bool added = cJSON_AddStringToObject(run, name, valid);
+    mgk_free(valid);
+    return added;
+}
+
 /* Adds chosen numbers; NULL: all, which is not said. */
 static bool add_numbers(cJSON *run, const char *name, const int *numbers, size_t count)
 {
@@ -41,7 +54,6 @@ bool mgk_sources_add_listops(cJSON *settings, const mgk_input *input)
             cJSON_AddNumberToObject(settings, "listops_below", input->listops_below));
 }
 
-/* Adds the input and the precision of a model run; `tokens` is N of its samples. */
 static bool add_samples(cJSON *run, int samples)
 {
     return samples == 0 ||
@@ -49,6 +61,7 @@ static bool add_samples(cJSON *run, int samples)
                                        : cJSON_AddNumberToObject(run, "samples", samples));
 }
 
+/* Adds the input and the precision of a model run; `tokens` is N of its samples. */
 static bool add_model(cJSON *run, const mgk_source_options *o, size_t tokens)
 {
     const mgk_input *input = o->input;
@@ -59,16 +72,16 @@ static bool add_model(cJSON *run, const mgk_source_options *o, size_t tokens)
            (!input->article_per_file || cJSON_AddTrueToObject(run, "article_per_file")) &&
            add_paths(run, "tokens", &input->tokens, input->tokens != NULL) &&
            (!input->target || add_paths(run, "target", &input->target, true)) &&
-           (!input->task || cJSON_AddStringToObject(run, "task", input->task)) &&
-           mgk_sources_add_listops(run, input) &&
+           add_text(run, "task", input->task) && mgk_sources_add_listops(run, input) &&
            add_paths(run, "data", input->data, input->data_count) &&
            add_paths(run, "images", input->images, input->image_count) &&
            add_paths(run, "audio", input->audio, input->audio_count) &&
            add_paths(run, "tokenizer", &input->tokenizer, input->tokenizer != NULL) &&
            add_samples(run, input->samples) &&
            cJSON_AddNumberToObject(run, "length", (double)tokens) &&
-           (!o->job->attention || cJSON_AddStringToObject(run, "attention", o->job->attention)) &&
-           (!o->job->part || cJSON_AddStringToObject(run, "part", o->job->part)) &&
+           add_text(run, "attention", o->job->attention) && add_text(run, "part", o->job->part) &&
+           add_text(run, "trained_with", o->job->trained_with) &&
+           (!o->job->head_dim || cJSON_AddNumberToObject(run, "head_dim", o->job->head_dim)) &&
            mgk_job_describe_kinds(run, o->job) &&
            cJSON_AddStringToObject(run, "precision", o->double_precision ? "double" : "single") &&
            cJSON_AddBoolToObject(run, "tf32", o->job->tf32);
@@ -77,9 +90,8 @@ static bool add_model(cJSON *run, const mgk_source_options *o, size_t tokens)
 bool mgk_sources_describe(cJSON *run, const mgk_source_options *options,
                           const mgk_source_input *inputs)
 {
-    return (!options->dataset || cJSON_AddStringToObject(run, "dataset", options->dataset)) &&
-           (!options->axes || cJSON_AddStringToObject(run, "axes", options->axes)) &&
-           (!options->mask || cJSON_AddStringToObject(run, "mask", options->mask)) &&
+    return add_text(run, "dataset", options->dataset) && add_text(run, "axes", options->axes) &&
+           add_text(run, "mask", options->mask) &&
            add_numbers(run, "layers", options->layers, options->layer_count) &&
            add_numbers(run, "heads", options->heads, options->head_count) &&
            (!options->model || add_model(run, options, inputs[0].source.n_max));

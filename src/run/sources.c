@@ -223,8 +223,7 @@ static uint64_t identify_models(const mgk_source_input *inputs, size_t count)
 {
     uint64_t hash = MGK_HASH_START;
     for (size_t i = 0; i < count; i++)
-        if (inputs[i].run)
-            hash = mgk_hash(hash, inputs[i].sha256, strlen(inputs[i].sha256));
+        hash = mgk_hash(hash, inputs[i].sha256, strlen(inputs[i].sha256));
     return hash;
 }
 
@@ -252,6 +251,8 @@ mgk_status mgk_sources_compare(const mgk_source_input *inputs, size_t count,
 mgk_status mgk_source_merge(const mgk_source_input *input, const mgk_cluster *cluster)
 {
     const mgk_model_run *run = input->run;
+    for (size_t k = 0; input->joined && k < 2; k++)
+        TRY(mgk_source_merge(&input->joined[k], cluster));
     return cluster && run && run->approximation
                ? mgk_approximation_merge(run->approximation, cluster)
                : STATUS_OK;

@@ -37,18 +37,31 @@ static bool has_rows(const mgk_model *model, const mgk_model *from, const mgk_pa
     const size_t key = key_rows(model);
     if (strstr(to->name, "embedding.position."))
         return true;
-    return strstr(to->name, "attention.key.") && key == key_rows(from) &&
-           model->config.head_dim == from->config.head_dim && to->shape[0] % key == 0 &&
-           source->shape[0] % key == 0;
+    return strstr(to->name, "attention.key.") && model->config.head_dim == from->config.head_dim &&
+           to->shape[0] % key == 0 && source->shape[0] % key == 0;
 }
 
-/* Rows of tokens mean other tokens if both models carry different tokenizers. */
+/* What the model's tokens are: the tokenizer that it carries, or bytes; NULL: not known. */
+static const char *tokens_of(const mgk_model *model)
+{
+    enum { BYTES = 256 };
+    const bool bytes = model->config.vocabulary - model->config.class_token == BYTES;
+    return model->tokenizer ? model->tokenizer : bytes ? "bytes" : NULL;
+}
+
+/* Whether rows of tokens mean other tokens. */
 static bool has_other_tokens(const mgk_model *model, const mgk_model *from, const char *name)
 {
     const bool of_tokens = strncmp(name, "embedding.token.", 16) == 0 ||
                            strcmp(name, "output.weight") == 0 || strcmp(name, "output.bias") == 0;
-    return of_tokens && from->tokenizer &&
-           (!model->tokenizer || strcmp(model->tokenizer, from->tokenizer) != 0);
+    const char *own = tokens_of(model), *theirs = tokens_of(from);
+    return of_tokens && theirs && (!own || strcmp(own, theirs) != 0);
+}
+
+/* Whether rows of a parameter of keys mean other keys: those of all heads follow each other. */
+static bool has_other_keys(const mgk_model *model, const mgk_model *from, const char *name)
+{
+    return strstr(name, "attention.key.") && key_rows(model) != key_rows(from);
 }
 
 /* Numbers at the beginning of both parameters that mean the same. */
@@ -77,7 +90,8 @@ static mgk_status take(const mgk_model *model, const mgk_model *from, double *we
     for (size_t i = 0; i < model->parameters.count; i++) {
         const mgk_parameter *to = &model->parameters.list[i];
         const mgk_parameter *source = find(&from->parameters, to->name);
-        const bool fits = source && !has_other_tokens(model, from, to->name);
+        const bool fits = source && !has_other_tokens(model, from, to->name) &&
+                          !has_other_keys(model, from, to->name);
         const size_t count = fits ? common(model, from, to, source) : 0;
         if (count > 0)
             TRY(mgk_model_read(from, source->offset, count, weights + to->offset));

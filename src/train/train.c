@@ -236,6 +236,11 @@ static mgk_status evaluate(loop *t, mgk_status own, mgk_evaluation *evaluation)
 {
     TRY(agree(t, own));
     TRY(evaluate_weights(t, best_guess(t), evaluation));
+    if (!isfinite(evaluation->loss))
+        return mgk_fail(STATUS_NUMERIC,
+                        "training diverged: after step %lld the held-out loss is no finite number; "
+                        "a smaller learning rate or a longer warm-up may help",
+                        (long long)t->run.step);
     return keep_best(t, evaluation);
 }
 

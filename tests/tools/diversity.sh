@@ -455,6 +455,10 @@ grep -q 'padded.npy: the first or last columns of 1 matrix are all 0 (1 of 3 col
 grep -q '^padded.npy,head,confidence,,0,0,,,,0.625,,1$' padded.csv || complain "a mask: $(cat padded.csv)"
 "$programs/mgk-rank" padded.npy -q --mask valid.npy --force -o padded.csv >out.txt || complain "ranks under a mask"
 grep -q '^0,0,0,2,2,' padded.csv || complain "ranks under a mask: $(cat padded.csv)"
+odd=$(printf 'valid\377.npy')
+cp valid.npy "$odd"
+"$diversity" padded.npy -q --mask "$odd" --measures confidence -o odd.json >out.txt
+iconv -f utf-8 -t utf-8 odd.json >out.txt 2>&1 || complain "the name of a mask is not UTF-8 in JSON"
 fails 2 '--mask is about files, not about a model' $model --mask valid.npy
 fails 2 'm.h5: an attention store, whose lengths are known' m.h5 --mask valid.npy
 fails 1 'valid.npy: a mask of 1 x 3 tokens, but theirs.npy was read as 1 sample of 2' theirs.npy --mask valid.npy

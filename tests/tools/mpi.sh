@@ -101,8 +101,10 @@ cp softmax.safetensors other.safetensors
 cp model.safetensors elsewhere/other.safetensors
 cp text.txt same.txt
 cp text.txt elsewhere/same.txt
-fails 'rank 1 (.*): reads another model than rank 0 under the same name' start 2 sh odd.sh "$programs/mgk-rank" \
-    --model other.safetensors --text same.txt --samples 9 --length 32 --quiet -o bad.csv
+for program in mgk-rank mgk-diversity; do
+    fails 'rank 1 (.*): reads another model than rank 0 under the same name' start 2 sh odd.sh "$programs/$program" \
+        --model other.safetensors --text same.txt --samples 9 --length 32 --quiet -o bad.csv
+done
 # The same file that joins other shards.
 shards() {
     "$programs/mgk-dump" model.safetensors --text text.txt --samples 6 --quiet --shards -o joined.h5

@@ -96,6 +96,9 @@ grep -q '"length":16,"shown":5,' few.html || complain "not 5 tokens"
 cp softmax-store.h5 renamed.h5
 reports c.html softmax.h5 renamed.h5
 grep -q '"store":0' c.html || complain "a renamed store is not taken"
+reports c.html softmax.h5 softmax-store.h5 renamed.h5
+grep -q '^mgk-report: renamed.h5: not shown: softmax-store.h5 is shown for this model' err.txt ||
+    complain "a second store: $(cat err.txt)"
 reports c.html t.csv softmax-store.h5
 grep -q '"store":0' c.html || complain "a named store is not taken"
 for other in renamed.h5 mgk-store.h5; do
@@ -254,7 +257,7 @@ reports g.html x/t.h5 y/t.h5
 [ "$(data title g.html | tr '\n' ' ')" = '"title":"x/t.h5: m" "title":"y/t.h5: m" ' ] || complain "$(data title g.html)"
 
 # ---- texts of files
-evil="<script>window.broken=1<!--&\"'.h5"
+evil="<script>window.broken=1<!-- xmlns url(#a) id=\"&\"'.h5"
 cp softmax-store.h5 "$evil"
 "$programs/mgk-diversity" "$evil" -q -o "t$evil" >out.txt
 reports d.html "t$evil" "$evil"
@@ -264,6 +267,7 @@ for tag in script style title main body; do
     done
     cmp a.html.tags d.html.tags || complain "a name becomes <$tag>"
 done
+[ "$(grep -o '<metadata' d.html | wc -l)" -eq "$(grep -o '</metadata' d.html | wc -l)" ] || complain "a name breaks a picture"
 ! grep -q 'https\?://\|src=\|@import' a.html || complain "the page names something to load"
 
 # A limit on file size simulates a full disk; programs ignore its signal.

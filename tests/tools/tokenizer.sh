@@ -114,6 +114,10 @@ tells again.safetensors 'BPE, 280 tokens'
 "$train" $few --tokenizer bpe --vocabulary 280 --from bpe.safetensors --data held_out.txt -o again.safetensors --force \
     2>stderr || complain "not begun from another model: $(cat stderr)"
 grep -q 'the rest begins as usual: embedding.token.weight' stderr || complain "tokens are mixed up: $(cat stderr)"
+"$train" $few --data held_out.txt -o bytes.safetensors --quiet || complain "no model of bytes"
+"$train" $few --tokenizer bpe --vocabulary 256 --from bytes.safetensors --data held_out.txt -o again.safetensors --force \
+    2>stderr || complain "not begun from a model of bytes: $(cat stderr)"
+grep -q 'the rest begins as usual: embedding.token.weight' stderr || complain "bytes are mixed up: $(cat stderr)"
 
 # Reviews, passages and pairs.
 mkdir -p reviews/pos reviews/neg

@@ -121,6 +121,14 @@ static mgk_status check_field(const mgk_config *config, const mgk_config_field *
     return STATUS_OK;
 }
 
+mgk_status mgk_config_check_range(const mgk_config *config, const char *field)
+{
+    const mgk_config_field *f = mgk_config_fields;
+    while (strcmp(f->name, field) != 0)
+        f++;
+    return check_field(config, f);
+}
+
 /* A model of pictures has as many positions as a picture has tokens. */
 static mgk_status check_picture(const mgk_config *config)
 {

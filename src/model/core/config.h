@@ -289,6 +289,10 @@ void mgk_config_defaults(mgk_family family, mgk_config *config);
  */
 mgk_status mgk_config_resolve(mgk_config *config);
 
+/* STATUS_USAGE: the field, which the table of fields has, is out of its range. For code that needs
+ * one before mgk_config_resolve, to which 0 may still mean a default. */
+mgk_status mgk_config_check_range(const mgk_config *config, const char *field);
+
 /* The name of the kind of layer `layer`. */
 void mgk_config_kind_name(const mgk_config *config, int layer, char out[MGK_KIND_NAME]);
 
