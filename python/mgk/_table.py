@@ -116,11 +116,20 @@ class Table:
     def __repr__(self):
         return f"<mgk.Table of {len(self)} rows: {', '.join(self._columns)}>"
 
+    def __str__(self, most=12):
+        """The first rows; columns without any value are left out."""
+        names = [n for n in self._columns if _is_told(self[n])]
+        shown = range(min(most, len(self)))
+        columns = [[n, *(_text(self[n][row]) for row in shown)] for n in names]
+        widths = [max(map(len, cells)) for cells in columns]
+        lines = ["  ".join(c.rjust(w) for c, w in zip(row, widths)) for row in zip(*columns)]
+        return "\n".join(lines + ([f"{len(self)} rows"] if len(self) > most else []))
+
     def _repr_html_(self, most=12):
         names = [n for n in self._columns if _is_told(self[n])]
         head = "".join(f"<th>{html.escape(n)}</th>" for n in names)
         body = "".join(
-            "<tr>" + "".join(f"<td>{_cell(self[n][row])}</td>" for n in names) + "</tr>"
+            "<tr>" + "".join(f"<td>{html.escape(_text(self[n][row]))}</td>" for n in names) + "</tr>"
             for row in range(min(most, len(self)))
         )
         rest = f"<p>{len(self)} rows</p>" if len(self) > most else ""
@@ -134,9 +143,9 @@ def _is_told(values):
     return bool((values != ("" if values.dtype.kind in "OU" else -1)).any())
 
 
-def _cell(value):
+def _text(value):
     if isinstance(value, str):
-        return html.escape(value)
+        return value
     is_missing = value != value if isinstance(value, np.floating) else value == -1
     return "" if is_missing else f"{value:.6g}"
 

@@ -347,7 +347,7 @@ static const char *per_token(const mgk_train_state *state, const mgk_evaluation 
 {
     if (state->token_bytes == 1)
         return "";
-    snprintf(text, size, ", loss %.4f and perplexity %.6g a token", evaluation->loss,
+    snprintf(text, size, ", loss %.4f nats and perplexity %.6g a token", evaluation->loss,
              exp(evaluation->loss));
     return text;
 }
@@ -361,7 +361,7 @@ static void report(void *context, const mgk_train_state *state)
     if (!state->evaluated)
         snprintf(note, sizeof(note), "loss %.4f", state->loss);
     else if (d->language_model)
-        snprintf(note, sizeof(note), "loss %.4f, held out %.4f bits per byte (best %.4f)%s",
+        snprintf(note, sizeof(note), "loss %.4f nats, held out %.4f bits per byte (best %.4f)%s",
                  state->loss, bits_per_byte(state, e), bits_per_byte(state, &state->best),
                  per_token(state, e, text, sizeof(text)));
     else

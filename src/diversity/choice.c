@@ -212,7 +212,11 @@ static const char *remedy(const mgk_source *source, const mgk_measure *measure)
 {
     const unsigned vectors = mgk_measures_vectors(mgk_measures_needs(&measure, 1));
     const bool possible = !lacks_sequence(source, measure) && !lacks_columns(source, measure);
-    return possible && (vectors & ~source->kinds) ? " (option save of mgk-dump)" : "";
+    const bool runs = source->importances != 0;
+    return possible && (vectors & ~source->kinds) ? " (option save of mgk-dump)"
+           : runs && mgk_measure_importance(measure)
+               ? " (classes to predict come with `task`; importance_hidden needs none)"
+               : "";
 }
 
 static bool is_allowed(const mgk_source *source, const mgk_measure *measure)

@@ -74,7 +74,7 @@ void mgk_diversity_explain(const char *name, const mgk_diversity_facts *facts, b
     if (facts->unnormalised > 0)
         add(out,
             "%s: rows of %zu %s do not sum to 1 but are off by up to %.2g: %smeasures take them as "
-            "they are",
+            "they are, and js, distance and others may leave their ranges",
             name, facts->unnormalised, MGK_NOUN(facts->unnormalised, "matrix", "matrices"),
             facts->row_sum_error,
             unnormalized ? "this attention does not normalise them, and " : "");
@@ -91,7 +91,8 @@ void mgk_diversity_explain_half(const char *name, char note[MGK_DIVERSITY_NOTE])
         note, MGK_DIVERSITY_NOTE,
         "%s: the matrices are f16: each entry is off by up to 2^-11 of itself, below 6e-5 by up "
         "to 3e-8; a js below 2e-7 or a hellinger below 4e-4 may be that alone, more if many "
-        "weights are small",
+        "weights are small; singular values are off by up to 2^-11 of the norm of the matrix, so "
+        "that a rank at a smaller threshold counts rounding",
         name);
 }
 

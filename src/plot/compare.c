@@ -18,7 +18,7 @@ enum { PANELS = 6, TITLE = 2 * MGK_PLOT_LABEL + 32, SAMPLES = 96 };
 
 static const double significant = 0.05;
 
-/* What is drawn if the options name no measure: one of each question, if the files have it. */
+/* What is drawn of many measures if the options name none: one of each question. */
 static const char *const usual[PANELS] = {
     "mean_js",        "effective_heads",     "normalized_entropy",
     "effective_rank", "cka_output_debiased", "token_cosine"};
@@ -206,15 +206,25 @@ static mgk_status add_named(comparisons *all)
     return STATUS_OK;
 }
 
-/* The usual measures; if the files have none of them, the first ones that they have. */
+/* The first measures that the files have, at most `most`. */
+static void add_first(comparisons *all, size_t most)
+{
+    for (size_t f = 0; f < all->set_count; f++)
+        for (size_t i = 0; i < all->sets[f]->difference_count && all->measure_count < most; i++)
+            add_measure(all, all->sets[f]->differences[i].measure);
+}
+
+/* All measures of the files if they are few, else the usual ones, else the first ones. */
 static void add_usual(comparisons *all)
 {
+    add_first(all, PANELS + 1);
+    if (all->measure_count <= PANELS)
+        return;
+    all->measure_count = 0;
     for (size_t m = 0; m < PANELS; m++)
         add_measure(all, usual[m]);
-    const bool none = all->measure_count == 0;
-    for (size_t f = 0; f < all->set_count && none; f++)
-        for (size_t i = 0; i < all->sets[f]->difference_count && all->measure_count < PANELS; i++)
-            add_measure(all, all->sets[f]->differences[i].measure);
+    if (all->measure_count == 0)
+        add_first(all, PANELS);
 }
 
 /* STATUS_SHAPE: a layer of the options is in none of the rows. */

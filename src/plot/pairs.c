@@ -6,6 +6,7 @@
 
 #include "analysis/measures/linkage.h"
 #include "analysis/measures/registry.h"
+#include "base/append.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "plot/measures.h"
@@ -31,6 +32,9 @@ typedef struct layer_list {
     size_t count;
     size_t unordered; /* layers with a pair without value */
 } layer_list;
+
+/* Colours tell smaller distances apart only beside larger ones. */
+static const double far = 0.1;
 
 static void free_layers(layer_list *list)
 {
@@ -94,6 +98,20 @@ static mgk_status order_heads(size_t heads, bool complete, layer_map *out)
     return STATUS_OK;
 }
 
+/* The layer, and its input: of several, or of two that were measured as one. */
+static void write_title(const mgk_plot_measured *input, size_t layer, bool several, char *out,
+                        size_t size)
+{
+    const int32_t from = input->values->second_layers_from, number = input->layer_numbers[layer];
+    const bool second = from > 0 && number >= from;
+    *out = '\0';
+    if (several)
+        mgk_append(out, size, "%s, ", input->title);
+    if (from > 0)
+        mgk_append(out, size, "%s, ", second ? "the second" : "the first");
+    mgk_append(out, size, "layer %ld", (long)(number - (second ? from : 0)) + input->count_from);
+}
+
 /* Adds layer number `layer` of an input, by its place among the chosen ones. */
 static mgk_status add_layer(const mgk_plot_measured *input, size_t m, size_t layer, bool similarity,
                             bool several, layer_list *list)
@@ -106,8 +124,7 @@ static mgk_status add_layer(const mgk_plot_measured *input, size_t m, size_t lay
     TRY(order_heads(heads, complete, out));
     for (size_t h = 0; h < heads; h++)
         out->numbers[h] = input->head_numbers[out->order[h]];
-    snprintf(out->title, sizeof(out->title), "%s%slayer %ld", several ? input->title : "",
-             several ? ", " : "", (long)input->layer_numbers[layer] + input->count_from);
+    write_title(input, layer, several, out->title, sizeof(out->title));
     list->titles[i] = out->title;
     list->trees[i] = (mgk_dendrogram){complete ? out->nodes : NULL, out->rows, heads};
     list->maps[i] = (mgk_map){.values = out->ordered,
@@ -175,6 +192,8 @@ static mgk_status draw_pairs(const mgk_plot *plot, const mgk_plot_measures *meas
                                      .titles = list->titles,
                                      .trees = list->trees,
                                      .count = list->count,
+                                     .least = 0,
+                                     .most = far,
                                      .value_name = value,
                                      .notes = notes,
                                      .note_count = list->unordered > 0 ? 3 : 2},

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/append.h"
 #include "base/file.h"
 #include "base/number.h"
 #include "base/utf8.h"
@@ -65,11 +66,29 @@ void mgk_plot_kind_title(const char *attention, int heads, char out[MGK_PLOT_TIT
     snprintf(out, MGK_PLOT_TITLE, "%s, %d %s", title, heads, MGK_NOUN(heads, "head", "heads"));
 }
 
+/* Appends the file name of a path [length] without its ending. */
+static void append_title(const char *path, size_t length, char out[MGK_PLOT_TITLE])
+{
+    size_t first = length, dot = length;
+    while (first > 0 && path[first - 1] != '/')
+        first--;
+    while (dot > first && path[dot - 1] != '.')
+        dot--;
+    const bool is_ending = dot > first + 1 && isalpha((unsigned char)path[dot]);
+    const size_t used = strlen(out), end = is_ending ? dot - 1 : length;
+    mgk_utf8_copy(path + first, end - first, out + used, MGK_PLOT_TITLE - used);
+}
+
 void mgk_plot_file_title(const char *path, char out[MGK_PLOT_TITLE])
 {
-    const char *name = mgk_file_name(path), *ending = strrchr(name, '.');
-    const bool is_ending = ending && ending > name && isalpha((unsigned char)ending[1]);
-    mgk_utf8_copy(name, is_ending ? (size_t)(ending - name) : SIZE_MAX, out, MGK_PLOT_TITLE);
+    static const char join[] = " + "; /* of two inputs as one */
+    const char *second = strstr(path, join);
+    *out = '\0';
+    append_title(path, second ? (size_t)(second - path) : strlen(path), out);
+    if (!second)
+        return;
+    mgk_append(out, MGK_PLOT_TITLE, join);
+    append_title(second + strlen(join), strlen(second + strlen(join)), out);
 }
 
 void mgk_plot_model_title(const char *path, char out[MGK_PLOT_TITLE])

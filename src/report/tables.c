@@ -19,9 +19,15 @@ mgk_status mgk_report_tables_make(size_t most, mgk_report_tables *out)
 
 mgk_status mgk_report_tables_read(mgk_report_tables *tables, const char *path)
 {
-    TRY(mgk_diversity_file_read(path, &tables->sets[tables->count]));
+    mgk_diversity_set *set = &tables->sets[tables->count];
+    TRY(mgk_diversity_file_read(path, set));
     tables->paths[tables->count++] = path;
-    return STATUS_OK;
+    return set->count == 1 && set->inputs[0].second_layers_from > 0
+               ? mgk_fail(STATUS_UNSUPPORTED,
+                          "%s: compares heads across two models, and a report tells of each model "
+                          "alone; mgk-plot map draws this table",
+                          path)
+               : STATUS_OK;
 }
 
 static void free_model(mgk_report_model *model)

@@ -127,8 +127,8 @@ static const mgk_arg_note notes[] = {
      "if all are the same, with known tokens. The output is a .csv."},
     {"prune",
      "Heads are removed in three ways: the least important first; by redundancy, one of the two "
-     "heads of a layer with the least js at a time; and in ten random orders, of which there are "
-     "mean and standard deviation.\n"
+     "heads of a layer with the least js at a time, the one that is closer to a third head; and in "
+     "ten random orders, of which there are mean and standard deviation.\n"
      "The model runs on all samples for each head and each of these twelve orders.\n"
      "With --layers or --heads all other heads stay and are not counted.\n"
      "A model without a loss is told by the divergence of its logits from those of the whole "

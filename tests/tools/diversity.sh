@@ -187,6 +187,12 @@ awk -F, '$2 == "pair" && $5 != $7 && !($5 < $7 && $10 != "" && $12 == 4) { bad =
     complain "values across layers"
 grep -q '^closest heads of two layers (js): layer [01] head [012] and layer [12] head [012] (0\.[0-9]*)$' out.txt ||
     complain "no closest heads across layers"
+# The closest pairs are those with the least js, with the debiased CKA of their outputs.
+awk -F, '$3 == "js" { printf "%.9g %s.%s and %s.%s\n", $10, $5, $6, $7 == "" ? $5 : $7, $8 }' across.csv | LC_ALL=C sort -g |
+    head -n 5 | cut -d ' ' -f 2- >expected.txt
+sed -n '/^closest of all: /,/^[^ ]/s/^ *\([0-9.]* and [0-9.]*\) .*/\1/p' out.txt | cmp - expected.txt ||
+    complain "closest pairs: $(cat out.txt)"
+grep -q '^closest of all: layer.head  *js  cka_output_debiased  normalized_entropy of both$' out.txt || complain "$(cat out.txt)"
 [ "$(grep -c '^ *[012] ' out.txt)" -eq 3 ] || complain "not three layers: $(cat out.txt)"
 measure stream.csv $model --across-layers --memory 0.001 --threads 2
 grep -v ',rank_collapse,\|,token_cosine,\|,key_\|,projection_' stream.csv | sed 's/^m.safetensors,/m.h5,/' |
@@ -257,7 +263,7 @@ awk -F, "$rows" joined.csv | awk '$2 < 3 && $4 >= 3 {
 awk '{ $6 = sprintf("%.11g", $6); print }' expected.txt >rounded.txt
 LC_ALL=C sort between.txt | uniq -c | awk '$1 == 2 { print $2, $3, $4, $5, $6, $7 }' | cmp - rounded.txt ||
     complain "pairs of two inputs"
-grep -qx '    1     2  layer 1 head 2 (0.000)  cka_output 1.000' printed.txt || complain "no closest head: $(cat printed.txt)"
+grep -qx '    1     2  layer 1 head 2 (0)  cka_output 1.000' printed.txt || complain "no closest head: $(cat printed.txt)"
 grep -q '^mean js: closest 0.000, same layer and head 0.000, all pairs 0\.0*[1-9]' printed.txt || complain "$(cat printed.txt)"
 "$programs/mgk-train" $train --attention softmax --layers 2 --heads 3 --dim 6 --head-dim 2 --seed 5 -o second.safetensors
 "$programs/mgk-dump" second.safetensors --text text.txt --samples 4 --precision double --save attention,values -q \
@@ -271,6 +277,8 @@ paste -d ' ' expected.txt found.txt | awk '{ gap = $6 - $12 } $1 != $7 || $5 != 
 grep -q '^m.safetensors + second.safetensors,pair,projection_query,,0,0,4,2,' models.csv ||
     complain "no projections of two models: $(grep -m 1 projection models.csv)"
 measure joined.h5 m.h5 second.h5 --across-models --measures js
+"$programs/mgk-report" joined.h5 -o joined.html 2>err.txt && complain "a report of two models as one"
+grep -q '^mgk-report: joined.h5: compares heads across two models' err.txt || complain "$(cat err.txt)"
 fails 1 'joined.h5: a table of --across-models, whose layers are of two inputs, is not compared with another' \
     joined.h5 joined.h5 --compare
 measure joined.json m.h5 second.h5 --across-models --measures js

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/append.h"
 #include "base/memory.h"
 #include "plot_case.h"
 #include "plots/charts/intervals.h"
@@ -111,7 +112,6 @@ static void points_are_those_of_the_file(void **state)
                       *const names[] = {"y \u2212 x", "z-x.h5"},
                       *const notes[] = {"y \u2212 x: 3 to 5 samples, paired",
                                         "z-x.h5: at least 3 samples of each, not paired", about};
-    png_picture picture = draw(path, NULL);
     const mgk_intervals intervals = {.titles = titles,
                                      .names = names,
                                      .series = series,
@@ -122,6 +122,7 @@ static void points_are_those_of_the_file(void **state)
                                      .hollow = "not significant, or not tested",
                                      .notes = notes,
                                      .note_count = 3};
+    png_picture picture = draw(path, "mean_js,token_cosine");
     expect(&intervals, &picture);
     mgk_free(picture.pixels);
     picture = draw(path, "mean_js,token_cosine,mean_js"); /* a measure is drawn once */
@@ -154,16 +155,35 @@ static void equal_samples_have_one_note(void **state)
     mgk_free(picture.pixels);
 }
 
-/* If no usual measure has a difference, the first ones are drawn. */
-static void other_measures(void **state)
+static void draws_without_names(const char *expected)
 {
-    (void)state;
-    write_table(path, "y-x,difference,beauty,,0,,,,,1,,4,0,2,0.5,0.5,1\n"
-                      "y-x,difference,truth,,0,,,,,1,,4,0,2,0.5,0.5,1\n");
-    png_picture chosen = draw(path, NULL), given = draw(path, "beauty,truth");
+    png_picture chosen = draw(path, NULL), given = draw(path, expected);
     case_assert_same(&chosen, &given);
     mgk_free(chosen.pixels);
     mgk_free(given.pixels);
+}
+
+/* Few measures are all drawn; of many the usual ones, or else the first ones. */
+static void measures_without_names(void **state)
+{
+    (void)state;
+    static const char few[] = "y-x,difference,beauty,,0,,,,,1,,4,0,2,0.5,0.5,1\n"
+                              "y-x,difference,truth,,0,,,,,1,,4,0,2,0.5,0.5,1\n";
+    static const char usual[] = "y-x,difference,mean_js,,0,,,,,1,,4,0,2,0.5,0.5,1\n";
+    char rows[2048];
+    write_table(path, few);
+    draws_without_names("beauty,truth");
+    snprintf(rows, sizeof(rows), "%s%s", few, usual);
+    write_table(path, rows);
+    draws_without_names("beauty,truth,mean_js");
+    *rows = '\0';
+    for (int i = 0; i < 7; i++)
+        mgk_append(rows, sizeof(rows), "y-x,difference,m%d,,0,,,,,1,,4,0,2,0.5,0.5,1\n", i);
+    write_table(path, rows);
+    draws_without_names("m0,m1,m2,m3,m4,m5");
+    mgk_append(rows, sizeof(rows), "%s", usual);
+    write_table(path, rows);
+    draws_without_names("mean_js");
 }
 
 static void layers_are_chosen(void **state)
@@ -293,7 +313,7 @@ int main(void)
         cmocka_unit_test(formats_agree),
         cmocka_unit_test(points_are_those_of_the_file),
         cmocka_unit_test(equal_samples_have_one_note),
-        cmocka_unit_test(other_measures),
+        cmocka_unit_test(measures_without_names),
         cmocka_unit_test(layers_are_chosen),
         cmocka_unit_test(layers_count_from_zero_or_one),
         cmocka_unit_test(titles_differ),

@@ -336,6 +336,8 @@ static void pairs_are_those_of_the_file(void **state)
                             .titles = &title,
                             .trees = &tree,
                             .count = 1,
+                            .least = 0,
+                            .most = 0.1,
                             .value_name = "distance, 1 \u2212 cosine",
                             .notes = notes,
                             .note_count = 2},
