@@ -16,7 +16,7 @@ mgk_axis mgk_dendrogram_axis(const mgk_dendrogram *trees, size_t count)
     return mgk_axis_over(0, highest > 0 ? highest : 1, false, false, TICKS);
 }
 
-/* Labels zero and the last tick: there is no room for more. */
+/* Labels the last tick, and zero where it has room. */
 static void draw_ticks(mgk_canvas *canvas, const mgk_axis *axis, mgk_style style, mgk_rect area)
 {
     const double em = style.text.size, bottom = area.y + area.height, mark = 0.25 * em;
@@ -28,9 +28,12 @@ static void draw_ticks(mgk_canvas *canvas, const mgk_axis *axis, mgk_style style
         right = area.x + area.width * axis->ticks.tick[i].value / axis->high;
         mgk_canvas_line(canvas, right, bottom, right, bottom + mark, style.thin);
     }
-    mgk_canvas_text(canvas, area.x, baseline, "0", style.small, ANCHOR_START);
+    const double zero = area.x + mgk_text_width("0", style.small) + 0.4 * em;
+    const double left = right - mgk_text_width(last->label, style.small) / 2;
     if (last->value > 0)
         mgk_canvas_text(canvas, right, baseline, last->label, style.small, ANCHOR_MIDDLE);
+    if (last->value == 0 || left > zero)
+        mgk_canvas_text(canvas, area.x, baseline, "0", style.small, ANCHOR_START);
 }
 
 mgk_status mgk_dendrogram_draw(mgk_canvas *canvas, const mgk_dendrogram *tree, const mgk_axis *axis,

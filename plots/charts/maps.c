@@ -60,7 +60,7 @@ static mgk_status draw_map(mgk_canvas *canvas, const mgk_maps_plan *plan, size_t
 {
     mgk_map map = plan->maps->maps[i];
     leave_names(plan, i, &map);
-    const mgk_rect cells = {x + plan->margins.left, y + plan->margins.top,
+    const mgk_rect cells = {x + plan->margins.left, y + mgk_maps_top_of_cells(plan, i),
                             plan->look.cell_width * (double)map.cols,
                             plan->look.cell_height * (double)map.rows};
     if (plan->maps->titles)
@@ -70,18 +70,31 @@ static mgk_status draw_map(mgk_canvas *canvas, const mgk_maps_plan *plan, size_t
     return draw_beside(canvas, plan, i, cells);
 }
 
+/* Draws the name of the model above the first map of a row. */
+static void draw_heading(mgk_canvas *canvas, const mgk_maps_plan *plan, size_t i, double x,
+                         double y)
+{
+    if (plan->heading > 0 && mgk_maps_column_of(plan, i) == 0)
+        mgk_canvas_text(canvas, x, y + 0.8 * plan->heading,
+                        plan->maps->models[plan->maps->places[i].model], plan->look.style.title,
+                        ANCHOR_START);
+}
+
 static mgk_status draw_all(mgk_canvas *canvas, const mgk_maps_plan *plan, double x, double y)
 {
-    for (size_t i = 0; i < plan->maps->count; i++)
+    for (size_t i = 0; i < plan->maps->count; i++) {
+        const double top = y + mgk_maps_top_of_row(plan, mgk_maps_row_of(plan, i));
+        draw_heading(canvas, plan, i, x, top);
         TRY(draw_map(canvas, plan, i, x + plan->block_width * (double)mgk_maps_column_of(plan, i),
-                     y + mgk_maps_top_of_row(plan, mgk_maps_row_of(plan, i))));
+                     top));
+    }
     if (plan->scale_count == 1) {
         const mgk_colorbar bar = mgk_maps_bar_of(plan, 0);
-        mgk_colorbar_draw(canvas, &bar,
-                          x + plan->block_width * (double)(plan->columns - 1) + plan->last_width,
-                          y + plan->margins.top,
-                          fmin(plan->maps_height - plan->margins.top - plan->margins.bottom,
-                               longest_bar * plan->look.style.text.size));
+        mgk_colorbar_draw(
+            canvas, &bar, x + plan->block_width * (double)(plan->columns - 1) + plan->last_width,
+            y + plan->heading + plan->margins.top,
+            fmin(plan->maps_height - plan->heading - plan->margins.top - plan->margins.bottom,
+                 longest_bar * plan->look.style.text.size));
     }
     y += plan->maps_height + plan->bottom_gap;
     mgk_legend_draw(canvas, &plan->legend, x, y, plan->width);

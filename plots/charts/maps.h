@@ -25,6 +25,8 @@ typedef struct mgk_maps {
     const mgk_map_place *places; /* [count]: each model has rows of its own, in which the same item
                                     has the same column; NULL: maps follow each other */
     const char *const *titles;   /* [count]; NULL: no titles */
+    const char *const *models;   /* of each model, a heading above each of its rows; NULL: none.
+                                    Not drawn of a single model, or where models share a row */
     const mgk_dendrogram *trees; /* [count]; NULL: no trees. Maps with trees have square cells */
     size_t count;
     const char *value_name;   /* at colour bars */

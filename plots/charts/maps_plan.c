@@ -249,9 +249,22 @@ static void arrange(mgk_maps_plan *plan)
         set_columns(plan, plan->columns - 1);
 }
 
+/* The length of the name beside the cells of a map. */
+static double name_length(const mgk_maps_plan *plan, size_t map)
+{
+    const char *name = plan->maps->maps[map].row_name;
+    return name ? mgk_text_width(name, plan->look.style.text) : 0;
+}
+
+double mgk_maps_top_of_cells(const mgk_maps_plan *plan, size_t map)
+{
+    const double height = plan->look.cell_height * (double)plan->maps->maps[map].rows;
+    return plan->heading + plan->margins.top + fmax(0, (name_length(plan, map) - height) / 2);
+}
+
 /* The height of a row of maps: of its cells, and at least of the name beside them, with the
- * margins; 0 without maps. With a colour bar beside each map, or one row, all rows are as high as
- * the highest map. */
+ * margins and the heading; 0 without maps. With a colour bar beside each map, or one row, all rows
+ * are as high as the highest map. */
 static double row_height(const mgk_maps_plan *plan, size_t row)
 {
     const mgk_maps *maps = plan->maps;
@@ -259,13 +272,12 @@ static double row_height(const mgk_maps_plan *plan, size_t row)
     for (size_t i = 0; i < maps->count; i++) {
         if (mgk_maps_row_of(plan, i) != row)
             continue;
-        const char *name = maps->maps[i].row_name;
         height = fmax(height, plan->look.cell_height * (double)maps->maps[i].rows);
-        height = fmax(height, name ? mgk_text_width(name, plan->look.style.text) : 0);
+        height = fmax(height, name_length(plan, i));
     }
     if (height > 0 && has_own_bar(plan))
         height = plan->cells_height;
-    return height > 0 ? plan->margins.top + height + plan->margins.bottom : 0;
+    return height > 0 ? plan->heading + plan->margins.top + height + plan->margins.bottom : 0;
 }
 
 double mgk_maps_top_of_row(const mgk_maps_plan *plan, size_t row)
@@ -320,6 +332,8 @@ static void set_blocks(mgk_maps_plan *plan)
     if (plan->maps->trees)
         plan->margins.bottom = fmax(plan->margins.bottom, mgk_line_height(style->text));
     plan->margins.top = plan->maps->titles ? mgk_line_height(style->title) : style->text.size / 2;
+    plan->heading =
+        plan->models > 1 && plan->maps->models ? 1.2 * mgk_line_height(style->title) : 0;
     plan->cells_height = fmax(
         map_height, has_own_bar(plan) ? mgk_text_width(plan->maps->value_name, style->text) : 0);
     plan->tree = tree_width(plan, map_width);

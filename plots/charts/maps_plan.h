@@ -21,6 +21,7 @@ typedef struct mgk_maps_plan {
     size_t models, items;                       /* of which there are rows, and columns */
     size_t columns, rows, most_rows, most_cols; /* of maps; of cells in the largest map */
     mgk_margins margins;                        /* around a map, with names of both axes */
+    double heading;                             /* the height of the model's name above a row */
     mgk_axis tree_axis;
     mgk_font title;
     double tree;         /* its width, with gaps; 0: none */
@@ -46,6 +47,9 @@ size_t mgk_maps_column_of(const mgk_maps_plan *plan, size_t map);
 
 /* The distance of a row of maps from the upper edge. */
 double mgk_maps_top_of_row(const mgk_maps_plan *plan, size_t row);
+
+/* The distance of a map's cells from the top of its row; few rows leave room for their name. */
+double mgk_maps_top_of_cells(const mgk_maps_plan *plan, size_t map);
 
 /* The middle of the cells of all maps, below the picture's title. */
 double mgk_maps_middle(const mgk_maps_plan *plan);

@@ -117,10 +117,11 @@ static void add_missing(const char *score, const char *reason, char note[MGK_PLO
 
 /* Adds the map of a score, or a word about why it is missing; notes [2]: the file lacks scores, and
  * scores have no value. */
-static mgk_status add_score(const mgk_plot_measured *input, size_t which, const char *name,
+static mgk_status add_score(const mgk_plot_measures *measures, size_t i, size_t which, bool named,
                             map_list *list, char notes[2][MGK_PLOT_NOTE])
 {
-    const char *score = scores[which];
+    const mgk_plot_measured *input = &measures->inputs[i];
+    const char *score = scores[which], *name = measures->count > 1 ? input->title : "";
     static const char *const reasons[] = {"not drawn because the file lacks them: ",
                                           "not drawn because no head has a value: "};
     size_t m;
@@ -133,7 +134,7 @@ static mgk_status add_score(const mgk_plot_measured *input, size_t which, const 
         return STATUS_OK;
     }
     mgk_append(title, sizeof(title), "%s", score);
-    return add_map(input, m, title, list);
+    return add_map(input, m, named ? title : score, list);
 }
 
 /*
@@ -145,8 +146,8 @@ static const char uniform_note[] =
     "about (ln N + 0.58)/N, previous_token 1/N less; for induction and duplicate_token it depends "
     "on the tokens";
 
-/* Adds the scores of all inputs; those that none has take no place. */
-static mgk_status add_scores(const mgk_plot_measures *measures, map_list *list,
+/* Adds the scores of all inputs, `named` with the input; those that none has take no place. */
+static mgk_status add_scores(const mgk_plot_measures *measures, bool named, map_list *list,
                              char (*notes)[2][MGK_PLOT_NOTE])
 {
     size_t item = 0;
@@ -154,8 +155,7 @@ static mgk_status add_scores(const mgk_plot_measures *measures, map_list *list,
         const bool drawn = any_has_value(measures, s);
         for (size_t i = 0; i < measures->count && (drawn || s != NEXT); i++) {
             list->places[list->count] = (mgk_map_place){i, item};
-            TRY(add_score(&measures->inputs[i], s,
-                          measures->count > 1 ? measures->inputs[i].title : "", list, notes[i]));
+            TRY(add_score(measures, i, s, named, list, notes[i]));
         }
         item += drawn;
     }
@@ -167,8 +167,13 @@ static mgk_status draw_roles(const mgk_plot *plot, const mgk_plot_measures *meas
 {
     char notes[MGK_GROUPS_MAX][2][MGK_PLOT_NOTE] = {{""}};
     const char *lines[2 * MGK_GROUPS_MAX + 1];
-    size_t count = 0;
-    TRY(add_scores(measures, list, notes));
+    const char *models[MGK_GROUPS_MAX];
+    size_t count = 0, drawn = 0;
+    for (size_t s = 0; s < SCORES; s++)
+        drawn += any_has_value(measures, s);
+    for (size_t i = 0; i < measures->count; i++)
+        models[i] = measures->inputs[i].title;
+    TRY(add_scores(measures, drawn < 2, list, notes));
     for (size_t i = 0; i < 2 * measures->count; i++)
         if (notes[i / 2][i % 2][0])
             lines[count++] = notes[i / 2][i % 2];
@@ -179,10 +184,11 @@ static mgk_status draw_roles(const mgk_plot *plot, const mgk_plot_measures *meas
     return mgk_draw_maps(&(mgk_maps){.maps = list->maps,
                                      .places = list->places,
                                      .titles = list->title_list,
+                                     .models = models,
                                      .count = list->count,
                                      .value_name = "share of attention",
                                      .least = 0,
-                                     .most = 1,
+                                     .most = 0.1,
                                      .notes = lines,
                                      .note_count = count},
                          &plot->picture, plot->options->output);

@@ -98,14 +98,14 @@ static mgk_status order_heads(size_t heads, bool complete, layer_map *out)
     return STATUS_OK;
 }
 
-/* The layer, and its input: of several, or of two that were measured as one. */
-static void write_title(const mgk_plot_measured *input, size_t layer, bool several, char *out,
+/* The layer, `named` with the input, and which one it is of two that were measured as one. */
+static void write_title(const mgk_plot_measured *input, size_t layer, bool named, char *out,
                         size_t size)
 {
     const int32_t from = input->values->second_layers_from, number = input->layer_numbers[layer];
     const bool second = from > 0 && number >= from;
     *out = '\0';
-    if (several)
+    if (named)
         mgk_append(out, size, "%s, ", input->title);
     if (from > 0)
         mgk_append(out, size, "%s, ", second ? "the second" : "the first");
@@ -114,7 +114,7 @@ static void write_title(const mgk_plot_measured *input, size_t layer, bool sever
 
 /* Adds layer number `layer` of an input, by its place among the chosen ones. */
 static mgk_status add_layer(const mgk_plot_measured *input, size_t m, size_t layer, bool similarity,
-                            bool several, layer_list *list)
+                            bool named, layer_list *list)
 {
     const size_t heads = input->head_count, i = list->count++;
     layer_map *out = &list->layers[i];
@@ -124,7 +124,7 @@ static mgk_status add_layer(const mgk_plot_measured *input, size_t m, size_t lay
     TRY(order_heads(heads, complete, out));
     for (size_t h = 0; h < heads; h++)
         out->numbers[h] = input->head_numbers[out->order[h]];
-    write_title(input, layer, several, out->title, sizeof(out->title));
+    write_title(input, layer, named, out->title, sizeof(out->title));
     list->titles[i] = out->title;
     list->trees[i] = (mgk_dendrogram){complete ? out->nodes : NULL, out->rows, heads};
     list->maps[i] = (mgk_map){.values = out->ordered,
@@ -153,11 +153,14 @@ static mgk_status find_pairs(const mgk_plot_measured *input, const char *name, s
 static mgk_status add_layers(const mgk_plot_measures *measures, const char *name, bool similarity,
                              layer_list *list)
 {
-    size_t count = 0, m;
+    size_t count = 0, most = 0, m;
     for (size_t i = 0; i < measures->count; i++) {
+        const size_t layers = measures->inputs[i].layer_count;
         TRY(find_pairs(&measures->inputs[i], name, &m));
-        count += measures->inputs[i].layer_count;
+        count += layers;
+        most = layers > most ? layers : most;
     }
+    const bool named = measures->count > 1 && most == 1; /* else rows have headings */
     TRY(mgk_alloc(count, sizeof(*list->layers), &list->layers));
     TRY(mgk_alloc(count, sizeof(*list->maps), &list->maps));
     TRY(mgk_alloc(count, sizeof(*list->places), &list->places));
@@ -167,7 +170,7 @@ static mgk_status add_layers(const mgk_plot_measures *measures, const char *name
         TRY(find_pairs(&measures->inputs[i], name, &m));
         for (size_t l = 0; l < measures->inputs[i].layer_count; l++) {
             list->places[list->count] = (mgk_map_place){i, l};
-            TRY(add_layer(&measures->inputs[i], m, l, similarity, measures->count > 1, list));
+            TRY(add_layer(&measures->inputs[i], m, l, similarity, named, list));
         }
     }
     return STATUS_OK;
@@ -176,6 +179,7 @@ static mgk_status add_layers(const mgk_plot_measures *measures, const char *name
 static mgk_status draw_pairs(const mgk_plot *plot, const mgk_plot_measures *measures,
                              const char *name, bool similarity, layer_list *list)
 {
+    const char *models[MGK_GROUPS_MAX];
     char label[MGK_PLOT_LABEL], value[MGK_PLOT_LABEL + 16], note[MGK_PLOT_NOTE], gaps[160];
     const char *const notes[] = {
         note,
@@ -185,11 +189,14 @@ static mgk_status draw_pairs(const mgk_plot *plot, const mgk_plot_measures *meas
     mgk_plot_measure_label(measures->inputs[0].values->layout.measures[m], label);
     snprintf(value, sizeof(value), similarity ? "distance, 1 \u2212 %s" : "distance, %s", label);
     mgk_plot_measure_note(measures, m, note);
+    for (size_t i = 0; i < measures->count; i++)
+        models[i] = measures->inputs[i].title;
     snprintf(gaps, sizeof(gaps), "%zu %s no tree, because a pair has no value", list->unordered,
              MGK_NOUN(list->unordered, "layer has", "layers have"));
     return mgk_draw_maps(&(mgk_maps){.maps = list->maps,
                                      .places = list->places,
                                      .titles = list->titles,
+                                     .models = models,
                                      .trees = list->trees,
                                      .count = list->count,
                                      .least = 0,

@@ -215,7 +215,7 @@ static void roles_have_one_scale(void **state)
                             .titles = roles,
                             .count = SCORES,
                             .value_name = "share of attention",
-                            .most = 1,
+                            .most = 0.1,
                             .notes = &note,
                             .note_count = 1},
                 "the same", &picture);
@@ -232,7 +232,6 @@ static void roles_of_two_models(void **state)
                                                uniform};
     mgk_map maps[2 * SCORES];
     mgk_map_place places[2 * SCORES];
-    char names[2 * SCORES][32];
     const char *titles[2 * SCORES];
     size_t count = 0;
     write_roles(path, 2);
@@ -242,18 +241,17 @@ static void roles_of_two_models(void **state)
                 continue;
             maps[count] = role_map(s);
             places[count] = (mgk_map_place){(size_t)m, (size_t)s};
-            snprintf(names[count], sizeof(names[0]), "m%d: %s", m, roles[s]);
-            titles[count] = names[count];
-            count++;
+            titles[count++] = roles[s];
         }
     const mgk_plot_options o = case_options(MGK_PLOT_ROLES, &path, 1);
     png_picture picture = case_draw(&o);
     expect_maps(&(mgk_maps){.maps = maps,
                             .places = places,
                             .titles = titles,
+                            .models = (const char *const[]){"m0", "m1"},
                             .count = count,
                             .value_name = "share of attention",
-                            .most = 1,
+                            .most = 0.1,
                             .notes = notes,
                             .note_count = 2},
                 NULL, &picture);
