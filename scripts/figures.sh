@@ -8,8 +8,8 @@ usage() {
 Usage: sh scripts/figures.sh
 Installs what is missing, builds the programs, runs the models in models/ on models/sample.txt,
 counts the ranks of their attention matrices and draws the figures of the paper into out/, but 8, 9
-and 10, for which there are no models. Then it compares the heads of all models and writes a page
-about them, out/report.html.
+and 10, for which there are no models. Then it compares the heads of all models and writes two pages
+about them, out/report.html and out/report-classifiers.html.
 END
 }
 
@@ -22,6 +22,8 @@ esac
 # Softmax with all heads, MGK with as many, MGK with half as many.
 language="lm-softmax-8 lm-mgk-8 lm-mgk-4"
 passages="passages-softmax-4 passages-mgk-4 passages-mgk-2"
+reviews="text-softmax-4 text-mgk-4 text-mgk-2 text-smgk-2 text-softmax-2"
+lists="listops-softmax-4 listops-mgk-4 listops-mgk-2 listops-smgk-2 listops-softmax-2"
 # Of which keys are drawn: one layer of the first ones and one of the last ones.
 mixtures="lm-softmax-8 lm-mgk-4 lm-smgk-4" layers=0,4
 
@@ -54,18 +56,24 @@ figure() {
     build/cpu/bin/mgk-plot figure "$number" "$@" --quiet --force -o "out/figure$number.png"
 }
 
-# report MODEL...: one page about the heads of models, on four samples of 64 tokens.
+# report PAGE MODEL...: a page about the heads of at most 16 models, on four samples of at most 64 tokens.
 report() {
+    page=$1
+    shift
     echo "Report on $*" >&2
-    short="--text models/sample.txt --samples 4 --length 64 --quiet --force"
     tables="" stores=""
     for model; do
+        case $model in
+        listops-*) short="--task listops --listops-above 32 --listops-below 64" ;;
+        *) short="--text models/sample.txt --length 64" ;;
+        esac
+        short="$short --samples 4 --quiet --force"
         build/cpu/bin/mgk-diversity --model "models/$model.safetensors" $short --prune \
             -o "out/$model-heads.h5" > /dev/null
         build/cpu/bin/mgk-dump "models/$model.safetensors" $short -o "out/$model-short.h5"
         tables="$tables out/$model-heads.h5" stores="$stores out/$model-short.h5"
     done
-    build/cpu/bin/mgk-report $tables $stores --samples 2 --quiet --force -o out/report.html
+    build/cpu/bin/mgk-report $tables $stores --samples 2 --quiet --force -o "out/$page.html"
 }
 
 # mean_ranks FILE...: a row for each model, a column for each layer.
@@ -125,7 +133,8 @@ figure 5 $(files h5 $language)
 figure 6 $(files csv $language) --name "softmax, 8 heads" "MGK, 8 heads" "MGK, 4 heads"
 figure 11 $(files h5 $mixtures) --layers $layers
 figure 12 $(files h5 $mixtures) --layers $layers
-report $language $passages
+report report $language lm-softmax-4 lm-smgk-4 $passages passages-smgk-2 passages-softmax-2
+report report-classifiers $reviews $lists
 
 echo
 mean_ranks $(files csv $language $passages)
@@ -135,4 +144,5 @@ for number in 1 2 3 4 5 6 7 11 12 13 14; do
     echo "  out/figure$number.png"
 done
 echo "The heads of all models, for a browser:"
-echo "  out/report.html"
+echo "  out/report.html              language models and models of passages"
+echo "  out/report-classifiers.html  models of reviews and lists"

@@ -200,7 +200,7 @@ static bool find_row(const mgk_ablation *a, size_t s, size_t *row)
     return s % each == 0;
 }
 
-static mgk_status tell_losses(mgk_ablation *a, double *values)
+static mgk_status find_losses(mgk_ablation *a, double *values)
 {
     mgk_model_run *run = a->run;
     mgk_device *device = run->device;
@@ -231,18 +231,18 @@ static double largest_of(size_t count, const double *x)
 }
 
 /* KL(p | q) = sum_k p_k (x_k − y_k) + ln sum exp(y) − ln sum exp(x) of the distributions p and q
- * with logits x and y [count]. */
+ * with logits x and y [count], less their largest ones; exactly 0 for equal logits. */
 static double divergence(size_t count, const double *x, const double *y)
 {
     const double top_x = largest_of(count, x), top_y = largest_of(count, y);
     double sum_x = 0, sum_y = 0, difference = 0;
     for (size_t k = 0; k < count; k++) {
-        const double weight = exp(x[k] - top_x);
+        const double x_k = x[k] - top_x, y_k = y[k] - top_y, weight = exp(x_k);
         sum_x += weight;
-        sum_y += exp(y[k] - top_y);
-        difference += weight * (x[k] - y[k]);
+        sum_y += exp(y_k);
+        difference += weight * (x_k - y_k);
     }
-    const double value = difference / sum_x + top_y + log(sum_y) - top_x - log(sum_x);
+    const double value = difference / sum_x + (log(sum_y) - log(sum_x));
     return value < 0 ? 0 : value; /* rounding; NaN stays */
 }
 
@@ -267,7 +267,7 @@ static mgk_status diverge(mgk_ablation *a)
     return STATUS_OK;
 }
 
-static mgk_status tell_divergences(mgk_ablation *a, double *values)
+static mgk_status find_divergences(mgk_ablation *a, double *values)
 {
     const mgk_model_run *run = a->run;
     const bool lm = run->model->config.family == MGK_FAMILY_LM;
@@ -287,7 +287,7 @@ static mgk_status tell_divergences(mgk_ablation *a, double *values)
 
 /* ---- hidden states --------------------------------------------------------------------------- */
 
-static mgk_status tell_changes(mgk_ablation *a, double *values)
+static mgk_status find_changes(mgk_ablation *a, double *values)
 {
     const mgk_model_run *run = a->run;
     const size_t dim = (size_t)mgk_config_hidden_width(&run->model->config);
@@ -307,7 +307,7 @@ static mgk_status tell_changes(mgk_ablation *a, double *values)
 
 mgk_status mgk_ablation_values(mgk_ablation *a, mgk_importance which, double *values)
 {
-    return which == MGK_IMPORTANCE_ABLATION     ? tell_losses(a, values)
-           : which == MGK_IMPORTANCE_DIVERGENCE ? tell_divergences(a, values)
-                                                : tell_changes(a, values);
+    return which == MGK_IMPORTANCE_ABLATION     ? find_losses(a, values)
+           : which == MGK_IMPORTANCE_DIVERGENCE ? find_divergences(a, values)
+                                                : find_changes(a, values);
 }

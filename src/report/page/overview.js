@@ -56,9 +56,19 @@ function apartLines() {
       "…) on other samples, layers, heads or matrices, as far as their tables tell: they are shown apart.");
 }
 
-/* What the programs that made the tables warned of, once each. */
+/* What the programs that made the tables warned of, once each: of several models the same thing is
+ * said once, of all of them. */
 function warningLines() {
-  return Array.from(new Set([].concat(...data.models.map((model) => model.warnings))));
+  const models = new Map();
+  for (const model of data.models)
+    for (const line of model.warnings) {
+      const own = line.startsWith(model.name + ": ");
+      const text = own ? line.slice(model.name.length + 2) : line;
+      const titles = models.get(text) || [];
+      if (own && !titles.includes(model.title)) titles.push(model.title);
+      models.set(text, titles);
+    }
+  return Array.from(models, ([text, titles]) => (titles.length > 0 ? titles.join(", ") + ": " : "") + text);
 }
 
 function showOverview() {
