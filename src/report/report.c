@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "plots/scales/colormap.h"
+#include "report/differences.h"
 #include "report/models.h"
 #include "report/page.h"
 #include "report/stores.h"
@@ -312,6 +313,8 @@ static mgk_status write_data(FILE *page, content *c)
     write_colors(page);
     fputs(",\n\"models\":", page);
     TRY(mgk_report_models(page, &c->tables, &c->measures, c->stores, c->store_of));
+    fputs(",\n\"differences\":", page);
+    mgk_report_differences(page, &c->tables);
     fputs(",\n\"stores\":", page);
     TRY(mgk_report_stores(page, &c->options->job, c->stores, c->store_count));
     fputc('}', page);

@@ -83,6 +83,16 @@ browse one.html 'window.rowsSumToOne = true;'
 [ "$(grep -c '<svg role="img"' one.html)" -eq 11 ] || complain "not all pictures: $(grep missing one.html)"
 ! grep -qE '(https?:|["(=])//' one.html || complain "an address: $(grep -oE '.{20}(https?:|["(=])//.{20}' one.html)"
 
+# ---- differences of two models
+"$programs/mgk-diversity" $stores --compare --measures js,mean_js,cka_output,entropy -q -o compared.h5 >out.txt 2>err.txt
+"$programs/mgk-diversity" $stores --compare --measures js,mean_js,cka_output,entropy -q -o compared.csv >out.txt 2>err.txt
+report compared.html compared.h5
+browse compared.html
+significant=$(awk -F, '$2 == "difference" && $(NF - 1) < 0.05 { n++ } END { print n + 0 }' compared.csv)
+grep -q "All 24 differences, of which $significant are significant" dom.txt || complain "no table of $significant differences"
+grep -q '<button type="button" class="sort">cka_output</button>' dom.txt || complain "no cka_output of the closest pairs"
+! grep -q 'class="sort">normalized_entropy, first' dom.txt || complain "an empty column of the closest pairs"
+
 # ---- tables of one model become one: measures, pruning, pairs across layers
 run="--model mgk.safetensors --text text.txt --samples 4 --length 64 -q"
 "$programs/mgk-diversity" $run --measures importance_ablation,js --prune -o pruned.h5 >out.txt

@@ -14,15 +14,17 @@ function showClosest() {
     replace("closest", note(model.title + " has no pair of heads with a js."));
     return;
   }
-  const cka = findMeasure(model, "cka_output_debiased"), entropy = findMeasure(model, "normalized_entropy");
+  const cka = findMeasure(model, "cka_output_debiased") || findMeasure(model, "cka_output"), entropy = findMeasure(model, "normalized_entropy");
   const output = (pair) => cka && cka.level === "pair" ? cka.values[pair.i] : null;
   const breadth = (pair, head) => entropy && entropy.level === "head"
     ? entropy.values[headPlace(model, entropy, pair.layer, head)] : null;
-  const columns = [{name: "pair", text: true}, {name: "js"}, {name: "cka_output_debiased"},
+  const columns = [{name: "pair", text: true}, {name: "js"}, {name: cka ? cka.name : ""},
     {name: "normalized_entropy, first"}, {name: "second"}];
   const rows = pairs.map((pair) => ["layer " + model.layers[pair.layer] + ": " + model.heads[pair.a] + ", " +
     model.heads[pair.b], pair.text, output(pair), breadth(pair, pair.a), breadth(pair, pair.b)]);
-  replace("closest", sortableTable("Closest pairs of heads of " + model.title, columns, rows, (i) => {
+  const told = columns.map((_, c) => rows.some((row) => row[c] !== null));
+  const few = (list) => list.filter((_, c) => told[c]);
+  replace("closest", sortableTable("Closest pairs of heads of " + model.title, few(columns), rows.map(few), (i) => {
     change({layer: pairs[i].layer, head: pairs[i].a,
       chosen: [[pairs[i].layer, pairs[i].a], [pairs[i].layer, pairs[i].b]]});
     document.getElementById("heads").scrollIntoView();

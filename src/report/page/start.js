@@ -3,6 +3,7 @@
 
 showOverview();
 showFindings();
+showDifferences();
 chooseModel(0);
 whenever(["model", "sample"], showBar);
 whenever(["model"], showClosest);
