@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "base/bits.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
@@ -154,7 +155,6 @@ static mgk_status list_losses(const mgk_model_run *run, const uint64_t *hashes, 
 static mgk_status summarize(const mgk_model_run *run, const uint64_t *hashes,
                             mgk_evaluation_summary *summary)
 {
-    const double ln2 = 0.69314718055994531;
     const bool language_model = run->model->config.family == MGK_FAMILY_LM;
     mgk_loss loss;
     TRY(mgk_model_run_loss(run, &loss));
@@ -168,7 +168,7 @@ static mgk_status summarize(const mgk_model_run *run, const uint64_t *hashes,
         .loss = mean,
         .accuracy = (double)loss.correct / (double)loss.count,
         .perplexity = language_model ? exp(mean) : NAN,
-        .bits_per_byte = language_model && bytes > 0 ? loss.sum / ln2 / bytes : NAN,
+        .bits_per_byte = language_model && bytes > 0 ? mgk_bits(loss.sum) / bytes : NAN,
         .language_model = language_model};
     return hashes ? list_losses(run, hashes, &summary->sample_loss_count, &summary->sample_losses)
                   : STATUS_OK;

@@ -7,6 +7,7 @@
 
 #include "api/api.h"
 #include "api/train_tokenizer.h"
+#include "base/bits.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/names.h"
@@ -106,21 +107,23 @@ static bool has_mixture(const mgk_config *config)
 
 static mgk_status set_prior(const mgk_architecture *a, mgk_config *config)
 {
-    static const char *const priors[] = {"learned", "em", "hard", "em-all"};
+    enum { EM_ALL = MGK_PRIOR_HARD + 1, PRIORS };
+    static const char *const priors[PRIORS] = {"learned", "em", "hard", [EM_ALL] = "em-all"};
     static const char *const shapes[] = {"layer", "head", "position"};
     int prior = MGK_PRIOR_LEARNED;
     int shape = config->family == MGK_FAMILY_LM ? MGK_PRIOR_POSITION : MGK_PRIOR_LAYER;
     if (a->prior)
-        TRY(mgk_names_choose("prior", a->prior, priors, 4, &prior));
+        TRY(mgk_names_choose("prior", a->prior, priors, PRIORS, &prior));
     if (a->prior_shape)
-        TRY(mgk_names_choose("prior_shape", a->prior_shape, shapes, 3, &shape));
+        TRY(mgk_names_choose("prior_shape", a->prior_shape, shapes,
+                             sizeof(shapes) / sizeof(*shapes), &shape));
     if (!has_mixture(config) && (prior != MGK_PRIOR_LEARNED || a->prior_shape))
         return mgk_fail(
             STATUS_USAGE,
             "attention \"%s\" has no prior: `prior` and `prior_shape` are of mixtures of keys",
             config->attention);
-    config->prior = prior == 3 ? MGK_PRIOR_EM : (mgk_prior_mode)prior;
-    config->prior_queries = prior == 3 ? MGK_QUERIES_ALL : MGK_QUERIES_SEEN;
+    config->prior = prior == EM_ALL ? MGK_PRIOR_EM : (mgk_prior_mode)prior;
+    config->prior_queries = prior == EM_ALL ? MGK_QUERIES_ALL : MGK_QUERIES_SEEN;
     config->prior_shape = (mgk_prior_shape)shape;
     return STATUS_OK;
 }
@@ -159,14 +162,16 @@ static void set_size(int value, int *size)
 
 static mgk_status set_positions(const char *name, mgk_config *config)
 {
-    static const char *const words[] = {"learned", "sinusoidal", "alternate", "backward", "none"};
-    int word = 0;
-    TRY(mgk_names_choose("positions", name, words, 5, &word));
-    config->positions = word == 0   ? MGK_POSITIONS_LEARNED
-                        : word == 4 ? MGK_POSITIONS_NONE
-                                    : MGK_POSITIONS_SINUSOIDAL;
-    config->positions_alternate = word == 2;
-    config->positions_backward = word == 3;
+    enum { LEARNED, SINUSOIDAL, ALTERNATE, BACKWARD, NONE, WORDS };
+    static const char *const words[WORDS] = {"learned", "sinusoidal", "alternate", "backward",
+                                             "none"};
+    int word = LEARNED;
+    TRY(mgk_names_choose("positions", name, words, WORDS, &word));
+    config->positions = word == LEARNED ? MGK_POSITIONS_LEARNED
+                        : word == NONE  ? MGK_POSITIONS_NONE
+                                        : MGK_POSITIONS_SINUSOIDAL;
+    config->positions_alternate = word == ALTERNATE;
+    config->positions_backward = word == BACKWARD;
     return STATUS_OK;
 }
 
@@ -333,12 +338,10 @@ typedef struct display {
     mgk_train_state last; /* the last state reported */
 } display;
 
-static const double ln2 = 0.69314718055994531; /* nats in a bit */
-
 /* Bits of a held-out token, over the bytes that it stands for. */
 static double bits_per_byte(const mgk_train_state *state, const mgk_evaluation *evaluation)
 {
-    return evaluation->loss / ln2 / state->token_bytes;
+    return mgk_bits(evaluation->loss) / state->token_bytes;
 }
 
 /* What the loss says of a token, where tokens are not bytes; writes to text [size]. */

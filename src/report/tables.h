@@ -30,8 +30,8 @@ typedef struct mgk_report_tables {
 mgk_status mgk_report_tables_make(size_t most, mgk_report_tables *out);
 void mgk_report_tables_free(mgk_report_tables *tables);
 
-/* Reads a file of mgk-diversity, one of at most `most`; its path is borrowed. Errors as of
- * mgk_diversity_file_read. */
+/* Reads a file of mgk-diversity, one of those that there is room for; its path is borrowed. Errors
+ * as of mgk_diversity_file_read. STATUS_UNSUPPORTED: it compares heads across two models. */
 mgk_status mgk_report_tables_read(mgk_report_tables *tables, const char *path);
 
 /*

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Text between tags or in a quoted attribute. Bytes that are not UTF-8, and control characters,
- * become U+FFFD. */
+/* Text between tags or in a quoted attribute: `<`, `>`, `&` and quotes are escaped. Bytes that are
+ * not UTF-8, and control characters, become U+FFFD. */
 void mgk_report_html(FILE *page, const char *text);
 
 /* A JSON string in quotes. `<`, `>` and `&` are escaped, so that a text cannot end the script

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/append.h"
+#include "base/bits.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/locale.h"
@@ -153,7 +154,7 @@ mgk_status mgk_log_row(mgk_train_log *rows, int64_t step, int64_t tokens, double
     cell(row, gradient_norm);
     cell(row, evaluation ? evaluation->loss : NAN);
     cell(row, evaluation ? evaluation->accuracy : NAN);
-    cell(row, evaluation && token_bytes > 0 ? evaluation->loss / log(2) / token_bytes : NAN);
+    cell(row, evaluation && token_bytes > 0 ? mgk_bits(evaluation->loss) / token_bytes : NAN);
     cell(row, evaluation && token_bytes > 0 ? exp(evaluation->loss) : NAN);
     for (int term = 0; term < MGK_TERMS; term++)
         if (rows->what->weight[term] != 0)
