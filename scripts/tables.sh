@@ -19,6 +19,8 @@ ListOps are generated; of other tasks only those are done whose data you name.
                     A part of the texts is held out: the best evaluation and the test are on it.
   --books DIR       Table 3: train, valid and test with .txt files at any depth. Also retrieval: do
                     two passages come from one book?
+  --results FILE    Results of earlier runs with the same settings, which are not repeated: the
+                    DIR/results.csv that they wrote.
   --tables LIST     Such as 1,4 (default: 1,2,3,4).
   --seeds LIST      Such as 0,1,2,3,4 (default: 0,1,2).
   --steps N         Of classifiers; language models take twice as many (default: 1000).
@@ -30,9 +32,9 @@ ListOps are generated; of other tasks only those are done whose data you name.
   --programs DIR    The built programs (default: build/cpu/bin).
   --help            Print this text.
 
-Logs (DIR/*.csv) are for mgk-plot figure 1, 4, 9 and 10. Everything is 72 models a task and 21 language
-models. Several machines can share the work: give each its own --output and --seeds, and then collect
-all *.result in one folder.
+Logs (DIR/*-seed*.csv) are for mgk-plot figure 1, 4, 9 and 10. Everything is 72 models a task and 21
+language models. Several machines can share the work: give each its own --output and --seeds, and then
+one of them the results of the others, one after the other.
 END
 }
 
@@ -263,26 +265,36 @@ summarise() {
     }'
 }
 
-# Both files of tables, from all results so far.
+# take RESULTS: those of models that have none here.
+take() {
+    while IFS= read -r line; do
+        result=$(echo "$line" | awk -F, '{ print $1 "-" $2 "-" $3 "-" $4 "-seed" $5 ".result" }')
+        [ -e "$result" ] || echo "$line" > "$result"
+    done < "$1"
+}
+
+# All results so far, and both files of tables from them.
 write_tables() {
+    cat ./*.result > results.csv.part
+    mv results.csv.part results.csv
     {
         echo "# Tables of the paper in miniature"
         echo
         echo "Mean ± standard error over seeds, and in brackets the number of the paper (arXiv 2110.08678), whose models"
         echo "are larger and trained longer, on other data. FLOPs are of a forward pass; those of tables 1, 2 and 4, and"
         echo "the parameters, are of the model of ListOps. $settings"
-        cat ./*.result | summarise md
+        summarise md < results.csv
     } > tables.md.part
-    cat ./*.result | summarise csv > tables.csv.part
+    summarise csv < results.csv > tables.csv.part
     mv tables.md.part tables.md
     mv tables.csv.part tables.csv
 }
 
-output="" text="" list="" papers="" books="" tables=1,2,3,4 seeds="" steps="" length="" tokenizer=words quick=no
+output="" text="" list="" papers="" books="" results="" tables=1,2,3,4 seeds="" steps="" length="" tokenizer=words quick=no
 programs=$(dirname "$0")/../build/cpu/bin
 while [ $# -gt 0 ]; do
     case $1 in
-    --output | --text | --books | --tables | --seeds | --steps | --length | --tokenizer | --programs)
+    --output | --text | --books | --results | --tables | --seeds | --steps | --length | --tokenizer | --programs)
         [ $# -ge 2 ] || wrong_usage "$1 needs a value" ;;
     --pairs) [ $# -ge 3 ] || wrong_usage "--pairs needs a list and a folder" ;;
     esac
@@ -292,6 +304,7 @@ while [ $# -gt 0 ]; do
     --output) output=$2; shift ;;
     --text) text=$(realpath "$2"); shift ;;
     --books) books=$(realpath "$2"); shift ;;
+    --results) results=$(realpath "$2"); shift ;;
     --pairs) list=$(realpath "$2") papers=$(realpath "$3"); shift 2 ;;
     --tables) tables=$2; shift ;;
     --seeds) seeds=$2; shift ;;
@@ -333,6 +346,7 @@ cd "$output"
 [ ! -e settings ] || [ "$(cat settings)" = "$settings" ] ||
     wrong_usage "$output has results of other settings: $(cat settings)"
 echo "$settings" > settings
+[ -z "$results" ] || take "$results"
 tasks=listops
 [ -z "$text" ] || tasks="$tasks text"
 [ -z "$list" ] || tasks="$tasks pairs"

@@ -57,6 +57,11 @@ cmp out/tables.csv first.csv || complain "other numbers the second time"
 "$programs/mgk-plot" figure 9 out/listops-mgk-1-hard-seed[01].csv out/listops-smgk-1-hard-seed[01].csv -o figure.png \
     --quiet || complain "the logs make no figure"
 
+# Results of another folder are taken.
+tables $all --output other --results out/results.csv >printed 2>said
+[ ! -s said ] || complain "made again in spite of results: $(cat said)"
+cmp other/tables.csv first.csv || complain "other numbers from results"
+
 refuses 2 'results of other settings' --steps 9
 refuses 2 '--tables 5: expected numbers from 1 to 4' --tables 5
 refuses 2 'table 3 needs --books' --tables 3
