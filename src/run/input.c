@@ -302,7 +302,7 @@ static mgk_status open_own(const mgk_model *model, const char *path, mgk_tokeniz
         STATUS_SHAPE,
         "%s has a vocabulary of %d and its folder has no tokenizer (tokenizer.json, "
         "vocab.txt, vocab.json with merges.txt, or a .model of SentencePiece): name one "
-        "with `tokenizer`, or give ids with `tokens`",
+        "with `tokenizer`, or give token ids in place of text",
         path, model->config.vocabulary);
 }
 
