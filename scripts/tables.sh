@@ -319,7 +319,7 @@ done
 [ -n "$output" ] || wrong_usage "no --output"
 echo "$tables" | grep -qx '[1-4]\(,[1-4]\)*' || wrong_usage "--tables $tables: expected numbers from 1 to 4"
 [ "$tables" != 3 ] || [ -n "$books" ] || wrong_usage "table 3 needs --books"
-programs=$(realpath "$programs")
+programs=$(realpath -m "$programs")
 [ -x "$programs/mgk-train" ] || wrong_usage "$programs has no mgk-train: build it, or give --programs"
 if [ "$quick" = yes ]; then
     seeds=${seeds:-0,1} steps=${steps:-4} length=${length:-32} samples=8 checked=8 sizes="--dim 8 --head-dim 4 --hidden 8"

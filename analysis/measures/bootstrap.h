@@ -20,9 +20,9 @@ enum { MGK_BOOTSTRAP_DRAWS = 10000 };
 enum { MGK_BOOTSTRAP_SAMPLES = 12 };
 
 /* What to tell then, with their number. */
-#define MGK_NARROW_INTERVALS                                                                     \
-    "intervals of fewer than %d samples are too narrow: in simulations those of 4 samples hold " \
-    "the mean 80 times of 100, of 8 samples 90 times, not 95"
+#define MGK_NARROW_INTERVALS                                                                   \
+    "intervals of fewer than %d samples are too narrow: simulated ones of 4 samples hold the " \
+    "mean 80 times in 100, of 8 samples 90 times, not 95"
 
 static inline bool mgk_bootstrap_is_narrow(size_t samples)
 {

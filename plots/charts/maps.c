@@ -10,7 +10,8 @@
 /* The longest colour bar, in text sizes. */
 static const double longest_bar = 40;
 
-/* Above the middle of the cells, but not beyond the block, for which it loses its middle. */
+/* Above the middle of the cells and the name beside them, but not beyond the block, for which it
+ * loses its middle. */
 static void draw_title(mgk_canvas *canvas, const mgk_maps_plan *plan, size_t i, mgk_rect cells)
 {
     const mgk_font font = plan->title;
@@ -20,7 +21,8 @@ static void draw_title(mgk_canvas *canvas, const mgk_maps_plan *plan, size_t i, 
     mgk_fit_middle(plan->maps->titles[i], font, right - left + rounding, title, sizeof(title));
     const double half = mgk_text_width(title, font) / 2;
     const double middle = fmax(fmin(cells.x + cells.width / 2, right - half), left + half);
-    mgk_canvas_text(canvas, middle, cells.y - 0.4 * em, title, font, ANCHOR_MIDDLE);
+    const double shift = mgk_maps_top_of_cells(plan, i) - plan->heading - plan->margins.top;
+    mgk_canvas_text(canvas, middle, cells.y - shift - 0.4 * em, title, font, ANCHOR_MIDDLE);
 }
 
 /* What is right of the cells: the tree, and the bar of a scale of its own. */
@@ -70,14 +72,35 @@ static mgk_status draw_map(mgk_canvas *canvas, const mgk_maps_plan *plan, size_t
     return draw_beside(canvas, plan, i, cells);
 }
 
-/* Draws the name of the model above the first map of a row. */
+/* Draws the name of the model above the first map of a row: a long one smaller, and then without
+ * its middle. */
 static void draw_heading(mgk_canvas *canvas, const mgk_maps_plan *plan, size_t i, double x,
                          double y)
 {
-    if (plan->heading > 0 && mgk_maps_column_of(plan, i) == 0)
-        mgk_canvas_text(canvas, x, y + 0.8 * plan->heading,
-                        plan->maps->models[plan->maps->places[i].model], plan->look.style.title,
-                        ANCHOR_START);
+    if (plan->heading == 0 || mgk_maps_column_of(plan, i) > 0)
+        return;
+    const mgk_font usual = plan->look.style.title;
+    const double room = plan->block_width * (double)(plan->columns - 1) + plan->last_width;
+    const char *name = plan->maps->models[plan->maps->places[i].model];
+    mgk_font font = mgk_fit_font(usual, name, room);
+    char text[256];
+    font.size = fmax(font.size, mgk_maps_least_title * usual.size);
+    mgk_fit_middle(name, font, room, text, sizeof(text));
+    mgk_canvas_text(canvas, x, y + 0.8 * plan->heading, text, font, ANCHOR_START);
+}
+
+/* Draws the bar of all maps beside their cells, from the first row to the last one. */
+static void draw_bar(mgk_canvas *canvas, const mgk_maps_plan *plan, double x, double y)
+{
+    const mgk_colorbar bar = mgk_maps_bar_of(plan, 0);
+    const size_t last = plan->maps->count - 1;
+    const double top = mgk_maps_top_of_cells(plan, 0),
+                 below = mgk_maps_top_of_cells(plan, last) - plan->heading - plan->margins.top;
+    mgk_colorbar_draw(canvas, &bar,
+                      x + plan->block_width * (double)(plan->columns - 1) + plan->last_width,
+                      y + top,
+                      fmin(plan->maps_height - top - plan->margins.bottom - below,
+                           longest_bar * plan->look.style.text.size));
 }
 
 static mgk_status draw_all(mgk_canvas *canvas, const mgk_maps_plan *plan, double x, double y)
@@ -88,14 +111,8 @@ static mgk_status draw_all(mgk_canvas *canvas, const mgk_maps_plan *plan, double
         TRY(draw_map(canvas, plan, i, x + plan->block_width * (double)mgk_maps_column_of(plan, i),
                      top));
     }
-    if (plan->scale_count == 1) {
-        const mgk_colorbar bar = mgk_maps_bar_of(plan, 0);
-        mgk_colorbar_draw(
-            canvas, &bar, x + plan->block_width * (double)(plan->columns - 1) + plan->last_width,
-            y + plan->heading + plan->margins.top,
-            fmin(plan->maps_height - plan->heading - plan->margins.top - plan->margins.bottom,
-                 longest_bar * plan->look.style.text.size));
-    }
+    if (plan->scale_count == 1)
+        draw_bar(canvas, plan, x, y);
     y += plan->maps_height + plan->bottom_gap;
     mgk_legend_draw(canvas, &plan->legend, x, y, plan->width);
     y += mgk_legend_height(&plan->legend, plan->width);

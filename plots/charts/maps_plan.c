@@ -16,7 +16,7 @@ static const double tree_share = 0.28, least_tree = 2.5;
 
 /* The room for a colour bar, and the least room for a title, in text sizes, and the size to which a
  * longer title shrinks before it loses its middle. */
-static const double bar_room = 5.5, title_room = 8, least_title = 0.6;
+static const double bar_room = 5.5, title_room = 8;
 
 /* ---- scales ---------------------------------------------------------------------------------- */
 
@@ -319,7 +319,7 @@ static mgk_font fit_titles(const mgk_maps_plan *plan)
     mgk_font font = usual;
     for (size_t i = 0; plan->maps->titles && i < plan->maps->count; i++)
         font.size = fmin(font.size, mgk_fit_font(usual, plan->maps->titles[i], room).size);
-    font.size = fmax(font.size, least_title * usual.size);
+    font.size = fmax(font.size, mgk_maps_least_title * usual.size);
     return font;
 }
 

@@ -11,6 +11,9 @@
 /* In text sizes: around a tree, between a map and the bar beside it, and between blocks. */
 static const double mgk_maps_tree_gap = 1.5, mgk_maps_bar_gap = 0.6, mgk_maps_block_gap = 1;
 
+/* The smallest font of a title, as a share of the usual one. */
+static const double mgk_maps_least_title = 0.6;
+
 /* A measured picture. */
 typedef struct mgk_maps_plan {
     const mgk_maps *maps;

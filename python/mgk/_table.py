@@ -119,6 +119,8 @@ class Table:
     def __str__(self, most=12):
         """The first rows; columns without any value are left out."""
         names = [n for n in self._columns if _is_told(self[n])]
+        if not names:
+            return repr(self)
         shown = range(min(most, len(self)))
         columns = [[n, *(_text(self[n][row]) for row in shown)] for n in names]
         widths = [max(map(len, cells)) for cells in columns]

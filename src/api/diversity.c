@@ -291,8 +291,8 @@ static void tell_pruning(mgk_measuring *m, size_t i)
     if (samples >= MGK_BOOTSTRAP_SAMPLES)
         return;
     snprintf(note, sizeof(note),
-             "%.200s: pruning by %zu %s, which choose the order and tell what is left: so few "
-             "flatter it",
+             "%.200s: pruning by %zu %s: the same few choose the order of heads and measure the "
+             "loss, which is lower than on others",
              part->name, samples, MGK_NOUN(samples, "sample", "samples"));
     mgk_measuring_warn(m, note);
 }

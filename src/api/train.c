@@ -241,7 +241,9 @@ static mgk_status build_config(const mgk_train_options *o, mgk_task task,
     set_size(a->head_dim, &config->head_dim);
     set_size(a->hidden, &config->hidden);
     config->mixtures = a->mixtures ? a->mixtures : has_mixture(config) ? 2 : 1;
-    TRY(mgk_config_check_range(config, "mixtures"));
+    if (config->mixtures < 1 || config->mixtures > MGK_MAX_MIXTURES)
+        return mgk_fail(STATUS_USAGE, "%d keys of a head for a token: expected 1 to %d",
+                        config->mixtures, MGK_MAX_MIXTURES);
     config->length = (int)shape->length;
     config->vocabulary = (int)shape->vocabulary;
     config->classes = (int)shape->classes;
@@ -362,13 +364,13 @@ static void report(void *context, const mgk_train_state *state)
     const mgk_evaluation *e = &state->evaluation;
     d->last = *state;
     if (!state->evaluated)
-        snprintf(note, sizeof(note), "loss %.4f", state->loss);
+        snprintf(note, sizeof(note), "loss %.4f nats", state->loss);
     else if (d->language_model)
         snprintf(note, sizeof(note), "loss %.4f nats, held out %.4f bits per byte (best %.4f)%s",
                  state->loss, bits_per_byte(state, e), bits_per_byte(state, &state->best),
                  per_token(state, e, text, sizeof(text)));
     else
-        snprintf(note, sizeof(note), "loss %.4f, held-out accuracy %.4f of %lld (best %.4f)",
+        snprintf(note, sizeof(note), "loss %.4f nats, held-out accuracy %.4f of %lld (best %.4f)",
                  state->loss, e->accuracy, (long long)e->count, state->best.accuracy);
     mgk_report r = {.done = state->step,
                     .total = state->steps,
@@ -389,7 +391,7 @@ static void tell_written(const display *d, const char *output)
     const mgk_train_state *last = &d->last;
     char note[960], quality[160], text[80];
     if (!last->evaluated)
-        snprintf(quality, sizeof(quality), "loss %.4f", last->loss);
+        snprintf(quality, sizeof(quality), "loss %.4f nats", last->loss);
     else if (d->language_model)
         snprintf(quality, sizeof(quality), "held out %.4f bits per byte%s",
                  bits_per_byte(last, &last->best),

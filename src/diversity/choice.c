@@ -208,13 +208,14 @@ static const char *missing_text(const mgk_source *source, const mgk_measure *mea
 }
 
 /* What would give a measure what it lacks: stores have the vectors that were saved. */
-static const char *remedy(const mgk_source *source, const mgk_measure *measure)
+static const char *remedy(const mgk_diversity_options *o, const mgk_source *source,
+                          const mgk_measure *measure)
 {
     const unsigned vectors = mgk_measures_vectors(mgk_measures_needs(&measure, 1));
     const bool possible = !lacks_sequence(source, measure) && !lacks_columns(source, measure);
-    const bool runs = source->importances != 0;
+    const bool loss = mgk_measure_importance(measure) & MGK_IMPORTANCE_BIT(MGK_IMPORTANCE_ABLATION);
     return possible && (vectors & ~source->kinds) ? " (option save of mgk-dump)"
-           : runs && mgk_measure_importance(measure)
+           : o->model_count > 0 && loss
                ? " (classes to predict come with `task`; importance_hidden needs none)"
                : "";
 }
@@ -304,7 +305,7 @@ mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
             status = mgk_fail(STATUS_UNSUPPORTED,
                               "%s: measure \"%s\" needs %s, which this input lacks%s", input->name,
                               chosen[m]->name, missing_text(&input->source, chosen[m]),
-                              remedy(&input->source, chosen[m]));
+                              remedy(options, &input->source, chosen[m]));
         else if (is_news(options, chosen[m]))
             leave_out(&input->source, left, left_count++, chosen[m]);
     }

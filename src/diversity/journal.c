@@ -32,7 +32,7 @@ static bool add_options(cJSON *object, const mgk_diversity_options *o)
 {
     return cJSON_AddNumberToObject(object, "threshold", o->threshold) &&
            cJSON_AddBoolToObject(object, "relative", o->relative) &&
-           (!o->causal || cJSON_AddTrueToObject(object, "causal")) &&
+           cJSON_AddBoolToObject(object, "causal", o->causal) &&
            cJSON_AddBoolToObject(object, "across_layers", o->across_layers) &&
            (!o->across_models || cJSON_AddTrueToObject(object, "across_models"));
 }

@@ -94,10 +94,11 @@ static void name_input(const mgk_plot_measures *measures, size_t i, char out[MGK
     bool known = *model != '\0';
     for (size_t k = 0; k < measures->count && known; k++)
         known = k == i || strcmp(measures->inputs[k].values->model, model) != 0;
-    mgk_plot_file_title(known                  ? model
-                        : *input->values->name ? input->values->name
-                                               : input->path,
-                        out);
+    const char *name = known ? model : *input->values->name ? input->values->name : input->path;
+    if (input->values->second_layers_from > 0)
+        mgk_plot_joined_title(name, out);
+    else
+        mgk_plot_file_title(name, out);
 }
 
 static void set_titles(const mgk_plot_options *o, mgk_plot_measures *measures)

@@ -81,10 +81,16 @@ static void append_title(const char *path, size_t length, char out[MGK_PLOT_TITL
 
 void mgk_plot_file_title(const char *path, char out[MGK_PLOT_TITLE])
 {
-    static const char join[] = " + "; /* of two inputs as one */
-    const char *second = strstr(path, join);
     *out = '\0';
-    append_title(path, second ? (size_t)(second - path) : strlen(path), out);
+    append_title(path, strlen(path), out);
+}
+
+void mgk_plot_joined_title(const char *paths, char out[MGK_PLOT_TITLE])
+{
+    static const char join[] = " + ";
+    const char *second = strstr(paths, join);
+    *out = '\0';
+    append_title(paths, second ? (size_t)(second - paths) : strlen(paths), out);
     if (!second)
         return;
     mgk_append(out, MGK_PLOT_TITLE, join);

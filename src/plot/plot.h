@@ -84,6 +84,9 @@ void mgk_plot_kind_title(const char *attention, int heads, char out[MGK_PLOT_TIT
 /* Writes the file's name without folders and ending. */
 void mgk_plot_file_title(const char *path, char out[MGK_PLOT_TITLE]);
 
+/* The same of both paths of two inputs as one, "a/x.h5 + b/y.h5": "x + y". */
+void mgk_plot_joined_title(const char *paths, char out[MGK_PLOT_TITLE]);
+
 /* The same of a model, which may be a folder: "b" of "a/b/". */
 void mgk_plot_model_title(const char *path, char out[MGK_PLOT_TITLE]);
 
@@ -184,7 +187,7 @@ typedef struct mgk_plot_ranks {
     double *sizes; /* [layer_count, count]: N of the matrices */
     int32_t *layers; /* the model's numbers, ascending, [layer_count] */
     size_t layer_count, count;
-    size_t last_head; /* the largest number of a head */
+    size_t last_head;            /* the largest number of a head */
     size_t tokens, least_tokens; /* N of the largest and of the smallest matrix */
     double *thresholds; /* [threshold_count]; NaN: a CSV with one threshold does not contain it */
     size_t threshold_count;

@@ -205,7 +205,7 @@ static mgk_status check_numbers(const joined *j, const char *what, const int32_t
                                 const int32_t *b, size_t b_count)
 {
     if (a_count != b_count)
-        return mgk_fail(STATUS_SHAPE, "%s: %zu and %zu %s, expected as many of both%s", j->name,
+        return mgk_fail(STATUS_SHAPE, "%s: %zu and %zu %s, expected the same number%s", j->name,
                         a_count, b_count, what,
                         strcmp(what, "heads") == 0 ? " (`heads` chooses some of them)" : "");
     for (size_t i = 0; i < a_count; i++)

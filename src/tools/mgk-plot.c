@@ -183,8 +183,8 @@ static const mgk_arg_note notes[] = {
      "of one model in several files, that of the file.\n"
      "Ranks of several inputs in one file are named by the inputs, which CSV does not hold.\n"
      "Where matrices of several models are drawn, it is the name of the file.\n"
-     "Above a map of heads, pairs or roles a long one is drawn smaller, and then without its "
-     "middle."},
+     "Above maps of heads, pairs or roles a long one is drawn smaller, and then without its "
+     "middle. In pairs and roles of several models it is above the rows of each."},
     {"title",
      "The model is named by its file, the sample by its number in the input, as in tables."},
     {"scale", "Attention that one token dominates is nearly blank on a linear scale."},

@@ -151,10 +151,8 @@ static void print_input(const mgk_mean_rows *in, const char *const *measures, si
     }
     if (closest && m->second_layers_from > 0)
         mgk_print_matches(in, js);
-    else if (closest) {
+    else if (closest)
         mgk_print_closest_pairs(in, js);
-        mgk_print_closest_across(in, js);
-    }
     for (size_t i = 0; i < chosen; i++)
         if (columns[i].largest)
             printf("%s: the largest of the components of a head\n", columns[i].heading);
@@ -179,6 +177,10 @@ static void print_samples(const mgk_means *m)
             samples = m->samples.integers[end] > samples ? m->samples.integers[end] : samples;
         least = samples < least ? samples : least;
         most = samples > most ? samples : most;
+    }
+    if (most == 0) {
+        puts("no values");
+        return;
     }
     printf("means over %d ", most);
     if (least < most)

@@ -20,21 +20,6 @@ void mgk_print_closest(const mgk_mean_rows *in, int32_t layer, int32_t js)
                m->value.reals[best]);
 }
 
-/* Prints the two heads of different layers with the least Jensen-Shannon divergence. */
-void mgk_print_closest_across(const mgk_mean_rows *in, int32_t js)
-{
-    const mgk_means *m = in->m;
-    size_t best = in->end;
-    for (size_t r = in->first; r < in->end; r++)
-        if (m->measure.integers[r] == js && mgk_is_across(in, r) && !isnan(m->value.reals[r]) &&
-            (best == in->end || m->value.reals[r] < m->value.reals[best]))
-            best = r;
-    if (best < in->end)
-        printf("closest heads of two layers (js): layer %d head %d and layer %d head %d (%.3g)\n",
-               m->layer.integers[best], m->head.integers[best], m->other_layer.integers[best],
-               m->other_head.integers[best], m->value.reals[best]);
-}
-
 /* ---- the closest pairs of all ---------------------------------------------------------------- */
 
 /* The pairs that are listed, where there are more than so few. */
@@ -89,32 +74,44 @@ static double of_head(const mgk_mean_rows *in, int32_t measure, int32_t layer, i
     return NAN;
 }
 
-/* The measure of outputs that the input has; −1: none. */
+static bool has_value(const mgk_mean_rows *in, int32_t measure)
+{
+    for (size_t r = in->first; r < in->end; r++)
+        if (in->m->measure.integers[r] == measure && !isnan(in->m->value.reals[r]))
+            return true;
+    return false;
+}
+
+/* The measure of outputs of which the input has values; −1: none. */
 static int32_t find_outputs(const mgk_mean_rows *in)
 {
     static const char *const names[] = {"cka_output_debiased", "cka_output"};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         const int32_t measure = mgk_find_measure(in->m, names[i]);
-        if (measure >= 0 && mgk_has_measure(in, measure))
+        if (measure >= 0 && has_value(in, measure))
             return measure;
     }
     return -1;
 }
 
-void mgk_print_closest_pairs(const mgk_mean_rows *in, int32_t js)
+/* Prints a number, or "-" for none, behind a text. */
+static void print_number(const char *before, int width, int decimals, double value)
 {
-    static const char entropy_name[] = "normalized_entropy";
+    if (isnan(value))
+        printf("%s%*s", before, width, "-");
+    else
+        printf("%s%*.*f", before, width, decimals, value);
+}
+
+/* Prints pairs with a measure of their outputs and the entropies of both; −1: without. */
+static void print_list(const mgk_mean_rows *in, const size_t *list, size_t count, int32_t outputs,
+                       int32_t entropy)
+{
     const mgk_means *m = in->m;
-    const int32_t outputs = find_outputs(in), entropy = mgk_find_measure(m, entropy_name);
-    const bool broad = entropy >= 0 && mgk_has_measure(in, entropy);
-    size_t list[LISTED];
-    const size_t count = find_closest(in, js, list);
-    if (count <= FEW)
-        return;
     printf("closest of all: layer.head        js");
     if (outputs >= 0)
         printf("  %s", m->measure.words[outputs]);
-    puts(broad ? "  normalized_entropy of both" : "");
+    puts(entropy >= 0 ? "  normalized_entropy of both" : "");
     for (size_t i = 0; i < count; i++) {
         const size_t r = list[i];
         const int32_t layer = m->layer.integers[r], head = m->head.integers[r];
@@ -125,12 +122,45 @@ void mgk_print_closest_pairs(const mgk_mean_rows *in, int32_t js)
         snprintf(pair, sizeof(pair), "%d.%d and %d.%d", layer, head, other_layer, other);
         printf("%26s  %8.3g", pair, m->value.reals[r]);
         if (outputs >= 0)
-            printf("  %*.3f", (int)strlen(m->measure.words[outputs]), of_pair(in, outputs, r));
-        if (broad)
-            printf("  %.2f and %.2f", of_head(in, entropy, layer, head),
-                   of_head(in, entropy, other_layer, other));
+            print_number("  ", (int)strlen(m->measure.words[outputs]), 3, of_pair(in, outputs, r));
+        if (entropy >= 0)
+            print_number("  ", 0, 2, of_head(in, entropy, layer, head));
+        if (entropy >= 0)
+            print_number(" and ", 0, 2, of_head(in, entropy, other_layer, other));
         putchar('\n');
     }
+}
+
+/* Prints the two heads of different layers with the least Jensen-Shannon divergence, unless they
+ * are listed. */
+static void print_closest_across(const mgk_mean_rows *in, int32_t js, const size_t *listed,
+                                 size_t count)
+{
+    const mgk_means *m = in->m;
+    size_t best = in->end;
+    for (size_t r = in->first; r < in->end; r++)
+        if (m->measure.integers[r] == js && mgk_is_across(in, r) && !isnan(m->value.reals[r]) &&
+            (best == in->end || m->value.reals[r] < m->value.reals[best]))
+            best = r;
+    for (size_t i = 0; i < count; i++)
+        if (listed[i] == best)
+            return;
+    if (best < in->end)
+        printf("closest heads of two layers (js): layer %d head %d and layer %d head %d (%.3g)\n",
+               m->layer.integers[best], m->head.integers[best], m->other_layer.integers[best],
+               m->other_head.integers[best], m->value.reals[best]);
+}
+
+void mgk_print_closest_pairs(const mgk_mean_rows *in, int32_t js)
+{
+    const int32_t outputs = find_outputs(in),
+                  entropy = mgk_find_measure(in->m, "normalized_entropy");
+    const bool broad = entropy >= 0 && has_value(in, entropy);
+    size_t list[LISTED];
+    const size_t count = find_closest(in, js, list);
+    if (count > FEW)
+        print_list(in, list, count, outputs, broad ? entropy : -1);
+    print_closest_across(in, js, list, count > FEW ? count : 0);
 }
 
 /* ---- two inputs as one ----------------------------------------------------------------------- */
@@ -184,7 +214,9 @@ static void print_outputs(const mgk_mean_rows *in, size_t r)
 {
     const int32_t outputs = find_outputs(in);
     if (outputs >= 0)
-        printf("  %s %.3f", in->m->measure.words[outputs], of_pair(in, outputs, r));
+        printf("  %s", in->m->measure.words[outputs]);
+    if (outputs >= 0)
+        print_number(" ", 0, 3, of_pair(in, outputs, r));
 }
 
 /* Prints the closest head among the rows first … end − 1, of one head of the first input. */

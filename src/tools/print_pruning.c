@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* The width of " +- " and a deviation. */
-enum { SPREAD = 9 };
+enum { SPREAD = 11 };
 
 /* The first rows of the curves of an input, which have as many rows each; returns their number. */
 static size_t find_curves(const mgk_mean_rows *in, size_t first[3])

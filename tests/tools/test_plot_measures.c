@@ -200,7 +200,7 @@ static mgk_map role_map(int score)
                      .col_name = "head"};
 }
 
-/* Scores of roles have one scale, from 0 to 1, though the largest is 0.5; a note tells those of
+/* Scores of roles have one scale, from 0, though the largest is 0.5; a note tells those of
  * uniform attention; the length in the settings is only the most that a sample may have. */
 static void roles_have_one_scale(void **state)
 {

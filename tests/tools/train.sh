@@ -99,8 +99,8 @@ refuse 1 'nowhere/a.csv: cannot create: there is no folder "nowhere"' $endless -
 # A loss that is no number is not printed as one.
 refuse 1 'training diverged: after step 1 the held-out loss' $(without steps $few) --data text.txt --held-out held_out.txt \
     --steps 20 --eval-every 1 --lr 1e38 -o new.safetensors
-refuse 2 'mixtures is 100000, expected 1 to 16' $few --data text.txt --keys 100000 --variance 1 -o new.safetensors
-refuse 2 'mixtures is 17, expected 1 to 16' $few --data text.txt --keys 17 --recipe lm -o new.safetensors
+refuse 2 '100000 keys of a head for a token: expected 1 to 16' $few --data text.txt --keys 100000 --variance 1 -o new.safetensors
+refuse 2 '17 keys of a head for a token: expected 1 to 16' $few --data text.txt --keys 17 --recipe lm -o new.safetensors
 refuse 2 'layers is 2000000000, expected 1 to 4096' $(without layers $few) --data text.txt --layers 2000000000 -o new.safetensors
 refuse 1 'training diverged: at step' $(without steps $few) --data text.txt --steps 20 --lr 1e30 --clip 0 -o new.safetensors
 ! grep -q 'nan' stderr || complain "prints $(cat stderr)"
@@ -125,7 +125,7 @@ fi
 "$train" $few --data text.txt -o quiet.safetensors 2>stderr || complain "a right command fails"
 [ ! -s stderr ] || complain "a quiet run says $(cat stderr)"
 "$train" ${few%--quiet*} --data text.txt -o last.safetensors 2>stderr || complain "a right command fails"
-tail -n 1 stderr | grep -q '^mgk-train: last.safetensors: the model of step 4 of 4, loss [0-9.]*$' ||
+tail -n 1 stderr | grep -q '^mgk-train: last.safetensors: the model of step 4 of 4, loss [0-9.]* nats$' ||
     complain "does not end with the model: $(cat stderr)"
 
 # Outputs that exist already.

@@ -14,7 +14,11 @@ function showClosest() {
     replace("closest", note(model.title + " has no pair of heads with a js."));
     return;
   }
-  const cka = findMeasure(model, "cka_output_debiased") || findMeasure(model, "cka_output"), entropy = findMeasure(model, "normalized_entropy");
+  const withValues = (name) => {
+    const measure = findMeasure(model, name);
+    return measure && measure.values.some((value) => value !== null) ? measure : null;
+  };
+  const cka = withValues("cka_output_debiased") || withValues("cka_output"), entropy = findMeasure(model, "normalized_entropy");
   const output = (pair) => cka && cka.level === "pair" ? cka.values[pair.i] : null;
   const breadth = (pair, head) => entropy && entropy.level === "head"
     ? entropy.values[headPlace(model, entropy, pair.layer, head)] : null;

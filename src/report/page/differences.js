@@ -8,9 +8,11 @@ function showDifferences() {
   if (rows.length === 0) return;
   const columns = [{name: "comparison", text: true}, {name: "measure", text: true}, {name: "layer"}, {name: "difference"},
     {name: "low"}, {name: "high"}, {name: "p, Holm"}, {name: "samples"}, {name: "paired", text: true}];
-  const significant = rows.filter((row) => row[6] !== null && Number(row[6]) < SIGNIFICANT).length;
+  const tested = rows.filter((row) => row[6] !== null);
+  const significant = tested.filter((row) => Number(row[6]) < SIGNIFICANT).length;
   replace("all-differences", element("details", {}, element("summary", {},
-    "All " + rows.length + " differences, of which " + significant + " are significant (p < 0.05 after the correction of Holm)"),
+    "All differences: " + rows.length + ", tested " + tested.length + ", significant " + significant +
+    " (p < 0.05 after the correction of Holm)"),
   sortableTable("Differences of the means of layers", columns,
     rows.map((row) => row.slice(0, 8).concat(row[8] ? "yes" : "no")))));
 }
