@@ -81,6 +81,12 @@ if cmp -s first.csv log.csv; then
     complain 'the model makes no difference'
 fi
 "$train" $text --from lra.safetensors --steps 1 -o part.safetensors
+# Weights of 2 keys of 4 heads have the shape of those of 4 keys of 2 heads, and are others.
+keys="--task lm --data text.txt --attention mgk --layers 1 --dim 8 --head-dim 4 --hidden 8 --length 16 --batch 2 --threads 1
+    --steps 1 --warmup 0 --force"
+"$train" $keys --heads 4 --keys 2 --quiet -o keys2.safetensors
+"$train" $keys --heads 2 --keys 4 --from keys2.safetensors -o keys4.safetensors 2>stderr
+grep -q 'begins as usual: .*attention.key.weight' stderr || complain "keys of other heads are taken: $(cat stderr)"
 
 refuses '--recipe lra is for classifiers' $text --recipe lra
 refuses '--recipe lm is for language models' $lists --recipe lm

@@ -167,6 +167,19 @@ static void structures_have_their_sizes(void **state)
 }
 #endif
 
+static void ours_sets_the_defaults_again(void **state)
+{
+    (void)state;
+    const mgk_train_options fresh = mgk_train_options_default();
+    mgk_train_options o = fresh;
+    assert_int_equal(mgk_train_options_recipe(&o, "lm"), MGK_OK);
+    assert_int_not_equal(o.steps, fresh.steps);
+    assert_int_equal(mgk_train_options_recipe(&o, "ours"), MGK_OK);
+    assert_string_equal(o.recipe, "ours");
+    o.recipe = fresh.recipe;
+    assert_memory_equal(&o, &fresh, sizeof(o));
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -182,6 +195,7 @@ int main(void)
         cmocka_unit_test(precisions_exclude_each_other),
         cmocka_unit_test(newer_headers_have_more_fields),
         cmocka_unit_test(defaults_come_first),
+        cmocka_unit_test(ours_sets_the_defaults_again),
         cmocka_unit_test(defaults_fill_what_the_caller_has),
         cmocka_unit_test(header_and_library_are_of_one_version),
 #if defined(__x86_64__)
