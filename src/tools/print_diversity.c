@@ -121,6 +121,34 @@ static void print_value(const mgk_mean_rows *in, int32_t layer, const column *c)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Whether a comparison is of files b and a: "b-a". */
+static bool compares(const char *name, const char *b, const char *a)
+{
+    const size_t length = strlen(b);
+    return strncmp(name, b, length) == 0 && name[length] == '-' &&
+           strcmp(name + length + 1, a) == 0;
+}
+
+/* Prints the name of an input; of a comparison with a minus that stands out between its names. */
+static void print_name(const mgk_mean_rows *in)
+{
+    const mgk_table_column *input = &in->m->input;
+    const char *name = input->words[input->integers[in->first]];
+    for (size_t b = 0; mgk_are_differences(in) && b < input->word_count; b++)
+        for (size_t a = 0; a < input->word_count; a++)
+            if (compares(name, file_name(input->words[b]), file_name(input->words[a]))) {
+                printf("%s - %s\n", file_name(input->words[b]), file_name(input->words[a]));
+                return;
+            }
+    puts(name);
+}
+
 /* Prints the layers of an input, which the rows of its first measure name; count 0: the usual
  * measures. */
 static void print_input(const mgk_mean_rows *in, const char *const *measures, size_t count)
@@ -133,7 +161,8 @@ static void print_input(const mgk_mean_rows *in, const char *const *measures, si
     const size_t chosen = count > 0                 ? choose_columns(in, measures, count, columns)
                           : mgk_are_differences(in) ? choose_differences(in, columns)
                                                     : choose_columns(in, usual, USUAL, columns);
-    printf("%s\n%5s", m->input.words[m->input.integers[first]], "layer");
+    print_name(in);
+    printf("%5s", "layer");
     for (size_t i = 0; i < chosen; i++)
         printf(" %*s%s", columns[i].width, columns[i].heading, mgk_are_differences(in) ? " " : "");
     puts(closest ? "  closest heads (js)" : "");

@@ -326,6 +326,7 @@ done
 rm r.csv
 grep -q 'of weights alone' err.txt && complain "js is of weights: $(cat err.txt)"
 grep -q '^\*: significant' out.txt || complain "no legend of a test"
+grep -qx 'm.safetensors - other.safetensors' out.txt || complain "the names of a comparison: $(cat out.txt)"
 measure weights.csv $two --measures projection_query,projection_key
 grep -q '^\*: significant' out.txt && complain "a legend of what was not tested"
 measure compared.h5 $two
