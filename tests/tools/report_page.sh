@@ -88,7 +88,7 @@ browse one.html 'window.rowsSumToOne = true;'
 "$programs/mgk-diversity" $stores --compare --measures js,mean_js,cka_output,entropy -q -o compared.csv >out.txt 2>err.txt
 report compared.html compared.h5
 browse compared.html
-grep -q '>[a-z.: -]* − [a-z.: -]*</td>' dom.txt || complain "no titles of a comparison"
+grep -q '>mgk − softmax</td>' dom.txt || complain "no titles of a comparison"
 significant=$(awk -F, '$2 == "difference" && $(NF - 1) < 0.05 { n++ } END { print n + 0 }' compared.csv)
 grep -q "All differences: 24, tested 24, significant $significant " dom.txt || complain "no table of $significant differences"
 grep -q '<button type="button" class="sort">cka_output</button>' dom.txt || complain "no cka_output of the closest pairs"
