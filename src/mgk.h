@@ -765,6 +765,29 @@ MGK_API mgk_result mgk_table_find_column(const mgk_table *table, const char *nam
 /* ---- matrices in memory --------------------------------------------------------------------- */
 
 /*
+ * Vectors of the tokens of a mgk_array, in the caller's memory: number d of the vector of token t
+ * and head h in sample s and layer l is at
+ *     layers[l] + s sample_stride + h head_stride + t token_stride + d stride,
+ * strides in bytes.
+ */
+typedef struct mgk_array_vectors {
+    const char *dtype;         /* "f32" or "f64", as of mgk_array */
+    const void *const *layers; /* [layer_count] of the array; NULL: there are no such vectors */
+    int heads, size;           /* vectors of a token in a layer, and the numbers of each */
+    int64_t sample_stride, head_stride, token_stride, stride;
+} mgk_array_vectors;
+
+/* What is known of the samples of a mgk_array besides their matrices, for measures that need it.
+ * All zeros: nothing. */
+typedef struct mgk_array_context {
+    const int32_t *tokens; /* ids [S, N]; NULL: not known */
+    /* V of each head. Where heads share values (grouped keys), H is a multiple of `heads`, and head
+     * h of the matrices has vector h heads / H. */
+    mgk_array_vectors values;
+    mgk_array_vectors outputs; /* of layers, the hidden states that the next one reads; 1 head */
+} mgk_array_context;
+
+/*
  * Attention matrices in the caller's memory, which no function changes. Strides are in bytes and
  * may be negative: the entry of query i and key j in the matrix of sample s, layer l and head h is
  * at layers[l] + s sample_stride + h head_stride + i row_stride + j column_stride. So axes may have
@@ -785,7 +808,7 @@ typedef struct mgk_array {
      * `first_key` and `key_lengths`, as above. keys 0: the matrices are square, of one sequence. */
     const int32_t *first_key, *key_lengths;
     int keys;
-    void *reserved[1];
+    const mgk_array_context *context; /* of square matrices; NULL: nothing */
 } mgk_array;
 
 /* ---- ranks -------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@ import tempfile
 import numpy as np
 
 from ._arrays import is_array, matrices
+from ._context import attach
 from ._job import job
 from ._library import fill, keep, types
 from ._model import Model, ids_of, is_double, targets_of, texts_of
@@ -100,7 +101,7 @@ def _files(x):
     return None
 
 
-def _arrays(x, about):
+def _arrays(x, about, besides):
     """Arrays, by name or one without a name, as a list of mgk_array; None: x is none."""
     if hasattr(x, "attentions"):
         raise TypeError("expected matrices, not the outputs of a model: pass outputs.attentions")
@@ -110,12 +111,35 @@ def _arrays(x, about):
             'attn_implementation="eager" and call it with output_attentions=True'
         )
     if isinstance(x, dict) and x and all(is_array(part) for part in x.values()):
-        return [matrices(part, name=str(name), **about) for name, part in x.items()]
-    return [matrices(x, **about)] if is_array(x) else None
+        return [
+            _array(
+                part,
+                {key: _of_input(value, key, name) for key, value in besides.items()},
+                name,
+                about,
+            )
+            for name, part in x.items()
+        ]
+    return [_array(x, besides, None, about)] if is_array(x) else None
+
+
+def _array(x, besides, name, about):
+    array = matrices(x, name=name if name is None else str(name), **about)
+    attach(array, about["axes"], **besides)
+    return array
+
+
+def _of_input(value, key, name):
+    """Of a dict with what is known of each input, what is known of one; anything else is of all."""
+    if not isinstance(value, dict):
+        return value
+    if name not in value:
+        raise ValueError(f"{key}: nothing for {name!r}")
+    return value[name]
 
 
 @contextlib.contextmanager
-def inputs(x, given, dataset, precision, length, about, targets=None):
+def inputs(x, given, dataset, precision, length, about, targets=None, besides=None):
     """Yield the fields of an option structure that name the inputs.
 
     Parameters
@@ -125,9 +149,12 @@ def inputs(x, given, dataset, precision, length, about, targets=None):
         Texts, for models.
     about : dict
         axes, attention_mask, lengths, allow_half and cross, of arrays.
+    besides : dict, optional
+        values, tokens and hidden_states, of arrays.
     targets : list of str, or ids, or None
         Of decoders.
     """
+    besides = besides or {}
     if isinstance(x, Model):
         if given is None:
             raise TypeError("texts: a model has no matrices without texts: pass some after it")
@@ -136,7 +163,8 @@ def inputs(x, given, dataset, precision, length, about, targets=None):
     if given is not None:
         if paths is None:
             raise TypeError("texts: only models read texts, and a model is given by its path")
-        _refuse(about, "texts", ("axes", "lengths"))
+        _refuse(about, "texts", ("axes", "lengths", "cross"))
+        _refuse(besides, "texts", besides)
         with texts(given, about["attention_mask"], length, targets) as source:
             yield {"models": paths, "input": source, "double_precision": is_double(precision)}
         return
@@ -147,12 +175,13 @@ def inputs(x, given, dataset, precision, length, about, targets=None):
             "length: only texts have one; say which tokens of an array are valid by attention_mask"
         )
     if paths is not None:
-        _refuse(about, "files", ("attention_mask", "lengths"))
+        _refuse(about, "files", ("attention_mask", "lengths", "cross"))
+        _refuse(besides, "files", besides)
         axes = about["axes"]
         axes = axes if axes is None or isinstance(axes, str) else ",".join(axes)
         yield {"inputs": paths, "dataset": dataset, "axes": axes}
         return
-    arrays = _arrays(x, about)
+    arrays = _arrays(x, about, besides)
     if arrays is None:
         raise TypeError(
             f"expected an array [..., N, N], a path or a model with texts, not {type(x).__name__}"
@@ -163,6 +192,6 @@ def inputs(x, given, dataset, precision, length, about, targets=None):
 
 
 def _refuse(about, what, names):
-    for name in (*names, "cross"):
+    for name in names:
         if about[name] is not None and about[name] is not False:
             raise ValueError(f"{name}: {what} have none")

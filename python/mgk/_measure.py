@@ -167,6 +167,9 @@ def diversity(
     attention_mask: Array | None = None,
     lengths: Sequence[int] | Array | None = None,
     cross: bool = False,
+    values: Array | Sequence[Array] | dict | None = None,
+    tokens: Array | Sequence[Sequence[int]] | dict | None = None,
+    hidden_states: Array | Sequence[Array] | dict | None = None,
     causal: bool = False,
     compare: bool = False,
     per_sample: bool = False,
@@ -204,6 +207,14 @@ def diversity(
     measures : str or list of str, optional
         Names of measures, see `measures`, a string with commas between them; "all"; by default
         those that are quick.
+    values : array or sequence of arrays, optional
+        Of arrays: the value vectors, an array [S, H, N, D] for each layer, or one with the axes of
+        x. With grouped keys, H is the number of their heads. Measures of outputs need them.
+    tokens : array or lists [S, N], optional
+        Of arrays: the ids of tokens, for the roles of heads.
+    hidden_states : array or sequence of arrays, optional
+        Of arrays: the output [S, N, C] of each layer, or those of the embedding and of each layer,
+        as ``outputs.hidden_states``. Of a dict of arrays, these three are dicts with its keys.
     causal : bool
         Arrays come from a model with a causal mask.
     compare : bool
@@ -243,11 +254,12 @@ def diversity(
         "allow_half": allow_half,
         "cross": cross,
     }
+    besides = {"values": values, "tokens": tokens, "hidden_states": hidden_states}
     if isinstance(measures, str):
         measures = [name.strip() for name in measures.split(",")]
     with (
         tempfile.TemporaryDirectory(prefix="mgk-") as folder,
-        _inputs.inputs(x, texts, dataset, precision, length, about, targets) as fields,
+        _inputs.inputs(x, texts, dataset, precision, length, about, targets, besides) as fields,
     ):
         hidden = per_sample and output is None
         if hidden:

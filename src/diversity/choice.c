@@ -214,7 +214,8 @@ static const char *remedy(const mgk_diversity_options *o, const mgk_source *sour
     const unsigned vectors = mgk_measures_vectors(mgk_measures_needs(&measure, 1));
     const bool possible = !lacks_sequence(source, measure) && !lacks_columns(source, measure);
     const bool loss = mgk_measure_importance(measure) & MGK_IMPORTANCE_BIT(MGK_IMPORTANCE_ABLATION);
-    return possible && (vectors & ~source->kinds) ? " (option save of mgk-dump)"
+    const bool stored = o->array_count == 0;
+    return possible && stored && (vectors & ~source->kinds) ? " (option save of mgk-dump)"
            : o->model_count > 0 && loss
                ? " (classes to predict come with `task`; importance_hidden needs none)"
                : "";

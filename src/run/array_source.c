@@ -6,7 +6,9 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "run/arguments.h"
+#include "run/array_context.h"
 #include "run/sources.h"
+#include "run/strided.h"
 
 /* One side of the matrices: its tokens, and the valid ones of each sample. */
 typedef struct array_side {
@@ -48,17 +50,12 @@ typedef struct array_source {
     mgk_zero_keys zero_keys; /* only looked for if the array has no lengths of keys */
 } array_source;
 
-static const char *name_of(const mgk_array *array)
-{
-    return array->name ? array->name : "array";
-}
-
 static mgk_status check_places(const mgk_array *a)
 {
     TRY(mgk_check_array("layers of an array", a->layers, a->layer_count));
     for (size_t l = 0; l < a->layer_count; l++)
         if (!a->layers[l])
-            return mgk_fail(STATUS_USAGE, "%s: layer %zu is NULL", name_of(a), l);
+            return mgk_fail(STATUS_USAGE, "%s: layer %zu is NULL", mgk_array_name(a), l);
     return STATUS_OK;
 }
 
@@ -67,11 +64,11 @@ static mgk_status check_lengths(const mgk_array *a, const array_side *side)
     for (int s = 0; s < a->samples; s++) {
         const int32_t first = side->first ? side->first[s] : 0;
         if (first < 0 || first >= side->tokens)
-            return mgk_fail(STATUS_USAGE, "%s: sample %d begins at %s %d of %d", name_of(a), s,
-                            side->token, first, side->tokens);
+            return mgk_fail(STATUS_USAGE, "%s: sample %d begins at %s %d of %d", mgk_array_name(a),
+                            s, side->token, first, side->tokens);
         if (side->lengths && (side->lengths[s] < 1 || side->lengths[s] > side->tokens - first))
             return mgk_fail(STATUS_USAGE, "%s: sample %d has %d valid %ss from %s %d of %d",
-                            name_of(a), s, side->lengths[s], side->token, side->token, first,
+                            mgk_array_name(a), s, side->lengths[s], side->token, side->token, first,
                             side->tokens);
     }
     return STATUS_OK;
@@ -82,7 +79,7 @@ static mgk_status check_keys(const mgk_array *a)
 {
     const array_side keys = keys_of(a);
     if (a->keys < 0 || (a->keys == 0 && (a->first_key || a->key_lengths)))
-        return mgk_fail(STATUS_USAGE, "%s: %d keys", name_of(a), a->keys);
+        return mgk_fail(STATUS_USAGE, "%s: %d keys", mgk_array_name(a), a->keys);
     return check_lengths(a, &keys);
 }
 
@@ -90,16 +87,17 @@ mgk_status mgk_array_check(const mgk_array *a)
 {
     TRY(mgk_check_place("array", a));
     if (!a->dtype || (strcmp(a->dtype, "f32") != 0 && strcmp(a->dtype, "f64") != 0))
-        return mgk_fail(STATUS_USAGE, "%s: `dtype` is \"%s\", expected f32 or f64", name_of(a),
-                        a->dtype ? a->dtype : "");
+        return mgk_fail(STATUS_USAGE, "%s: `dtype` is \"%s\", expected f32 or f64",
+                        mgk_array_name(a), a->dtype ? a->dtype : "");
     if (a->layer_count < 1 || a->layer_count > INT32_MAX || a->samples < 1 || a->heads < 1 ||
         a->tokens < 1)
-        return mgk_fail(STATUS_USAGE, "%s: no matrices: %d x %zu x %d of %d tokens", name_of(a),
-                        a->samples, a->layer_count, a->heads, a->tokens);
+        return mgk_fail(STATUS_USAGE, "%s: no matrices: %d x %zu x %d of %d tokens",
+                        mgk_array_name(a), a->samples, a->layer_count, a->heads, a->tokens);
     TRY(check_places(a));
     const array_side queries = queries_of(a);
     TRY(check_lengths(a, &queries));
-    return check_keys(a);
+    TRY(check_keys(a));
+    return mgk_array_context_check(a);
 }
 
 static mgk_status next_group(void *state, size_t most, mgk_group *group, bool *end)
@@ -121,20 +119,6 @@ static mgk_status prepare_groups(void *state, mgk_group *groups, size_t count, s
     return STATUS_OK;
 }
 
-/* Copies n entries `stride` bytes apart, which need not be aligned. */
-static void copy_row(const char *from, ptrdiff_t stride, bool single, size_t n, double *to)
-{
-    for (size_t j = 0; j < n; j++, from += stride) {
-        float narrow;
-        if (single) {
-            memcpy(&narrow, from, sizeof(narrow));
-            to[j] = (double)narrow;
-        } else {
-            memcpy(&to[j], from, sizeof(*to));
-        }
-    }
-}
-
 static mgk_status take_matrix(void *state, const mgk_group *group, size_t which, double *data)
 {
     array_source *s = state;
@@ -147,13 +131,65 @@ static mgk_status take_matrix(void *state, const mgk_group *group, size_t which,
           s->heads[group->heads[which]] * a->head_stride;
     at += first * a->row_stride + first_key * a->column_stride;
     for (size_t i = 0; i < group->queries; i++) {
-        copy_row(at + (ptrdiff_t)i * a->row_stride, a->column_stride, s->single, keys,
-                 data + i * n);
+        mgk_copy_strided(at + (ptrdiff_t)i * a->row_stride, a->column_stride, s->single, keys,
+                         data + i * n);
         memset(data + i * n + keys, 0, (n - keys) * sizeof(*data));
     }
     if (!s->keys.lengths)
         mgk_zero_keys_look(&s->zero_keys, data, group->queries, keys, n);
     return STATUS_OK;
+}
+
+/* ---- what is known besides ------------------------------------------------------------------- */
+
+/* The values of the group's heads, [count, n, D]. */
+static mgk_status give_values(void *state, const mgk_group *group, mgk_vectors which, double *data)
+{
+    const array_source *s = state;
+    const mgk_array_vectors *values = &s->array->context->values;
+    const size_t first = first_of(&s->queries, group->sample), n = group->n;
+    (void)which;
+    for (size_t h = 0; h < group->count; h++) {
+        const int head = s->heads[group->heads[h]] / (s->array->heads / values->heads);
+        mgk_array_copy_vectors(values, (size_t)s->layers[group->layer], group->sample, head, first,
+                               n, data + h * n * (size_t)values->size);
+    }
+    return STATUS_OK;
+}
+
+static mgk_status give_tokens(void *state, const mgk_group *group, int32_t *ids)
+{
+    const array_source *s = state;
+    const size_t before = group->sample * (size_t)s->array->tokens;
+    memcpy(ids, s->array->context->tokens + before + first_of(&s->queries, group->sample),
+           group->n * sizeof(*ids));
+    return STATUS_OK;
+}
+
+static mgk_status give_output(void *state, const mgk_group *group, double *data)
+{
+    const array_source *s = state;
+    mgk_array_copy_vectors(&s->array->context->outputs, (size_t)s->layers[group->layer],
+                           group->sample, 0, first_of(&s->queries, group->sample), group->n, data);
+    return STATUS_OK;
+}
+
+/* Tells the source what there is of what is wanted. */
+static void add_context(const mgk_source_options *options, const mgk_array_context *context,
+                        mgk_source *source)
+{
+    if (context->tokens)
+        source->tokens = give_tokens;
+    if (context->values.layers && (options->vectors & MGK_VECTORS_BIT(MGK_VALUES))) {
+        source->kinds = MGK_VECTORS_BIT(MGK_VALUES);
+        source->dim = (size_t)context->values.size;
+        source->mixtures = 1;
+        source->vectors = give_values;
+    }
+    if (context->outputs.layers && options->outputs) {
+        source->model_dim = (size_t)context->outputs.size;
+        source->output = give_output;
+    }
 }
 
 static void close_array(void *state)
@@ -176,18 +212,18 @@ mgk_status mgk_open_array_source(const mgk_source_options *options, const mgk_ar
     s->keys = keys_of(array);
     s->zero_keys.cross = array->keys > 0;
     s->single = strcmp(array->dtype, "f32") == 0;
-    CHECK(mgk_source_check_causal(options, name_of(array), array->keys > 0));
+    CHECK(mgk_source_check_causal(options, mgk_array_name(array), array->keys > 0));
     status = mgk_choose_numbers("layer", options->layers, options->layer_count,
                                 (int)array->layer_count, &s->layers, &s->layer_count);
     if (status == STATUS_OK)
         status = mgk_choose_numbers("head", options->heads, options->head_count, (int)array->heads,
                                     &s->heads, &s->head_count);
     if (status != STATUS_OK)
-        CHECK(mgk_fail_prefix(status, name_of(array)));
+        CHECK(mgk_fail_prefix(status, mgk_array_name(array)));
     CHECK(mgk_selection_make(options->job->seed, (size_t)array->samples, s->layer_count, s->layers,
                              s->head_count, (size_t)options->matrices, &s->selection));
     *out = (mgk_source_input){
-        .name = name_of(array),
+        .name = mgk_array_name(array),
         .training_step = -1,
         .sample_count = (size_t)array->samples,
         .layer_count = s->layer_count,
@@ -213,6 +249,8 @@ mgk_status mgk_open_array_source(const mgk_source_options *options, const mgk_ar
                    .state = s},
         .close = close_array,
     };
+    if (array->context)
+        add_context(options, array->context, &out->source);
 out:
     if (status != STATUS_OK)
         close_array(s);

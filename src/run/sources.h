@@ -40,7 +40,7 @@ typedef struct mgk_source_options {
     unsigned vectors;      /* bit set of MGK_VECTORS_BIT: the vectors that are wanted */
     unsigned importances; /* bit set of the wanted MGK_IMPORTANCE_BIT; a model has some of them, and
                              then `prepare` polls the watcher of the job */
-    bool outputs;         /* outputs of layers are wanted, of whole groups; only a model has them */
+    bool outputs;         /* outputs of layers are wanted, of whole groups */
     bool best_importance; /* also the most telling importance, see mgk_ablation_best */
     /* Bytes of host memory for the matrices and vectors that a model prepares at a time, and as
      * many again for the importances of a batch; 0: no limit. */

@@ -642,7 +642,17 @@ static mgk_result diversity_of_store(void)
 
 static mgk_result diversity_of_array_in_memory(void)
 {
-    const mgk_array array = array_in_memory();
+    static const double values[2][3][1] = {{{1}, {2}, {3}}, {{4}, {6}, {5}}};
+    static const void *layer = values;
+    const mgk_array_context context = {.values = {.dtype = "f64",
+                                                  .layers = &layer,
+                                                  .heads = 1,
+                                                  .size = 1,
+                                                  .sample_stride = sizeof(values[0]),
+                                                  .token_stride = sizeof(values[0][0]),
+                                                  .stride = sizeof(double)}};
+    mgk_array array = array_in_memory();
+    array.context = &context;
     mgk_diversity_options o = of_store(OUT "/diversity.csv");
     o.input_count = 0;
     o.arrays = &array;

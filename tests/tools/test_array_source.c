@@ -323,6 +323,178 @@ static void refusals(void **state)
     assert_non_null(strstr(mgk_error(), "ours: head "));
 }
 
+/* ---- what is known besides the matrices ------------------------------------------------------ */
+
+enum { VALUE_HEADS = 2, D = 3, C = 5 };
+
+static float values[L][S][VALUE_HEADS][N][D];
+static double outputs[S][N][L][C]; /* in an order of its own */
+static const int32_t ids[S][N] = {
+    {1, 2, 1, 3, 2, 1, 4}, {5, 5, 5, 5, 6, 7, 8}, {1, 2, 3, 4, 5, 6, 7}};
+static const int32_t begins[S] = {1, 0, 2}, counts[S] = {5, 7, 4};
+
+/* Everything that is not valid is NaN. */
+static mgk_array_context known(const void *of_values[L], const void *of_outputs[L])
+{
+    for (int l = 0; l < L; l++) {
+        of_values[l] = values[l];
+        of_outputs[l] = outputs[0][0][l];
+        for (int s = 0; s < S; s++)
+            for (int t = 0; t < N; t++) {
+                const bool valid = t >= begins[s] && t < begins[s] + counts[s];
+                for (int d = 0; d < VALUE_HEADS * D; d++)
+                    values[l][s][d / D][t][d % D] =
+                        valid ? (float)sin(1 + d + 5 * t + 11 * s + 17 * l) : NAN;
+                for (int c = 0; c < C; c++)
+                    outputs[s][t][l][c] = valid ? cos(c + 3 * t + 7 * s + 13 * l) + 0.5 : NAN;
+            }
+    }
+    return (mgk_array_context){.tokens = ids[0],
+                               .values = {.dtype = "f32",
+                                          .layers = of_values,
+                                          .heads = VALUE_HEADS,
+                                          .size = D,
+                                          .sample_stride = sizeof(values[0][0]),
+                                          .head_stride = sizeof(values[0][0][0]),
+                                          .token_stride = sizeof(values[0][0][0][0]),
+                                          .stride = sizeof(float)},
+                               .outputs = {.dtype = "f64",
+                                           .layers = of_outputs,
+                                           .heads = 1,
+                                           .size = C,
+                                           .sample_stride = sizeof(outputs[0]),
+                                           .token_stride = sizeof(outputs[0][0]),
+                                           .stride = sizeof(double)}};
+}
+
+static double cosine(int size, const double *x, const double *y)
+{
+    double xy = 0, xx = 0, yy = 0;
+    for (int d = 0; d < size; d++) {
+        xy += x[d] * y[d];
+        xx += x[d] * x[d];
+        yy += y[d] * y[d];
+    }
+    return xy / (sqrt(xx) * sqrt(yy));
+}
+
+/* The output of head h for token t, from its matrix and the values that it shares. */
+static void output_of(int s, int l, int h, int t, double out[D])
+{
+    for (int d = 0; d < D; d++)
+        out[d] = 0;
+    for (int j = begins[s]; j < begins[s] + counts[s]; j++)
+        for (int d = 0; d < D; d++)
+            out[d] += entries[s][l][h][t][j] * (double)values[l][s][h / 2][j][d];
+}
+
+/* The mean over samples of the mean cosine of the outputs of two heads. */
+static double output_cosine(int l, int h, int g)
+{
+    double total = 0, x[D], y[D];
+    for (int s = 0; s < S; s++) {
+        double sum = 0;
+        for (int t = begins[s]; t < begins[s] + counts[s]; t++) {
+            output_of(s, l, h, t, x);
+            output_of(s, l, g, t, y);
+            sum += cosine(D, x, y);
+        }
+        total += sum / counts[s];
+    }
+    return total / S;
+}
+
+static double token_cosine(int l)
+{
+    double total = 0;
+    for (int s = 0; s < S; s++) {
+        double sum = 0;
+        for (int t = begins[s]; t < begins[s] + counts[s]; t++)
+            for (int u = begins[s]; u < begins[s] + counts[s]; u++)
+                sum += t == u ? 0 : cosine(C, outputs[s][t][l], outputs[s][u][l]);
+        total += sum / (counts[s] * (counts[s] - 1));
+    }
+    return total / S;
+}
+
+/* Over the samples that repeat a token, which the last one does not. */
+static double duplicate_token(int l, int h)
+{
+    double total = 0;
+    for (int s = 0; s < S - 1; s++) {
+        double sum = 0, all = 0;
+        for (int i = begins[s]; i < begins[s] + counts[s]; i++)
+            for (int j = begins[s]; j < begins[s] + counts[s]; j++) {
+                all += entries[s][l][h][i][j];
+                sum += j < i && ids[s][i] == ids[s][j] ? entries[s][l][h][i][j] : 0;
+            }
+        total += sum / all;
+    }
+    return total / (S - 1);
+}
+
+static void context(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"duplicate_token", "output_cosine", "token_cosine"};
+    const void *layers[L], *of_values[L], *of_outputs[L];
+    const mgk_array_context besides = known(of_values, of_outputs);
+    mgk_array array = usual(layers);
+    array.first = begins;
+    array.lengths = counts;
+    array.context = &besides;
+    mgk_diversity_options o = mgk_diversity_options_default();
+    o.job.device = "cpu";
+    o.job.threads = 2;
+    o.arrays = &array;
+    o.array_count = 1;
+    o.measures = names;
+    o.measure_count = 3;
+    mgk_table *table;
+    mgk_table_column measure, value;
+    assert_done(mgk_measure_diversity(&o, &table));
+    assert_done(mgk_table_find_column(table, "measure", &measure));
+    assert_done(mgk_table_find_column(table, "value", &value));
+    assert_int_equal(mgk_table_rows(table), L * (H + H * (H - 1) / 2 + 1));
+    for (size_t r = 0; r < mgk_table_rows(table); r++) {
+        const int l = integers(table, "layer")[r], h = integers(table, "head")[r];
+        const int g = integers(table, "other_head")[r];
+        const char *name = measure.words[measure.integers[r]];
+        const double expected = strcmp(name, names[0]) == 0   ? duplicate_token(l, h)
+                                : strcmp(name, names[1]) == 0 ? output_cosine(l, h, g)
+                                                              : token_cosine(l);
+        assert_close(value.reals[r], expected, 1e-13, 0);
+    }
+    mgk_table_close(table);
+}
+
+static void wrong_context(void **state)
+{
+    (void)state;
+    const void *layers[L], *of_values[L], *of_outputs[L];
+    const mgk_array_context good = known(of_values, of_outputs);
+    mgk_array_context besides = good;
+    mgk_array array = usual(layers);
+    array.context = &besides;
+    besides.values.heads = 3;
+    assert_refused(&array, "ours: 4 heads with values of 3 heads");
+    besides = good;
+    besides.outputs.heads = 2;
+    assert_refused(&array, "ours: outputs of 2 heads, expected 1");
+    besides = good;
+    besides.outputs.size = 0;
+    assert_refused(&array, "ours: outputs of 0 numbers");
+    besides = good;
+    besides.values.dtype = "f16";
+    assert_refused(&array, "ours: `dtype` of values is \"f16\", expected f32 or f64");
+    besides = good;
+    of_values[1] = NULL;
+    assert_refused(&array, "ours: layer 1 of the values is NULL");
+    of_values[1] = values[1];
+    array.keys = N;
+    assert_refused(&array, "ours: attention of one sequence to another has no tokens, values or");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +502,7 @@ int main(void)
         cmocka_unit_test(single_precision), cmocka_unit_test(padding),
         cmocka_unit_test(measures),         cmocka_unit_test(interruption),
         cmocka_unit_test(refusals),         cmocka_unit_test(last_head),
+        cmocka_unit_test(context),          cmocka_unit_test(wrong_context),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -481,7 +481,15 @@ static mgk_result null_compare_evaluations(pointers none)
 static mgk_array array_of(pointers none, int bit)
 {
     static const void *layer = entries;
-    static const int32_t lengths[] = {2};
+    static const int32_t lengths[] = {2}, tokens[] = {1, 2};
+    static mgk_array_context context;
+    context = (mgk_array_context){.tokens = unless(none, bit + 5, tokens),
+                                  .values = {.dtype = unless(none, bit + 6, "f64"),
+                                             .layers = unless(none, bit + 7, &layer),
+                                             .heads = 1,
+                                             .size = 2,
+                                             .token_stride = 2 * sizeof(double),
+                                             .stride = sizeof(double)}};
     return (mgk_array){.name = unless(none, bit, "name"),
                        .dtype = unless(none, bit + 1, "f64"),
                        .layers = unless(none, bit + 2, &layer),
@@ -492,7 +500,8 @@ static mgk_array array_of(pointers none, int bit)
                        .row_stride = 2 * sizeof(double),
                        .column_stride = sizeof(double),
                        .first = unless(none, bit + 3, first),
-                       .lengths = unless(none, bit + 4, lengths)};
+                       .lengths = unless(none, bit + 4, lengths),
+                       .context = &context};
 }
 
 static mgk_result null_rank_options_init(pointers none)
@@ -539,7 +548,7 @@ static mgk_result null_rank_to_table(pointers none)
     mgk_table *table = NULL;
     const mgk_array array = array_of(none, 3);
     o.job = job_of();
-    o.arrays = unless(none, 8, &array);
+    o.arrays = unless(none, 11, &array);
     o.array_count = 1;
     mgk_result result = mgk_rank_to_table(unless(none, 0, &o), none & 2 ? NULL : &table,
                                           none & 4 ? NULL : &summary);
@@ -712,7 +721,7 @@ static const struct {
     {"mgk_compare_evaluations", null_compare_evaluations, 4, 2},
     {"mgk_rank_options_init", null_rank_options_init, 1, 0},
     {"mgk_rank_attention", null_rank_attention, 2, 10},
-    {"mgk_rank_to_table", null_rank_to_table, 3, 6},
+    {"mgk_rank_to_table", null_rank_to_table, 3, 9},
     {"mgk_rank_matrix", null_rank_matrix, 3, 0},
     {"mgk_singular_values", null_singular_values, 2, 0},
     {"mgk_describe_measure", null_describe_measure, 1, 0},
