@@ -136,7 +136,7 @@ typedef struct mgk_attention_methods {
     mgk_status (*backward)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,
                            const void *output, const void *doutput, size_t output_stride,
                            const mgk_layer_gradient *);
-    /* See mixture_matrix in backend.h, of one sample. NULL: no N × N matrix exists. */
+    /* See mixture_matrix in attention_operations.h, of one sample. NULL: no N × N matrix exists. */
     mgk_status (*matrix)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,
                          mgk_matrix_content, int sample, const int32_t *heads, int count,
                          void *matrix);
@@ -150,17 +150,17 @@ typedef struct mgk_attention_methods {
      * NULL, as `factors`, for kinds whose matrices have no thin factors.
      */
     size_t (*factor_columns)(const mgk_attention_kind *, const mgk_attention_size *);
-    /* See linear_factors in backend.h. */
+    /* See linear_factors in attention_operations.h. */
     mgk_status (*factors)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,
                           int sample, const int32_t *heads, int count, void *left, void *right);
     /*
-     * See mixture_matrix_output in backend.h; the device must have it. NULL for kinds whose output
+     * See mixture_matrix_output in attention_operations.h; the device must have it. NULL for kinds whose output
      * costs little without the matrix.
      */
     mgk_status (*matrix_output)(mgk_device *, const mgk_attention_view *,
                                 const mgk_attention_layer *, int sample, const int32_t *heads,
                                 int count, void *matrix, void *output, size_t output_stride);
-    /* Soft-E: adds responsibilities (backend.h) to sums [2, prior.count], on the device; NULL for
+    /* Soft-E: adds responsibilities (attention_operations.h) to sums [2, prior.count], on the device; NULL for
      * kinds without priors. */
     mgk_status (*add_responsibilities)(mgk_device *, const mgk_attention_view *,
                                        const mgk_attention_layer *, double *sums);

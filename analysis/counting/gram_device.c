@@ -202,16 +202,16 @@ mgk_status mgk_gram_device_load(mgk_gram_device *g, size_t n, double *matrix, do
     TRY(split(g, n, matrix, least, row, &c));
     const size_t order = g->facts.n;
     TRY(square(g, order, c, n));
-    TRY(device->op->bound_square(device, order, n, c, &g->facts.norm));
+    TRY(device->op->spectral->bound_square(device, order, n, c, &g->facts.norm));
     *out = g->facts;
     return STATUS_OK;
 }
 
 mgk_status mgk_gram_device_count(mgk_gram_device *g, double x, double factor, mgk_inertia *out)
 {
-    return g->device->op->shifted_inertia(g->device, g->facts.n, g->product,
-                                          g->facts.deflated ? g->row : NULL, x, factor, g->work,
-                                          &out->positive, &out->growth);
+    return g->device->op->spectral->shifted_inertia(g->device, g->facts.n, g->product,
+                                                    g->facts.deflated ? g->row : NULL, x, factor,
+                                                    g->work, &out->positive, &out->growth);
 }
 
 static mgk_status solve(mgk_gram_device *g, size_t count, double *rows, size_t distance)
@@ -221,7 +221,7 @@ static mgk_status solve(mgk_gram_device *g, size_t count, double *rows, size_t d
     for (size_t k = 0; k < count; k++)
         memcpy(g->host + k * n, rows + k * distance, n * sizeof(*rows));
     TRY(device->op->upload(device, g->rows, g->host, bytes));
-    TRY(device->op->solve_factored(device, n, g->work, count, g->rows));
+    TRY(device->op->spectral->solve_factored(device, n, g->work, count, g->rows));
     TRY(device->op->download(device, g->host, g->rows, bytes));
     for (size_t k = 0; k < count; k++)
         memcpy(rows + k * distance, g->host + k * n, n * sizeof(*rows));
@@ -332,19 +332,20 @@ static mgk_status replace_all(mgk_gram_device *g, row_operator *op, const mgk_re
 mgk_status mgk_gram_device_residual(mgk_gram_device *g, const mgk_residual *r, size_t count,
                                     const double *rows, size_t distance, double *out)
 {
-    return replace_all(g, g->device->op->residual_images, r, count, rows, distance, out);
+    return replace_all(g, g->device->op->spectral->residual_images, r, count, rows, distance, out);
 }
 
 mgk_status mgk_gram_device_multiply_exactly(mgk_gram_device *g, const mgk_residual *r, size_t count,
                                             const double *rows, size_t distance, double *out)
 {
-    return replace_all(g, g->device->op->exact_images, r, count, rows, distance, out);
+    return replace_all(g, g->device->op->spectral->exact_images, r, count, rows, distance, out);
 }
 
 mgk_status mgk_gram_device_hash(mgk_gram_device *g, uint64_t *matrix, uint64_t *pivots)
 {
     mgk_device *device = g->device;
     const size_t n = g->facts.n;
-    TRY(device->op->hash_entries(device, n, n, n + g->facts.deflated, rest_of(g), matrix));
-    return device->op->hash_entries(device, n, 1, n + 1, g->work, pivots);
+    TRY(device->op->spectral->hash_entries(device, n, n, n + g->facts.deflated, rest_of(g),
+                                           matrix));
+    return device->op->spectral->hash_entries(device, n, 1, n + 1, g->work, pivots);
 }

@@ -136,8 +136,8 @@ static mgk_status measure(rank_batch *batch)
     mgk_device *device = batch->work->options->device;
     const mgk_source *source = batch->work->source;
     TRY(source->device->op->synchronize(source->device));
-    TRY(device->op->measure_entries(device, batch->count, batch->n_max, batch->orders,
-                                    batch->matrices, batch->entries));
+    TRY(device->op->spectral->measure_entries(device, batch->count, batch->n_max, batch->orders,
+                                              batch->matrices, batch->entries));
     for (size_t i = 0; i < batch->count; i++)
         if (!mgk_rank_describe_entries(batch->orders[i], &batch->entries[i], source->format,
                                        &batch->rows[i]) ||
@@ -169,8 +169,8 @@ static void gather(rank_batch *batch)
 static mgk_status reduce(const rank_batch *batch)
 {
     mgk_device *device = batch->work->options->device;
-    TRY(device->op->reduce_to_bands(device, batch->left, batch->n_max, batch->orders,
-                                    batch->matrices, batch->bands.array));
+    TRY(device->op->spectral->reduce_to_bands(device, batch->left, batch->n_max, batch->orders,
+                                              batch->matrices, batch->bands.array));
     return device->op->mirror_send(device, &batch->bands);
 }
 
@@ -233,7 +233,7 @@ static mgk_status choose_steps(const mgk_rank_work *work, bool *two_steps)
     *two_steps = false;
     if (!work->options->bisection)
         return STATUS_OK;
-    TRY(device->op->bisection_order(device, &largest));
+    TRY(device->op->spectral->bisection_order(device, &largest));
     *two_steps = work->source->n_max > largest;
     return STATUS_OK;
 }
@@ -246,7 +246,7 @@ static bool counts_large(const mgk_rank_work *work)
 {
     const size_t large = MGK_BISECTION_ORDER + 1;
     const mgk_device *device = work->options->device;
-    return work->task.count_only && device->op->shifted_inertia &&
+    return work->task.count_only && device->op->spectral->shifted_inertia &&
            device->precision == MGK_DOUBLE && work->source->n_max >= large;
 }
 
@@ -386,8 +386,8 @@ static mgk_status prove(const rank_batch *batch, size_t count)
         tau = fmax(tau, task->thresholds[t]);
     for (size_t i = 0; i < count; i++)
         batch->levels[i] = (tau + batch->rows[i].noise_floor) * (1 + 8 * 0x1p-53);
-    TRY(device->op->prove_full_rank(device, count, batch->n_max, batch->orders, batch->matrices,
-                                    batch->levels, batch->settled));
+    TRY(device->op->spectral->prove_full_rank(device, count, batch->n_max, batch->orders,
+                                              batch->matrices, batch->levels, batch->settled));
     for (size_t i = 0; i < count; i++)
         if (batch->settled[i])
             finish_proven(batch, i);
@@ -472,7 +472,7 @@ static void settle(rank_batch *batch)
         return;
     }
     if (batch->counters.count == 0 && task->count_only && !task->relative &&
-        device->op->prove_full_rank)
+        device->op->spectral->prove_full_rank)
         record(batch, prove(batch, count));
     record(batch, pack(batch));
 }
@@ -530,9 +530,9 @@ static void compute(rank_batch *batch)
     mgk_device *device = options->device;
     if (batch->left == 0)
         return;
-    mgk_status status =
-        (options->bisection ? device->op->bisected_values : device->op->singular_values)(
-            device, batch->left, batch->n_max, batch->orders, batch->matrices, batch->sigma);
+    mgk_status status = (options->bisection ? device->op->spectral->bisected_values
+                                            : device->op->spectral->singular_values)(
+        device, batch->left, batch->n_max, batch->orders, batch->matrices, batch->sigma);
     if (status == STATUS_OK)
         finish_all(batch);
     else

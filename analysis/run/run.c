@@ -17,7 +17,7 @@ static mgk_status check_options(const mgk_rank_run_options *options)
         if (!(options->thresholds[t] > 0) || !isfinite(options->thresholds[t]))
             return mgk_fail(STATUS_USAGE, "threshold %g, expected a number above 0",
                             options->thresholds[t]);
-    if (options->bisection && !(options->device && options->device->op->bisected_values))
+    if (options->bisection && !(options->device && options->device->op->spectral->bisected_values))
         return mgk_fail(STATUS_USAGE, "method \"bisection\": expected a GPU (`device` cuda)");
     /* In files, a repeated threshold marks the next matrix. */
     for (size_t t = 1; t < options->threshold_count && t < MGK_THRESHOLDS_MAX; t++)

@@ -265,20 +265,23 @@ static mgk_status solve(bench *b, void *context)
 {
     const spectra *s = context;
     TRY(refill(b, s));
-    return b->op->singular_values(b->device, s->count, s->n, s->orders, s->matrices, s->sigma);
+    return b->op->spectral->singular_values(b->device, s->count, s->n, s->orders, s->matrices,
+                                            s->sigma);
 }
 
 static mgk_status bisect(bench *b, void *context)
 {
     const spectra *s = context;
     TRY(refill(b, s));
-    return b->op->bisected_values(b->device, s->count, s->n, s->orders, s->matrices, s->sigma);
+    return b->op->spectral->bisected_values(b->device, s->count, s->n, s->orders, s->matrices,
+                                            s->sigma);
 }
 
 static mgk_status reduce(bench *b, void *context)
 {
     const spectra *s = context;
-    return b->op->reduce_to_bands(b->device, s->count, s->n, s->orders, s->given, s->bands);
+    return b->op->spectral->reduce_to_bands(b->device, s->count, s->n, s->orders, s->given,
+                                            s->bands);
 }
 
 static mgk_status time_spectra(bench *b, const char *name, mgk_status (*work)(bench *, void *),
@@ -312,14 +315,14 @@ static mgk_status factor(bench *b, void *context)
     const factors *f = context;
     size_t positive;
     double growth;
-    return b->op->shifted_inertia(b->device, f->n, f->product, NULL, -1000, 0, f->work, &positive,
-                                  &growth);
+    return b->op->spectral->shifted_inertia(b->device, f->n, f->product, NULL, -1000, 0, f->work,
+                                            &positive, &growth);
 }
 
 static mgk_status solve_factored(bench *b, void *context)
 {
     const factors *f = context;
-    return b->op->solve_factored(b->device, f->n, f->work, f->count, f->rows);
+    return b->op->spectral->solve_factored(b->device, f->n, f->work, f->count, f->rows);
 }
 
 static mgk_status time_factors(bench *b, size_t n)
@@ -369,14 +372,14 @@ static mgk_status time_double(bench *b)
     const mgk_operations *op = b->op;
     const bool tiny = b->tiny;
     TRY(done(b, time_multiply(b)));
-    if (op->bisected_values) {
+    if (op->spectral->bisected_values) {
         TRY(done(b, time_spectra(b, "bisection", bisect, tiny ? 2 : 2048, tiny ? 20 : 256)));
         TRY(done(b, time_spectra(b, "bisection", bisect, tiny ? 2 : 512, tiny ? 20 : 512)));
     }
     TRY(done(b, time_spectra(b, "spectra of the solver", solve, tiny ? 2 : 128, tiny ? 20 : 256)));
-    if (op->reduce_to_bands)
+    if (op->spectral->reduce_to_bands)
         TRY(done(b, time_spectra(b, "bands", reduce, tiny ? 1 : 32, tiny ? 70 : 4096)));
-    return op->shifted_inertia ? done(b, time_factors(b, tiny ? 70 : 4096)) : STATUS_OK;
+    return op->spectral->shifted_inertia ? done(b, time_factors(b, tiny ? 70 : 4096)) : STATUS_OK;
 }
 
 /* All operations of one precision. */

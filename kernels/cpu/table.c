@@ -66,11 +66,11 @@ const mgk_operations MGK_CPU(table) = {
     .linear_responsibilities = MGK_CPU(linear_responsibilities),
     .mean_responsibilities = MGK_CPU(mean_responsibilities),
     .take_block = MGK_CPU(take_block),
-    .singular_values = mgk_cpu_singular_values,
     .sum_squares = MGK_CPU(sum_squares),
     .adamw = MGK_CPU(adamw),
     .record = mgk_cpu_record,
     .replay = mgk_cpu_replay,
     .release_recording = mgk_cpu_release_recording,
+    .spectral = &(const mgk_spectral_operations){.singular_values = mgk_cpu_singular_values},
     .dense = &MGK_CPU(dense_operations),
 };

@@ -3,8 +3,28 @@
 #include "kernels/cuda/operations.h"
 #include "kernels/cuda/table.h"
 
+/* The same in both precisions. */
+static mgk_spectral_operations spectral_table(void)
+{
+    mgk_spectral_operations op = {};
+    op.measure_entries = mgk_cuda_measure_entries;
+    op.singular_values = mgk_cuda_singular_values;
+    op.bisected_values = mgk_cuda_bisected_values;
+    op.bisection_order = mgk_cuda_bisection_order;
+    op.reduce_to_bands = mgk_cuda_reduce_to_bands;
+    op.prove_full_rank = mgk_cuda_prove_full_rank;
+    op.bound_square = mgk_cuda_bound_square;
+    op.shifted_inertia = mgk_cuda_shifted_inertia;
+    op.solve_factored = mgk_cuda_solve_factored;
+    op.residual_images = mgk_cuda_residual_images;
+    op.exact_images = mgk_cuda_exact_images;
+    op.hash_entries = mgk_cuda_hash_entries;
+    return op;
+}
+
 template <typename real> static mgk_operations table(void)
 {
+    static const mgk_spectral_operations spectral = spectral_table();
     mgk_operations op = {}; /* operations that are not set are NULL */
     op.allocate = mgk_cuda_allocate;
     op.release = mgk_cuda_release;
@@ -51,23 +71,12 @@ template <typename real> static mgk_operations table(void)
     op.linear_responsibilities = mgk_cuda_linear_responsibilities<real>;
     op.mean_responsibilities = mgk_cuda_mean_responsibilities<real>;
     op.take_block = mgk_cuda_take_block<real>;
-    op.measure_entries = mgk_cuda_measure_entries;
-    op.singular_values = mgk_cuda_singular_values;
-    op.bisected_values = mgk_cuda_bisected_values;
-    op.bisection_order = mgk_cuda_bisection_order;
-    op.reduce_to_bands = mgk_cuda_reduce_to_bands;
-    op.prove_full_rank = mgk_cuda_prove_full_rank;
-    op.bound_square = mgk_cuda_bound_square;
-    op.shifted_inertia = mgk_cuda_shifted_inertia;
-    op.solve_factored = mgk_cuda_solve_factored;
-    op.residual_images = mgk_cuda_residual_images;
-    op.exact_images = mgk_cuda_exact_images;
-    op.hash_entries = mgk_cuda_hash_entries;
     op.sum_squares = mgk_cuda_sum_squares<real>;
     op.adamw = mgk_cuda_adamw<real>;
     op.record = mgk_cuda_record;
     op.replay = mgk_cuda_replay;
     op.release_recording = mgk_cuda_release_recording;
+    op.spectral = &spectral;
     return op;
 }
 

@@ -86,7 +86,7 @@ static mgk_status add_tensors(const mgk_parameters *parameters, cJSON *tree)
 static void describe_terms(const mgk_config *config, char *text, size_t size)
 {
     char product[64] = "q_i.k_j", dot[96], capped[160], bias[64] = "";
-    if (config->relative > 0) /* k and q of distances, see kernels/backend.h */
+    if (config->relative > 0) /* k and q of distances, see kernels/attention_operations.h */
         snprintf(product, sizeof(product), "(q_i.k_j + q_i.k(i - j) + q(j - i).k_j)");
     if (config->positions == MGK_POSITIONS_ALIBI && config->alibi_scale != 1)
         snprintf(bias, sizeof(bias), " + %.6g slope_h (j - i)", config->alibi_scale);

@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /*
- * Rows of a sequence's tokens, laid out as in a pass (mgk_attention_view in kernels/backend.h), in
- * host memory: row t contains the M vectors of each of H heads, vector r of head h at [t, (r H + h)
- * D].
+ * Rows of a sequence's tokens, laid out as in a pass (mgk_attention_view in
+ * kernels/attention_operations.h), in host memory: row t contains the M vectors of each of H heads,
+ * vector r of head h at [t, (r H + h) D].
  */
 typedef struct mgk_vector_rows {
     const void *values;           /* [length, stride] */

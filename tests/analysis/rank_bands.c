@@ -148,10 +148,12 @@ static mgk_status rank(bool two_steps, int threads, mgk_rank_table *table)
                                     .cancel = &run.cancel};
     assert_ok(mgk_device_open("cpu", MGK_DOUBLE, 1, &device));
     mgk_operations able = *device->op;
+    mgk_spectral_operations spectral = *device->op->spectral;
+    spectral.bisected_values = spectral.singular_values;
+    spectral.bisection_order = bisection_order;
+    spectral.reduce_to_bands = reduce;
+    able.spectral = &spectral;
     able.memory = little_memory;
-    able.bisected_values = able.singular_values;
-    able.bisection_order = bisection_order;
-    able.reduce_to_bands = reduce;
     able.mirror_open = mirror_open;
     able.mirror_wait = mirror_wait;
     able.mirror_close = mirror_close;

@@ -38,6 +38,7 @@ static struct {
 
 static const mgk_operations *own;
 static mgk_operations able;
+static mgk_spectral_operations spectral;
 
 static size_t order_of(const void *context, size_t i)
 {
@@ -206,16 +207,18 @@ static mgk_status rank(bool there, mgk_rank_run_options options, mgk_rank_table 
     assert_ok(mgk_device_open("cpu", MGK_DOUBLE, 1, &device));
     own = device->op;
     able = *own;
+    spectral = *own->spectral;
+    able.spectral = &spectral;
     able.open_again = open_again;
     able.close = close_device;
     able.allocate = allocate;
     able.memory = memory;
-    able.bound_square = bound_square;
-    able.shifted_inertia = shifted_inertia;
-    able.solve_factored = solve_factored;
-    able.residual_images = residual_images;
-    able.exact_images = exact_images;
-    able.hash_entries = hash_entries;
+    spectral.bound_square = bound_square;
+    spectral.shifted_inertia = shifted_inertia;
+    spectral.solve_factored = solve_factored;
+    spectral.residual_images = residual_images;
+    spectral.exact_images = exact_images;
+    spectral.hash_entries = hash_entries;
     device->op = &able;
     device->accelerator = true;
     options.threshold_count = 1;

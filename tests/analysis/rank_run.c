@@ -301,9 +301,11 @@ static void proofs_and_spectra_agree(void **state)
         skip();
     const mgk_operations *own = device->op;
     mgk_operations able = *own;
-    able.prove_full_rank = prove_some;
-    able.bisected_values = own->singular_values;
-    able.bisection_order = bisection_order;
+    mgk_spectral_operations spectral = *own->spectral;
+    spectral.prove_full_rank = prove_some;
+    spectral.bisected_values = spectral.singular_values;
+    spectral.bisection_order = bisection_order;
+    able.spectral = &spectral;
     device->op = &able;
     options.bisection = true;
     assert_ok(run(healthy(1100), &options, &plain));
@@ -654,7 +656,9 @@ int main(void)
     device->accelerator = true;
     failures += run_all("batches");
     mgk_operations able = *device->op;
-    able.measure_entries = measure_here;
+    mgk_spectral_operations spectral = *device->op->spectral;
+    spectral.measure_entries = measure_here;
+    able.spectral = &spectral;
     device->op = &able;
     computed_there = true;
     failures += run_all("batches computed on the device");

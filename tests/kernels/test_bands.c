@@ -14,8 +14,8 @@ static mgk_status reduce(workspace *space, const batch *b, double **bands)
     for (size_t i = 0; i < count; i++)
         (*bands)[i] = (double)NAN; /* reveals entries that are not written */
     double *there = upload_bytes(space, bytes, *bands);
-    TRY(device->op->reduce_to_bands(device, b->count, b->n, b->orders, upload_matrices(space, b),
-                                    there));
+    TRY(device->op->spectral->reduce_to_bands(device, b->count, b->n, b->orders,
+                                              upload_matrices(space, b), there));
     return device->op->download(device, *bands, there, bytes);
 }
 
@@ -98,7 +98,7 @@ static void large_batches(void **state)
 
 static bool has_bands(const mgk_operations *op)
 {
-    return op->reduce_to_bands != NULL;
+    return op->spectral->reduce_to_bands != NULL;
 }
 
 int main(void)

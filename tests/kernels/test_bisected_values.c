@@ -8,15 +8,15 @@
 
 mgk_status solve(workspace *space, const batch *b)
 {
-    return space->device->op->bisected_values(space->device, b->count, b->n, b->orders,
-                                              upload_matrices(space, b), b->sigma);
+    return space->device->op->spectral->bisected_values(space->device, b->count, b->n, b->orders,
+                                                        upload_matrices(space, b), b->sigma);
 }
 
 static size_t largest_order(const workspace *space)
 {
     mgk_device *device = space->device;
     size_t order;
-    assert_ok(device->op->bisection_order(device, &order));
+    assert_ok(device->op->spectral->bisection_order(device, &order));
     assert_in_range(order, 1, MGK_BISECTION_ORDER);
     return order;
 }
@@ -139,7 +139,7 @@ static void the_largest_order(void **state)
 
 static bool has_bisection(const mgk_operations *op)
 {
-    return op->bisected_values != NULL;
+    return op->spectral->bisected_values != NULL;
 }
 
 int main(void)

@@ -7,8 +7,8 @@
 
 static void measure(workspace *space, const batch *b, mgk_entries *out)
 {
-    assert_ok(space->device->op->measure_entries(space->device, b->count, b->n, b->orders,
-                                                 upload_matrices(space, b), out));
+    assert_ok(space->device->op->spectral->measure_entries(space->device, b->count, b->n, b->orders,
+                                                           upload_matrices(space, b), out));
 }
 
 /* Compares sums of n numbers up to `scale` in any order. */
@@ -123,7 +123,7 @@ static void large_batches(void **state)
 
 static bool has_measures(const mgk_operations *op)
 {
-    return op->measure_entries != NULL;
+    return op->spectral->measure_entries != NULL;
 }
 
 int main(void)

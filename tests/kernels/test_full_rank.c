@@ -31,8 +31,8 @@ static mgk_status ask(workspace *space, const question *q)
     const batch *b = &q->matrices;
     const size_t bytes = b->count * b->n * b->n * sizeof(double);
     double *matrices = upload_matrices(space, b), *after = host_bytes(space, bytes, 1);
-    TRY(space->device->op->prove_full_rank(space->device, b->count, b->n, b->orders, matrices,
-                                           q->levels, q->proven));
+    TRY(space->device->op->spectral->prove_full_rank(space->device, b->count, b->n, b->orders,
+                                                     matrices, q->levels, q->proven));
     TRY(space->device->op->download(space->device, after, matrices, bytes));
     assert_memory_equal(after, b->matrices, bytes);
     return STATUS_OK;
@@ -146,7 +146,7 @@ static void nothing_to_do(void **state)
 
 static bool has_proofs(const mgk_operations *op)
 {
-    return op->prove_full_rank != NULL;
+    return op->spectral->prove_full_rank != NULL;
 }
 
 int main(void)

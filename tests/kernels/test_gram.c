@@ -276,9 +276,10 @@ static double *factor_there(workspace *space, const shifted *m, mgk_inertia *out
     mgk_device *device = space->device;
     const size_t bytes = m->n * m->n * sizeof(double);
     double *factors = upload_bytes(space, bytes, m->product); /* NaN above the diagonal */
-    assert_ok(device->op->shifted_inertia(device, m->n, upload_bytes(space, bytes, m->product),
-                                          upload_bytes(space, m->n * sizeof(double), m->b), m->x,
-                                          m->scale, factors, &out->positive, &out->growth));
+    assert_ok(device->op->spectral->shifted_inertia(
+        device, m->n, upload_bytes(space, bytes, m->product),
+        upload_bytes(space, m->n * sizeof(double), m->b), m->x, m->scale, factors, &out->positive,
+        &out->growth));
     return factors;
 }
 
@@ -324,7 +325,7 @@ static void systems_are_solved(void **state)
             mgk_inertia unused;
             const double *factors = factor_there(space, &m, &unused);
             double *rows = upload_bytes(space, bytes, f);
-            assert_ok(device->op->solve_factored(device, n, factors, count, rows));
+            assert_ok(device->op->spectral->solve_factored(device, n, factors, count, rows));
             assert_ok(device->op->download(device, y, rows, bytes));
             cblas_dsymm(CblasRowMajor, CblasRight, CblasLower, (int)count, (int)n, 1, m.k, (int)n,
                         y, (int)n, 0, back, (int)n);
@@ -348,19 +349,19 @@ static void squares_are_bounded(void **state)
     double *sigma = host_array(space, n);
     test_reference_spectrum(n, square, sigma);
     mgk_device *device = space->device;
-    assert_ok(device->op->bound_square(device, n, stride,
-                                       upload_bytes(space, n * stride * sizeof *a, a), &bound));
+    assert_ok(device->op->spectral->bound_square(
+        device, n, stride, upload_bytes(space, n * stride * sizeof *a, a), &bound));
     assert_true(bound >= sigma[0] * sigma[0] * (1 - 1e-13));
     assert_true(bound <= sigma[0] * sigma[0] * 1.5);
     a[66 * stride + 3] = (double)NAN;
-    assert_ok(device->op->bound_square(device, n, stride,
-                                       upload_bytes(space, n * stride * sizeof *a, a), &bound));
+    assert_ok(device->op->spectral->bound_square(
+        device, n, stride, upload_bytes(space, n * stride * sizeof *a, a), &bound));
     assert_true(!isfinite(bound));
 }
 
 static bool has_inertia(const mgk_operations *op)
 {
-    return op->shifted_inertia != NULL;
+    return op->spectral->shifted_inertia != NULL;
 }
 
 int main(void)

@@ -137,8 +137,8 @@ static void apply_there(workspace *space, bool exactly, const mgk_residual *r, a
     there.c = upload_bytes(space, sizeof a->c, a->c);
     there.k = upload_bytes(space, sizeof a->k, a->k);
     there.b = r->b ? upload_bytes(space, sizeof a->b, a->b) : NULL;
-    assert_ok((exactly ? device->op->exact_images : device->op->residual_images)(device, &there,
-                                                                                 VECTORS, w));
+    assert_ok((exactly ? device->op->spectral->exact_images
+                       : device->op->spectral->residual_images)(device, &there, VECTORS, w));
     assert_ok(device->op->download(device, rows, w, bytes));
     for (size_t v = 0; v < VECTORS; v++)
         memcpy(a->w + v * pitch, rows + v * n, n * sizeof *rows);
@@ -280,7 +280,7 @@ static void vectors_are_independent(void **state)
     there.c = upload_bytes(space, square * sizeof *c, c);
     there.k = upload_bytes(space, square * sizeof *k, k);
     there.b = upload_bytes(space, ORDER * sizeof *b, b);
-    assert_ok(device->op->residual_images(device, &there, COUNT, images));
+    assert_ok(device->op->spectral->residual_images(device, &there, COUNT, images));
     assert_ok(device->op->download(device, found, images, bytes));
     assert_ok(mgk_residual_open(ORDER, &work));
     for (size_t v = 0; v < COUNT; v++) {
@@ -304,30 +304,30 @@ static void hashes_differ(void **state)
     const size_t bytes = ROWS * STRIDE * sizeof *a, places[] = {0, 69, 36 * 73 + 69};
     double *there = upload_bytes(space, bytes, a);
     uint64_t first, again;
-    assert_ok(device->op->hash_entries(device, ROWS, COLUMNS, STRIDE, there, &first));
+    assert_ok(device->op->spectral->hash_entries(device, ROWS, COLUMNS, STRIDE, there, &first));
     for (size_t i = 0; i < 3; i++) {
         const double before = a[places[i]];
         a[places[i]] = nextafter(before, 9);
         assert_ok(device->op->upload(device, there, a, bytes));
-        assert_ok(device->op->hash_entries(device, ROWS, COLUMNS, STRIDE, there, &again));
+        assert_ok(device->op->spectral->hash_entries(device, ROWS, COLUMNS, STRIDE, there, &again));
         assert_true(again != first);
         a[places[i]] = before;
     }
     a[COLUMNS] = 1; /* between the rows */
     assert_ok(device->op->upload(device, there, a, bytes));
-    assert_ok(device->op->hash_entries(device, ROWS, COLUMNS, STRIDE, there, &again));
+    assert_ok(device->op->spectral->hash_entries(device, ROWS, COLUMNS, STRIDE, there, &again));
     assert_true(again == first);
     const double swapped = a[0];
     a[0] = a[1];
     a[1] = swapped;
     assert_ok(device->op->upload(device, there, a, bytes));
-    assert_ok(device->op->hash_entries(device, ROWS, COLUMNS, STRIDE, there, &again));
+    assert_ok(device->op->spectral->hash_entries(device, ROWS, COLUMNS, STRIDE, there, &again));
     assert_true(again != first);
 }
 
 static bool has_residual(const mgk_operations *op)
 {
-    return op->residual_images != NULL;
+    return op->spectral->residual_images != NULL;
 }
 
 static int test_device(void)

@@ -9,8 +9,8 @@ enum { LARGEST = 64 };
 
 mgk_status solve(workspace *space, const batch *b)
 {
-    return space->device->op->singular_values(space->device, b->count, b->n, b->orders,
-                                              upload_matrices(space, b), b->sigma);
+    return space->device->op->spectral->singular_values(space->device, b->count, b->n, b->orders,
+                                                        upload_matrices(space, b), b->sigma);
 }
 
 static void smaller_matrices_are_padded(void **state)

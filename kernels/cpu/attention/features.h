@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The feature maps of kernels/backend.h for a chunk of tokens of one head; linear.c has its own
- * elu + 1, which is scaled and has several keys. Arrays of a
- * chunk are transposed: row r has number r of all its tokens. So every sum or maximum of a token is
- * a loop over whole vectors, and the projection by omega, the state and the scores take the
- * features as they are.
+ * The feature maps of kernels/attention_operations.h for a chunk of tokens of one head; linear.c
+ * has its own elu + 1, which is scaled and has several keys. Arrays of a chunk are transposed: row
+ * r has number r of all its tokens. So every sum or maximum of a token is a loop over whole
+ * vectors, and the projection by omega, the state and the scores take the features as they are.
  *
  * Maps with an exponential divide the features of a token by exp(shift): its caller chooses shifts
  * after it has seen the largest exponents, one for each query (they cancel in the row), one for all

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Singular values on the CPU, for all variants; see kernels/backend.h. */
+/* Singular values on the CPU, for all variants; see kernels/spectral/operations.h. */
 #ifndef MGK_KERNELS_CPU_SINGULAR_VALUES_H
 #define MGK_KERNELS_CPU_SINGULAR_VALUES_H
 
