@@ -373,7 +373,7 @@ typedef struct mgk_train_options {
      * (Grave et al. 2017); NULL (default): an ordinary softmax. Tokens should be in the order of
      * how frequent they are, as learnt words are. With a divisor d > 1 the embeddings of cluster k
      * have 1 / d^k of the numbers of the first tokens' (Baevski and Auli 2019); 0 (default), 1: all
-     * have as many. The logged accuracy is then a lower bound. On the CPU.
+     * have as many. The accuracy is then not known. On the CPU.
      */
     const char *adaptive_cutoffs;
     int adaptive_divisor;
@@ -661,7 +661,8 @@ typedef struct mgk_evaluate_options {
 typedef struct mgk_sample_loss {
     double loss;     /* sum of -ln p over the targets, in nats */
     int64_t targets; /* 0: there is nothing to predict */
-    int64_t correct; /* targets to which the model gives the largest p */
+    int64_t correct; /* targets to which the model gives the largest p; -1: not known, of an
+                        adaptive softmax */
     uint64_t hash;   /* of the targets, and of the sample's place in the input */
 } mgk_sample_loss;
 
@@ -670,7 +671,8 @@ typedef struct mgk_evaluation_summary {
     int samples, length;  /* S, N */
     int64_t targets;      /* predicted tokens, or samples with a class */
     double loss;          /* mean of -ln p over the targets */
-    double accuracy;      /* share of targets to which the model gives the largest p */
+    double accuracy;      /* share of targets to which the model gives the largest p; NaN: an
+                             adaptive softmax does not tell */
     double perplexity;    /* exp(loss) of a language model; else NaN */
     double bits_per_byte; /* of a language model: -log2 p of all targets, for each byte of the
                              text that they are; NaN: its bytes are not known, or not all of it

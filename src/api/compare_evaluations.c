@@ -18,7 +18,7 @@ static void fill_means(const mgk_evaluation_summary *s, double *means, double *t
         const mgk_sample_loss *sample = &s->sample_losses[i];
         const double count = sample->targets > 0 ? (double)sample->targets : NAN;
         means[i * COMPARED] = sample->loss / count;
-        means[i * COMPARED + 1] = (double)sample->correct / count;
+        means[i * COMPARED + 1] = (double)(sample->correct < 0 ? 0 : sample->correct) / count;
         targets[i] = (double)sample->targets;
     }
 }
@@ -72,6 +72,15 @@ static mgk_status compare_means(const mgk_evaluation_summary *a, const mgk_evalu
     return status;
 }
 
+/* Whether it is known what the model thinks most likely. */
+static bool has_accuracy(const mgk_evaluation_summary *s)
+{
+    for (size_t i = 0; i < s->sample_loss_count; i++)
+        if (s->sample_losses[i].correct < 0)
+            return false;
+    return true;
+}
+
 static void tell_few_samples(const mgk_job *job, size_t samples)
 {
     char note[160];
@@ -93,6 +102,8 @@ static mgk_status compare(const mgk_evaluation_summary *a, const mgk_evaluation_
     if (mgk_job_stopped(job))
         return mgk_fail(STATUS_INTERRUPTED, "interrupted before evaluations were compared");
     TRY(compare_means(a, b, job, d));
+    if (!has_accuracy(a) || !has_accuracy(b))
+        d[1].value = d[1].low = d[1].high = d[1].p = NAN;
     tell_few_samples(job, d[0].samples);
     *out = (mgk_evaluation_difference){.loss = d[0].value,
                                        .loss_low = d[0].low,

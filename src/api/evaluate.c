@@ -147,7 +147,11 @@ static mgk_status list_losses(const mgk_model_run *run, const uint64_t *hashes, 
     mgk_status status = mgk_alloc(all, sizeof(**out), out);
     *count = status == STATUS_OK ? all : 0;
     for (size_t i = 0; i < *count; i++)
-        (*out)[i] = (mgk_sample_loss){losses[i].sum, losses[i].count, losses[i].correct, hashes[i]};
+        (*out)[i] = (mgk_sample_loss){
+            .loss = losses[i].sum,
+            .targets = losses[i].count,
+            .correct = mgk_config_counts_correct(&run->model->config) ? losses[i].correct : -1,
+            .hash = hashes[i]};
     mgk_free(losses);
     return status;
 }
@@ -166,7 +170,9 @@ static mgk_status summarize(const mgk_model_run *run, const uint64_t *hashes,
         .length = run->tokens,
         .targets = loss.count,
         .loss = mean,
-        .accuracy = (double)loss.correct / (double)loss.count,
+        .accuracy = mgk_config_counts_correct(&run->model->config)
+                        ? (double)loss.correct / (double)loss.count
+                        : NAN,
         .perplexity = language_model ? exp(mean) : NAN,
         .bits_per_byte = language_model && bytes > 0 ? mgk_bits(loss.sum) / bytes : NAN,
         .language_model = language_model};

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/file_identity.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/memory.h"
 
 bool mgk_file_identify(const char *path, mgk_file_identity *out)
 {
@@ -26,4 +33,47 @@ bool mgk_file_identity_equal(const mgk_file_identity *a, const mgk_file_identity
 {
     return a->device == b->device && a->inode == b->inode && a->size == b->size &&
            is_same_time(&a->modified, &b->modified) && is_same_time(&a->changed, &b->changed);
+}
+
+/* ---- folders --------------------------------------------------------------------------------- */
+
+static uint64_t hash_file(const char *path, const struct stat *file)
+{
+    const int64_t facts[] = {file->st_size, file->st_mtim.tv_sec, file->st_mtim.tv_nsec};
+    return mgk_mix(mgk_hash(mgk_hash(MGK_HASH_START, path, strlen(path)), facts, sizeof(facts)));
+}
+
+/* Adds an entry of a folder: a file, or all that a folder holds. */
+static mgk_status add_entry(const char *path, size_t *count, uint64_t *hash)
+{
+    struct stat entry;
+    if (lstat(path, &entry) != 0)
+        return STATUS_OK; /* gone since the folder was read */
+    if (S_ISDIR(entry.st_mode))
+        return mgk_folder_identify(path, count, hash);
+    if (stat(path, &entry) != 0 || S_ISDIR(entry.st_mode))
+        return STATUS_OK;
+    ++*count;
+    *hash += hash_file(path, &entry);
+    return STATUS_OK;
+}
+
+mgk_status mgk_folder_identify(const char *path, size_t *count, uint64_t *hash)
+{
+    mgk_status status = STATUS_OK;
+    const struct dirent *entry;
+    DIR *entries = opendir(path);
+    if (!entries)
+        return mgk_fail(STATUS_IO, "%s: %s", path, strerror(errno));
+    while (status == STATUS_OK && (entry = readdir(entries))) {
+        char *inner;
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        status = mgk_join_path(path, entry->d_name, &inner);
+        if (status == STATUS_OK)
+            status = add_entry(inner, count, hash);
+        mgk_free(inner);
+    }
+    closedir(entries);
+    return status;
 }

@@ -4,8 +4,12 @@
 #define MGK_BASE_FILE_IDENTITY_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
+
+#include "base/status.h"
 
 /* A change of the file, or another file of this name, changes one of these; but a change may be
  * hidden by the resolution of file times. */
@@ -20,5 +24,12 @@ typedef struct mgk_file_identity {
 bool mgk_file_identify(const char *path, mgk_file_identity *out);
 
 bool mgk_file_identity_equal(const mgk_file_identity *a, const mgk_file_identity *b);
+
+/*
+ * Adds the files in a folder and in its folders, as deep as they go: their number to *count, and to
+ * *hash a sum of hashes of their paths, sizes and times of modification. Links to folders
+ * are not followed. STATUS_IO: a folder cannot be read; STATUS_MEMORY.
+ */
+mgk_status mgk_folder_identify(const char *path, size_t *count, uint64_t *hash);
 
 #endif

@@ -66,7 +66,7 @@ void mgk_array_axes_explain(const char *name, const int axes[MGK_LEADING_AXES], 
     *note = '\0';
     if (count > 0 && dataset && strchr(dataset, '*'))
         explain_each(name, axes, shape, count, note, size);
-    else if (samples * layers * heads > 1)
+    else if (samples > 1 || layers > 1 || heads > 1)
         snprintf(note, size,
                  "%s: %s matrices: read as %d %s of %d %s of %d %s, which is a guess: if %s, say "
                  "`axes` %s; if the guess is right, `axes` %s",

@@ -242,8 +242,9 @@ mgk_status mgk_input_open(const mgk_input *input, const mgk_model *model,
         TRY(mgk_class_token_add(*out, out));
     size_t vocabulary = mgk_dataset_shape_of(*out).vocabulary;
     /* A model's vocabulary may exceed its tokenizer's: it is often rounded up. */
+    const bool tokenized = tokenizer && task != MGK_TASK_LISTOPS;
     if (vocabulary == (size_t)config->vocabulary ||
-        (tokenizer && vocabulary < (size_t)config->vocabulary))
+        (tokenized && vocabulary < (size_t)config->vocabulary))
         return STATUS_OK;
     mgk_dataset_close(*out);
     *out = NULL;

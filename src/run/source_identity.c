@@ -8,14 +8,16 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/file_identity.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "data/tokenizers/tokenizer.h"
 #include "run/kind_settings.h"
 #include "run/source_settings.h"
 
-/* Each of these functions adds a setting; false: no memory. Files are identified by size and time,
- * because reading them may take longer than the remaining work; models have a hash. */
+/* Each of these functions adds a setting; false: no memory. Files, and those in a folder, are
+ * identified by size and time, because reading them may take longer than the remaining work; models
+ * have a hash. */
 static bool add_text(cJSON *settings, const char *name, const char *text)
 {
     return text ? cJSON_AddStringToObject(settings, name, text) != NULL
@@ -27,6 +29,22 @@ static bool append_text(cJSON *array, const char *text)
     return mgk_json_append(array, cJSON_CreateString(text));
 }
 
+/* A folder's own time does not show changes of the files in it. */
+static bool append_folder(cJSON *array, const char *path)
+{
+    size_t count = 0, room = strlen(path) + 80;
+    uint64_t hash = 0;
+    char *text;
+    if (mgk_folder_identify(path, &count, &hash) != STATUS_OK) /* the run reports it */
+        return append_text(array, path);
+    if (mgk_alloc(room, 1, &text) != STATUS_OK)
+        return false;
+    snprintf(text, room, "%s, %zu files of hash %016" PRIx64, path, count, hash);
+    bool added = append_text(array, text);
+    mgk_free(text);
+    return added;
+}
+
 /* A missing file is left out: opening it for the run reports it. */
 static bool append_file(cJSON *array, const char *path)
 {
@@ -35,6 +53,8 @@ static bool append_file(cJSON *array, const char *path)
     size_t room = strlen(path) + 80;
     if (stat(path, &info) != 0)
         return append_text(array, path);
+    if (S_ISDIR(info.st_mode))
+        return append_folder(array, path);
     if (mgk_alloc(room, 1, &text) != STATUS_OK)
         return false;
     snprintf(text, room, "%s, %jd bytes of %jd.%09ld", path, (intmax_t)info.st_size,

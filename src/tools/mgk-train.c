@@ -79,7 +79,7 @@ static const mgk_arg_note notes[] = {
      "the next token is in a cluster are the logits of this cluster computed (Grave et al. 2017).\n"
      "It pays for tens of thousands of tokens in the order of their frequency, as `words` and "
      "`words-split` learn them; those of `bpe` are in the order of their merges.\n"
-     "The logged accuracy counts tokens before {A} alone. The CPU trains such models."},
+     "The log has no accuracy then. The CPU trains such models."},
     {"adaptive-divisor",
      "Cluster {k} has embeddings of dim / D^{k} numbers, and a map to dim (Baevski and Auli 2019; "
      "`div_val` of Transformer-XL). Input and output share them, but for the map of the tokens "

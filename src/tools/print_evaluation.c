@@ -124,9 +124,12 @@ enum { WIDTH = 36 };
 /* "+0.0422 (+0.027 to +0.0569)" */
 static void print_difference(FILE *stream, double value, double low, double high)
 {
-    char text[80];
-    snprintf(text, sizeof(text), "%+.4g", value);
-    if (!isnan(low))
+    char text[80] = "-";
+    if (!isnan(value))
+        snprintf(text, sizeof(text), "%+.4g", value);
+    if (isnan(value))
+        text[1] = '\0';
+    else if (!isnan(low))
         mgk_append(text, sizeof(text), " (%+.4g to %+.4g)", low, high);
     else
         mgk_append(text, sizeof(text), " (one sample)");

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Performance on held-out data. */
+#include <math.h>
+
 #include "base/memory.h"
 #include "train/feed.h"
 #include "train/train.h"
@@ -53,7 +55,8 @@ out:
     return status;
 }
 
-static mgk_status rate(const mgk_loss *sums, uint64_t count, mgk_evaluation *out)
+static mgk_status rate(const mgk_config *config, const mgk_loss *sums, uint64_t count,
+                       mgk_evaluation *out)
 {
     mgk_loss total = {0};
     for (uint64_t i = 0; i < count; i++)
@@ -61,7 +64,9 @@ static mgk_status rate(const mgk_loss *sums, uint64_t count, mgk_evaluation *out
     if (total.count == 0)
         return mgk_fail(STATUS_SHAPE, "the held-out data have no targets");
     *out = (mgk_evaluation){.loss = total.sum / (double)total.count,
-                            .accuracy = (double)total.correct / (double)total.count,
+                            .accuracy = mgk_config_counts_correct(config)
+                                            ? (double)total.correct / (double)total.count
+                                            : NAN,
                             .count = total.count};
     return STATUS_OK;
 }
@@ -77,7 +82,7 @@ mgk_status mgk_evaluate_together(mgk_cluster *cluster, mgk_model *model, const m
         status = sum_losses(model, data, batch, samples, own_turn, &own);
     CHECK(mgk_cluster_agree(cluster, status));
     CHECK(mgk_cluster_gather(cluster, &own, sizeof(own), all));
-    status = rate(all, own_turn.size, out);
+    status = rate(&model->config, all, own_turn.size, out);
 out:
     mgk_free(all);
     return status;

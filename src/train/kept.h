@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The models that a run keeps besides its best one: those of step 0, which is the untrained one, of
- * every `keep_every` steps, and of the last step.
+ * every `keep_every` steps, and of the last step, which may come early for want of patience.
  */
 #ifndef MGK_TRAIN_KEPT_H
 #define MGK_TRAIN_KEPT_H

@@ -49,10 +49,26 @@ static const char *tokens_of(const mgk_model *model)
     return model->tokenizer ? model->tokenizer : bytes ? "bytes" : NULL;
 }
 
+static bool is_of_clusters(const char *name)
+{
+    return strncmp(name, "output.clusters.", 16) == 0;
+}
+
+/* Whether rows of clusters, which may have embeddings of their own, mean other clusters. */
+static bool has_other_clusters(const mgk_model *model, const mgk_model *from, const char *name)
+{
+    const mgk_config *own = &model->config, *theirs = &from->config;
+    const bool embedded = own->cutoff_divisor > 1 && strncmp(name, "embedding.token.", 16) == 0;
+    return (embedded || is_of_clusters(name)) &&
+           (own->cutoff_count != theirs->cutoff_count ||
+            memcmp(own->cutoffs, theirs->cutoffs,
+                   (size_t)own->cutoff_count * sizeof(*own->cutoffs)) != 0);
+}
+
 /* Whether rows of tokens mean other tokens. */
 static bool has_other_tokens(const mgk_model *model, const mgk_model *from, const char *name)
 {
-    const bool of_tokens = strncmp(name, "embedding.token.", 16) == 0 ||
+    const bool of_tokens = strncmp(name, "embedding.token.", 16) == 0 || is_of_clusters(name) ||
                            strcmp(name, "output.weight") == 0 || strcmp(name, "output.bias") == 0;
     const char *own = tokens_of(model), *theirs = tokens_of(from);
     return of_tokens && theirs && (!own || strcmp(own, theirs) != 0);
@@ -91,6 +107,7 @@ static mgk_status take(const mgk_model *model, const mgk_model *from, double *we
         const mgk_parameter *to = &model->parameters.list[i];
         const mgk_parameter *source = find(&from->parameters, to->name);
         const bool fits = source && !has_other_tokens(model, from, to->name) &&
+                          !has_other_clusters(model, from, to->name) &&
                           !has_other_keys(model, from, to->name);
         const size_t count = fits ? common(model, from, to, source) : 0;
         if (count > 0)

@@ -171,19 +171,6 @@ static mgk_status save_model(const loop *t, const char *path)
     return mgk_model_save(t->run.model, path, true, &note, t->run.command ? 1 : 0, NULL, 0);
 }
 
-/* Saves the model of this step beside the output, if the run keeps it. */
-static mgk_status keep_model(const loop *t)
-{
-    const mgk_train_settings *s = t->settings;
-    char *path;
-    if (!mgk_kept(s, t->run.step))
-        return STATUS_OK;
-    TRY(mgk_kept_path(s, t->run.step, &path));
-    mgk_status status = save_model(t, path);
-    mgk_free(path);
-    return status;
-}
-
 /* Saves the model of a step with these weights as the output. */
 static mgk_status save_weights(const loop *t, void *weights, int64_t step)
 {
@@ -252,12 +239,31 @@ static bool gives_up(const loop *t)
            t->run.step / s->evaluate_every - t->run.best_step / s->evaluate_every >= s->patience;
 }
 
+static bool has_more(const loop *t)
+{
+    return t->run.step < t->settings->steps && !gives_up(t);
+}
+
+/* Saves the model of this step beside the output, if the run keeps it, or ends with
+ * it before its time. */
+static mgk_status keep_model(const loop *t)
+{
+    const mgk_train_settings *s = t->settings;
+    char *path;
+    if (!mgk_kept(s, t->run.step) && (s->keep_every < 1 || has_more(t)))
+        return STATUS_OK;
+    TRY(mgk_kept_path(s, t->run.step, &path));
+    mgk_status status = save_model(t, path);
+    mgk_free(path);
+    return status;
+}
+
 static mgk_status log_step(loop *t, const mgk_evaluation *evaluation)
 {
     mgk_loss *since = &t->run.since_log;
     since->sum += t->result.loss.sum;
     since->count += t->result.loss.count;
-    bool due = t->run.step % t->settings->log_every == 0 || t->run.step == t->settings->steps;
+    const bool due = t->run.step % t->settings->log_every == 0 || !has_more(t);
     if (!due && !evaluation)
         return STATUS_OK;
     double loss = due ? since->sum / (double)since->count : NAN;
@@ -311,11 +317,6 @@ static mgk_status save_state(loop *t)
         return STATUS_OK;
     t->run.log = t->log.mark;
     return mgk_train_run_save(&t->run, t->settings);
-}
-
-static bool has_more(const loop *t)
-{
-    return t->run.step < t->settings->steps && !gives_up(t);
 }
 
 /* Collective, after each step: `own` is that of this process, of which the others may not know;

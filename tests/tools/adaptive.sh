@@ -34,7 +34,9 @@ for divisor in 1 2; do
     runs "$programs/mgk-train" $few $model --steps 80 --log whole.csv -o whole.safetensors
     loss=$(column whole.csv eval_loss)
     awk -v loss="$loss" 'BEGIN { exit !(loss > 0 && loss < 2) }' || complain "divisor $divisor: held-out loss $loss"
+    [ -z "$(column whole.csv eval_accuracy)" ] || complain "divisor $divisor: an accuracy that is not known"
     runs "$programs/mgk-eval" whole.safetensors --text text.txt --samples 20 --json
+    grep -q '"accuracy": null' stdout || complain "divisor $divisor: $(cat stdout)"
     runs "$programs/mgk-dump" whole.safetensors --text text.txt --samples 2 -o whole.h5 --quiet
     runs "$programs/mgk-train" $few $model --steps 80 --log again.csv -o again.safetensors
     cmp whole.csv again.csv || complain "divisor $divisor: the same run has other losses"
@@ -45,6 +47,17 @@ for line in '  cutoff_divisor  *2' '  embedding.token.1.weight  *\[20, 8\]' '  e
     '  output.projection.weight  *\[16, 16\]'; do
     grep -qx -- "$line" stdout || complain "no line '$line' in: $(cat stdout)"
 done
+
+# Vectors of clusters are not taken for those of other words.
+runs "$programs/mgk-train" $few --adaptive-cutoffs 11,31 --steps 1 --warmup 0 -o first.safetensors
+for cutoffs in 11,31 9,31; do
+    "$programs/mgk-train" ${few% --quiet*} --force --adaptive-cutoffs $cutoffs --steps 1 --warmup 0 --from first.safetensors \
+        -o second.safetensors 2>stderr || complain "--from with cutoffs $cutoffs: $(cat stderr)"
+    [ $cutoffs = 9,31 ] && left='the rest begins as usual: output.clusters.weight, output.clusters.bias' || left='gives all'
+    grep -qF "$left" stderr || complain "cutoffs $cutoffs: $(cat stderr)"
+done
+runs "$programs/mgk-eval" --compare first.safetensors second.safetensors --text text.txt --samples 20 --csv
+awk -F, 'NR == 3 && ($8 $13 != "" || $9 == "") { exit 1 }' stdout || complain "differences: $(cat stdout)"
 
 refuses '--adaptive-cutoffs "11,5": expected ascending' --adaptive-cutoffs 11,5
 refuses '--adaptive-cutoffs "11,": expected ascending' --adaptive-cutoffs 11,

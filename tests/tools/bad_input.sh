@@ -34,6 +34,9 @@ write_text 200 >text.txt
     -o listops.safetensors || exit 1
 dump="--text text.txt --samples 2 --quiet --threads 1 -o out.h5"
 
+# Lists are no text.
+refuse 1 "a vocabulary of 15 tokens" mgk-dump model.safetensors --task listops --samples 2 --quiet -o out.h5
+
 # Models.
 refuse 1 "none.safetensors: No such file" mgk-dump none.safetensors $dump
 refuse 1 "No such file" mgk-info none.safetensors

@@ -122,6 +122,15 @@ fails 2 '"seed" "0", not "1"' $long -o k.csv --resume --seed 1
 cmp k.csv whole.csv || complain "a killed and resumed run differs"
 [ ! -e k.csv.part ] || complain "a journal is left"
 
+# Files in a folder are part of what is resumed, and a folder's own time does not show that they change.
+rm -rf folder && mkdir -p folder/inner && cp longer.txt folder/inner/a.txt
+within="--model long.safetensors --text folder --matrices 0 -q --threads 2"
+killed $within
+[ ! -e k.csv ] || killed $within
+tr a-z b-za <longer.txt >folder/inner/a.txt
+fails 2 'was left by a run with "text" ["folder, 1 files of hash' $within -o k.csv --resume
+rm -rf folder k.csv.part
+
 "$rank" --model m.safetensors --text long.txt --samples 3 --matrices 900 -o r.csv >out.txt 2>err.txt ||
     complain "a right command fails: $(cat err.txt)"
 grep -q 'only 6 matrices in each layer (900 wanted)' err.txt ||

@@ -81,6 +81,20 @@ done
 run "$diversity" checkpoint-5.h5 checkpoint-10.h5 --threads 1 --measures js -o of-stores.h5
 draws of-stores.h5 --measure js --name one
 
+# A run that has no patience left keeps its last model, too, and logs the loss of its last steps.
+without_end="--task lm --layers 1 --heads 2 --dim 8 --head-dim 4 --hidden 8 --length 16 --data text.txt --held-out text.txt
+    --batch 2 --steps 60 --eval-every 3 --eval-samples 4 --log-every 50 --checkpoint-every 50 --keep --lr 3 --warmup 0 --clip 0
+    --patience 2 --threads 1"
+run "$programs/mgk-train" $without_end -o early.safetensors --log early.csv
+last=$(tail -n 1 early.csv | cut -d, -f1)
+[ "$last" -lt 60 ] || complain "the run has not ended early"
+[ -e "early.step-$(printf %06d "$last").safetensors" ] || complain "no model of step $last: $(ls early*)"
+[ -n "$(tail -n 1 early.csv | cut -d, -f4)" ] || complain "no loss of the last steps: $(tail -n 1 early.csv)"
+status=0
+rm early.safetensors early.csv early.step-000000.safetensors
+"$programs/mgk-train" $without_end -q -o early.safetensors --log early.csv 2>err.txt || status=$?
+[ $status -eq 1 ] && grep -q "early.step-0*$last.safetensors: exists" err.txt || complain "$status: $(cat err.txt)"
+
 # What cannot be drawn.
 refuses 1 'mgk.csv: the table does not say training steps, as no CSV does' mgk.csv
 sed 's/"training_step":\[0,8/"training_step":[0,null/' mgk.json >unknown.json

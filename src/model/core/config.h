@@ -322,6 +322,13 @@ mgk_status mgk_config_check_below(const mgk_config *config);
 /* Whether a query of a kind of the list may see no key; unknown kinds are left out. */
 bool mgk_kinds_may_be_blank(const char *kinds);
 
+/* Whether losses count how often the largest p is the target's: an adaptive softmax computes the
+ * logits of a cluster only for targets in it, so that it does not know what else is larger. */
+static inline bool mgk_config_counts_correct(const mgk_config *config)
+{
+    return config->cutoff_count == 0;
+}
+
 /* Whether the rows of attention of layer `layer`, of a known kind, sum to 1. */
 bool mgk_config_is_normalized(const mgk_config *config, int layer);
 
