@@ -773,7 +773,7 @@ MGK_API mgk_result mgk_table_find_column(const mgk_table *table, const char *nam
  * strides in bytes.
  */
 typedef struct mgk_array_vectors {
-    const char *dtype;         /* "f32" or "f64", as of mgk_array */
+    const char *dtype;         /* as of mgk_array */
     const void *const *layers; /* [layer_count] of the array; NULL: there are no such vectors */
     int heads, size;           /* vectors of a token in a layer, and the numbers of each */
     int64_t sample_stride, head_stride, token_stride, stride;
@@ -796,8 +796,9 @@ typedef struct mgk_array_context {
  * any order, and each layer may be an array of its own.
  */
 typedef struct mgk_array {
-    const char *name;          /* in messages and tables; NULL: "array" */
-    const char *dtype;         /* of the entries, in this machine's byte order: "f32", "f64" */
+    const char *name; /* in messages and tables; NULL: "array" */
+    const char
+        *dtype; /* of the entries, in this machine's byte order: "f64", "f32", "f16", "bf16" */
     const void *const *layers; /* [layer_count] */
     size_t layer_count;
     int samples, heads, tokens; /* S, H, N; at least 1 */

@@ -12,6 +12,9 @@ from ._progress import warn
 
 _AXES = ("sample", "layer", "head")
 
+# What mgk.h calls a dtype of numpy, which has none for bfloat16: its bits are uint16 here.
+_FORMATS = {"float64": b"f64", "float32": b"f32", "float16": b"f16", "uint16": b"bf16"}
+
 # Arrays [S, L, H, N, N] that the toolkit made, by their id.
 _made = weakref.WeakValueDictionary()
 
@@ -39,7 +42,7 @@ def is_array(x):
 
 
 def _as_numpy(x, allow_half):
-    """An array of float32 or float64 in this machine's byte order; a view of x if it is one."""
+    """An array of one of _FORMATS in this machine's byte order; a view of x if it is one."""
     if hasattr(x, "data_vars"):
         raise TypeError(
             "expected an array, not a Dataset: pass the variable with the matrices, such as "
@@ -53,9 +56,10 @@ def _as_numpy(x, allow_half):
             else x
         )
         if str(x.dtype) == "torch.bfloat16":
-            if not allow_half:
-                raise ValueError(_half_message("bfloat16"))
-            x = x.float()
+            import torch
+
+            _check_half("bfloat16", allow_half)
+            return x.view(torch.int16).numpy().view(np.uint16)
     if not isinstance(x, np.ndarray) and hasattr(x, "__dlpack__"):
         try:
             x = np.from_dlpack(x)
@@ -64,20 +68,29 @@ def _as_numpy(x, allow_half):
     if np.ma.is_masked(x):
         raise ValueError("an array with masked entries: say which tokens are valid by lengths")
     array = np.asarray(x)
-    if array.dtype == np.float16:
-        if not allow_half:
-            raise ValueError(_half_message("float16"))
-        return array.astype(np.float32)
-    if array.dtype.kind != "f" or array.dtype.itemsize not in (4, 8):
+    if array.dtype.name == "bfloat16":  # of another library
+        _check_half("bfloat16", allow_half)
+        return array.view(np.uint16)
+    if array.dtype.kind != "f" or array.dtype.itemsize not in (2, 4, 8):
         raise TypeError(f"expected an array of float32 or float64, not of {array.dtype}")
+    if array.dtype.itemsize == 2:
+        _check_half("float16", allow_half)
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def _half_message(name):
-    return (
-        f"the matrices are {name}, whose rounding alone gives hundreds of singular values above "
-        "1e-6: compute attention in float32, or pass allow_half=True to measure it all the same"
-    )
+def _check_half(name, allow_half):
+    if not allow_half:
+        raise ValueError(
+            f"the array is {name}: compute it in float32, or pass allow_half=True to take it all "
+            "the same"
+        )
+
+
+def widened(array):
+    """An array of one of _FORMATS as floats that numpy computes with."""
+    if array.dtype == np.uint16:
+        return (array.astype(np.uint32) << 16).view(np.float32)
+    return array.astype(np.float32) if array.dtype == np.float16 else array
 
 
 def _usual_axes(count, x):
@@ -136,6 +149,11 @@ def _axes_of(array, axes, x):
     return axes
 
 
+def format_of(array):
+    """The dtype of an array as mgk.h has it."""
+    return _FORMATS[array.dtype.name]
+
+
 class _Layers:
     """Layers as views [S, H, N, K], which have the same shape and strides."""
 
@@ -144,7 +162,9 @@ class _Layers:
         for number, view in enumerate(views):
             if view.shape != first.shape:
                 raise ValueError(f"layer {number} has shape {view.shape}, layer 0 {first.shape}")
-        if any(v.strides != first.strides or v.dtype != first.dtype for v in views):
+        if len({v.dtype for v in views}) > 1:
+            views = [widened(view) for view in views]
+        if any(v.strides != views[0].strides or v.dtype != views[0].dtype for v in views):
             views = [np.ascontiguousarray(v, dtype=np.result_type(*views)) for v in views]
         self.views = views
         self.shape = views[0].shape
@@ -226,10 +246,15 @@ def _numbers_of(mask):
 def block_of(row, sample):
     """The first valid token and the number of valid tokens in a row of a mask."""
     if row.dtype.kind not in "biuf" or not np.isin(row, (0, 1)).all():
-        raise ValueError("attention_mask: expected 1 for tokens and 0 for padding")
+        raise ValueError(
+            "attention_mask: expected 1 for tokens and 0 for padding, as tokenizers give it, not "
+            "what is added to logits"
+        )
     valid = np.flatnonzero(row)
     if not valid.size:
-        raise ValueError(f"attention_mask: sample {sample} has no tokens")
+        raise ValueError(
+            f"attention_mask: sample {sample} has no tokens: is True, or 0, that of padding?"
+        )
     if valid[-1] - valid[0] + 1 != valid.size:
         raise ValueError(f"attention_mask: sample {sample} has padding between its tokens")
     return valid[0], valid.size
@@ -262,7 +287,7 @@ def matrices(
     array = types["mgk_array"]()
     places = (c.c_void_p * len(views))(*(view.ctypes.data for view in views))
     array.name = (name or "array").encode()
-    array.dtype = b"f32" if views[0].dtype.itemsize == 4 else b"f64"
+    array.dtype = format_of(views[0])
     array.layers = c.cast(places, c.POINTER(c.c_void_p))
     array.layer_count = len(views)
     array.samples, array.heads, array.tokens = samples, heads, tokens

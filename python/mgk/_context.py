@@ -5,7 +5,7 @@ import ctypes as c
 
 import numpy as np
 
-from ._arrays import _as_numpy, _layers_of, _Layers
+from ._arrays import _as_numpy, _Layers, _layers_of, format_of
 from ._library import keep, types
 
 
@@ -64,7 +64,7 @@ def _set(context, vectors, layers):
     """Point vectors to the views [S, H, N, D] of the layers."""
     views = layers.views
     places = (c.c_void_p * len(views))(*(view.ctypes.data for view in views))
-    vectors.dtype = b"f32" if views[0].dtype.itemsize == 4 else b"f64"
+    vectors.dtype = format_of(views[0])
     vectors.layers = c.cast(places, c.POINTER(c.c_void_p))
     _, vectors.heads, _, vectors.size = layers.shape
     strides = views[0].strides

@@ -14,6 +14,7 @@ from ._context import attach
 from ._job import job
 from ._library import fill, keep, types
 from ._model import Model, ids_of, is_double, targets_of, texts_of
+from ._table import Table
 
 
 def whole(value, what):
@@ -105,6 +106,16 @@ def _arrays(x, about, besides):
     """Arrays, by name or one without a name, as a list of mgk_array; None: x is none."""
     if hasattr(x, "attentions"):
         raise TypeError("expected matrices, not the outputs of a model: pass outputs.attentions")
+    if hasattr(x, "save_pretrained"):
+        raise TypeError(
+            "a model of transformers is read from its folder: x.save_pretrained(folder)"
+        )
+    if isinstance(x, Table) or (
+        isinstance(x, (list, tuple)) and any(isinstance(t, Table) for t in x)
+    ):
+        raise TypeError(
+            "a table has means alone: pass the .h5 files that `output` wrote, which have the samples"
+        )
     if isinstance(x, (list, tuple)) and all(part is None for part in x):
         raise TypeError(
             "the list has no attention matrices: load the model with "
@@ -112,30 +123,26 @@ def _arrays(x, about, besides):
         )
     if isinstance(x, dict) and x and all(is_array(part) for part in x.values()):
         return [
-            _array(
-                part,
-                {key: _of_input(value, key, name) for key, value in besides.items()},
-                name,
-                about,
-            )
+            _array(part, _of_input(besides, name), name, _of_input(about, name))
             for name, part in x.items()
         ]
     return [_array(x, besides, None, about)] if is_array(x) else None
 
 
 def _array(x, besides, name, about):
+    """One input; whether it may have 16 bits is for the library to say."""
+    about = {**about, "allow_half": True}
     array = matrices(x, name=name if name is None else str(name), **about)
     attach(array, about["axes"], **besides)
     return array
 
 
-def _of_input(value, key, name):
-    """Of a dict with what is known of each input, what is known of one; anything else is of all."""
-    if not isinstance(value, dict):
-        return value
-    if name not in value:
-        raise ValueError(f"{key}: nothing for {name!r}")
-    return value[name]
+def _of_input(known, name):
+    """What is known of one input: of a dict by name its own, anything else is of all."""
+    for key, value in known.items():
+        if isinstance(value, dict) and name not in value:
+            raise ValueError(f"{key}: nothing for {name!r}")
+    return {key: v[name] if isinstance(v, dict) else v for key, v in known.items()}
 
 
 @contextlib.contextmanager
@@ -162,7 +169,10 @@ def inputs(x, given, dataset, precision, length, about, targets=None, besides=No
     paths = _files(x)
     if given is not None:
         if paths is None:
-            raise TypeError("texts: only models read texts, and a model is given by its path")
+            raise TypeError(
+                "texts: only models read texts, and a model is given by its path, to which "
+                "transformers writes it by save_pretrained"
+            )
         _refuse(about, "texts", ("axes", "lengths", "cross"))
         _refuse(besides, "texts", besides)
         with texts(given, about["attention_mask"], length, targets) as source:

@@ -12,7 +12,7 @@ from typing import Sequence
 import numpy as np
 
 from . import _inputs
-from ._arrays import _as_numpy
+from ._arrays import _as_numpy, widened
 from ._library import Error, check, options, run, take_text, types
 from ._model import Model
 from ._table import Table, read
@@ -369,7 +369,7 @@ def singular_values(a: Array, *, threads: int = 0) -> np.ndarray:
     >>> mgk.singular_values([[3.0, 0.0], [0.0, 4.0]])
     array([4., 3.])
     """
-    array = _as_numpy(a, allow_half=True)
+    array = widened(_as_numpy(a, allow_half=True))
     if array.ndim < 2 or array.shape[-1] != array.shape[-2]:
         raise ValueError(f"expected square matrices [..., N, N], not shape {array.shape}")
     n = array.shape[-1]

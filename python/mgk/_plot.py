@@ -13,9 +13,9 @@ from typing import Any, Sequence
 import numpy as np
 
 from . import _inputs
-from ._arrays import is_array, matrices
+from ._arrays import is_array, matrices, widened
 from ._library import as_list, check, header, options, run, types
-from ._table import Table, path_of
+from ._table import Table, folder_of_tables, path_of
 from ._typing import Array, Follow, Path
 
 _KINDS = {
@@ -66,7 +66,7 @@ def _one_sample(x, about, sample):
     rows = columns = _valid(array.first, array.lengths, array.tokens, sample)
     if array.keys:
         columns = _valid(array.first_key, array.key_lengths, array.keys, sample)
-    return np.stack([view[sample, :, rows, columns] for view in array.kept[1]])[None]
+    return np.stack([widened(view[sample, :, rows, columns]) for view in array.kept[1]])[None]
 
 
 def _valid(first, lengths, tokens, sample):
@@ -87,9 +87,11 @@ def _fields(x, about, choices):
         for name in ("attention_mask", "lengths"):
             if about[name] is not None:
                 raise ValueError(f"{name}: only arrays have one")
-        with tempfile.TemporaryDirectory(prefix="mgk-") as folder:
+        with folder_of_tables() as folder:
             given = [x] if isinstance(x, Table) else [] if _is_none(x) else as_list(x, "inputs")
-            paths = [path_of(one, os.path.join(folder, f"{i}.csv")) for i, one in enumerate(given)]
+            paths = [
+                path_of(one, os.path.join(folder, f"table-{i}.json")) for i, one in enumerate(given)
+            ]
             named = {"inputs": paths} if paths else {}
             yield {**named, "axes": about["axes"], **choices}
         return

@@ -6,12 +6,11 @@ from __future__ import annotations
 import ctypes as c
 import html
 import os
-import tempfile
 from typing import Sequence
 
 from . import _inputs
 from ._library import as_list, check, options, run, text_of
-from ._table import Table, path_of
+from ._table import Table, folder_of_tables, path_of
 from ._typing import Follow, Path
 
 
@@ -73,8 +72,8 @@ def report(
     '<!DOCTYPE html>'
     """
     given = [inputs] if isinstance(inputs, Table) else as_list(inputs, "inputs")
-    with tempfile.TemporaryDirectory(prefix="mgk-") as folder:
-        named = [os.path.join(folder, f"table-{i}.csv") for i in range(len(given))]
+    with folder_of_tables() as folder:
+        named = [os.path.join(folder, f"table-{i}.json") for i in range(len(given))]
         paths = [path_of(one, name) for one, name in zip(given, named)]
         output = os.path.join(folder, "report.html")
         o = options(
@@ -82,4 +81,4 @@ def report(
         )
         run(o, lambda: check("mgk_write_report", c.byref(o)), progress, "report")
         with open(output, encoding="utf-8") as file:
-            return Report(file.read())
+            return Report(file.read().replace(folder + os.sep, ""))

@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import ctypes as c
 import html
 import json
 import os
+import tempfile
 from typing import Any, Iterator
 
 import numpy as np
 
-from ._library import call, check, text_of, types
+from ._library import Error, call, check, text_of, types
+from ._typing import Path
 
 
 class Table:
@@ -61,7 +64,10 @@ class Table:
         """The names of the columns, a list."""
         return list(self._columns)
 
-    def __getitem__(self, name: str) -> np.ndarray:
+    def __getitem__(self, name: str | slice | np.ndarray) -> np.ndarray | Table:
+        """A column by name; or some rows, by a slice, their numbers or a mask, as a table."""
+        if isinstance(name, (slice, list, np.ndarray)):
+            return self._rows(name)
         try:
             return self._columns[name]
         except (KeyError, TypeError):
@@ -79,7 +85,12 @@ class Table:
             yield dict(zip(self._columns, values))
 
     def about(self, name: str) -> dict[str, str]:
-        """What a column is: a dict of its formula, unit and source."""
+        """What a column, or a measure of the table, is: a dict of its formula, unit and source."""
+        if "measure" in self and name in self["measure"]:
+            from ._measure import measures
+
+            for row in measures().where(name=name):
+                return {key: row[key] for key in ("formula", "unit", "source")}
         self[name]
         return dict(self._about.get(name, {}))
 
@@ -96,6 +107,9 @@ class Table:
         chosen = np.ones(len(self), bool)
         for name, value in values.items():
             chosen &= np.isin(self[name], value)
+        return self._rows(chosen)
+
+    def _rows(self, chosen):
         return Table({n: v[chosen] for n, v in self._columns.items()}, self._about, self.settings)
 
     def to_pandas(self) -> Any:
@@ -106,12 +120,31 @@ class Table:
             raise ImportError("to_pandas needs pandas: pip install pandas") from None
         return pandas.DataFrame(self._columns)
 
-    def _write(self, path):
-        """Write a CSV file of the form that the programs write and read."""
-        with open(path, "w", newline="", encoding="utf-8") as file:
-            rows = csv.writer(file, lineterminator="\n")
-            rows.writerow(self._columns)
-            rows.writerows(zip(*(map(_word, values) for values in self._columns.values())))
+    def save(self, path: Path, *, force: bool = False) -> None:
+        """Write a file that `open`, `plot`, `report` and the programs read: .csv, or .json, which
+        has the settings, too. The samples behind means are in the file that `output` names."""
+        ending = os.path.splitext(os.fspath(path))[1]
+        if ending not in (".csv", ".json"):
+            raise ValueError(f"path: expected a name that ends in .csv or .json, not {path!r}")
+        write = self._write_csv if ending == ".csv" else self._write_json
+        with open(path, "w" if force else "x", newline="", encoding="utf-8") as file:
+            write(file)
+
+    def _write_csv(self, file):
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(self._columns)
+        rows.writerows(zip(*(map(_word, values) for values in self._columns.values())))
+
+    def _write_json(self, file):
+        rows = "values" if "measure" in self else "matrices"
+        cells = [[_json(value) for value in values] for values in self._columns.values()]
+        lines = (
+            "{" + ", ".join(f"{json.dumps(n)}: {c}" for n, c in zip(self._columns, row)) + "}"
+            for row in zip(*cells)
+        )
+        file.write(f'{{"settings": {json.dumps(self.settings)},\n"{rows}": [')
+        file.write(",\n".join(lines))
+        file.write("]}\n")
 
     def __repr__(self):
         return f"<mgk.Table of {len(self)} rows: {', '.join(self._columns)}>"
@@ -161,6 +194,14 @@ def _word(value):
     return "" if np.isnan(value) else repr(float(value))
 
 
+def _json(value):
+    """A cell of a JSON file, which has null where there is no value."""
+    if isinstance(value, str):
+        return json.dumps(value) if value else "null"
+    word = _word(value)
+    return {"": "null", "inf": "1e999", "-inf": "-1e999"}.get(word, word)
+
+
 def _values(column, rows):
     """The values of a column, copied."""
     if column.reals:
@@ -178,8 +219,18 @@ def path_of(given, path):
     """The path of a file that is given; a table is written to `path`."""
     if not isinstance(given, Table):
         return os.fspath(given)
-    given._write(path)
+    given.save(path)
     return path
+
+
+@contextlib.contextmanager
+def folder_of_tables():
+    """A folder for tables on their way to the library, whose messages do not tell where it is."""
+    with tempfile.TemporaryDirectory(prefix="mgk-") as folder:
+        try:
+            yield folder
+        except Error as failure:
+            raise Error(failure.args[0].replace(folder + os.sep, ""), failure.status) from None
 
 
 def read(path):

@@ -247,6 +247,21 @@ class Cross(unittest.TestCase):
         self.assertEqual(picture.png[1:4], b"PNG")
 
 
+class ByName(unittest.TestCase):
+    def test_masks(self):
+        """Each of several inputs may have its own."""
+        a, b = attention_like(2, 4, 6, 6), attention_like(3, 4, 5, 5, seed=1)
+        lengths = {"a": [6, 4], "b": [5, 3, 2]}
+        table = mgk.diversity(
+            {"a": a, "b": b}, axes="sample,head", lengths=lengths, measures="entropy"
+        )
+        for name, x in ("a", a), ("b", b):
+            one = mgk.diversity(x, axes="sample,head", lengths=lengths[name], measures="entropy")
+            np.testing.assert_array_equal(table.where(input=name)["value"], one["value"])
+        with self.assertRaisesRegex(ValueError, "lengths: nothing for 'b'"):
+            mgk.ranks({"a": a, "b": b}, axes="sample,head", lengths={"a": [6, 4]})
+
+
 class Refusals(unittest.TestCase):
     def test_ambiguous_axes(self):
         with self.assertRaisesRegex(ValueError, "'sample,head' or 'layer,head'"):
@@ -294,7 +309,7 @@ class Refusals(unittest.TestCase):
 
     def test_half(self):
         a = attention_like(1, 1, 2, 5, 5).astype(np.float16)
-        with self.assertRaisesRegex(ValueError, "float16, whose rounding"):
+        with self.assertRaisesRegex(mgk.Error, "f16, whose rounding"):
             mgk.ranks(a)
         self.assertEqual(len(mgk.ranks(a, allow_half=True)), 2)
 

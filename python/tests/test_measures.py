@@ -39,6 +39,57 @@ class SingularValues(unittest.TestCase):
         self.assertEqual(caught.exception.status, mgk.Status.INPUT)
 
 
+class Tables(unittest.TestCase):
+    def setUp(self):
+        a, b = (attention_like(3, 2, 4, 7, 7, seed=seed) for seed in (1, 2))
+        self.how = {"axes": "sample,layer,head", "measures": "js,entropy"}
+        self.both = {"a": a, "b": b}
+        self.table = mgk.diversity(self.both, **self.how)
+
+    def test_files(self):
+        for ending in "csv", "json":
+            self.table.save("table." + ending, force=True)
+            with self.assertRaises(FileExistsError):
+                self.table.save("table." + ending)
+            again = mgk.open("table." + ending)
+            self.assertEqual(again.columns, self.table.columns)
+            for name in self.table.columns:
+                np.testing.assert_array_equal(again[name], self.table[name])
+        self.assertEqual(again.settings, self.table.settings)
+        ranks = mgk.ranks(self.both["a"], axes="sample,layer,head")
+        ranks.save("table.json", force=True)
+        np.testing.assert_array_equal(mgk.open("table.json")["rank"], ranks["rank"])
+        with self.assertRaisesRegex(ValueError, "ends in .csv or .json"):
+            self.table.save("table.h5")
+
+    def test_rows(self):
+        self.assertEqual(len(self.table[:3]), 3)
+        self.assertEqual(self.table[:3].settings, self.table.settings)
+        np.testing.assert_array_equal(self.table[[1, 0]]["value"], self.table["value"][[1, 0]])
+        large = self.table[self.table["value"] > 0.5]
+        self.assertTrue(0 < len(large) < len(self.table) and (large["value"] > 0.5).all())
+
+    def test_about_a_measure(self):
+        self.assertIn("JS", self.table.about("js")["formula"])
+        self.assertIn("formula", self.table.about("value"))
+        with self.assertRaises(KeyError):
+            self.table.about("cosine")
+
+    def test_pictures_know_settings(self):
+        """Tables of two models are drawn as what they are, from memory as from files."""
+        self.how["measures"] = "js"
+        joined = mgk.diversity(
+            self.both, across_models=True, output="joined.h5", force=True, **self.how
+        )
+        self.assertEqual(mgk.plot("map", joined).png, mgk.plot("map", "joined.h5").png)
+        with self.assertRaisesRegex(mgk.Error, "^table-0.json: compares heads across two models"):
+            mgk.report(joined)
+
+    def test_tables_hold_means(self):
+        with self.assertRaisesRegex(TypeError, "a table has means alone"):
+            mgk.diversity([self.table, self.table], compare=True)
+
+
 class Ranks(unittest.TestCase):
     def test_thresholds(self):
         a = attention_like(2, 1, 3, 12, 12)

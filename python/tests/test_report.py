@@ -18,14 +18,14 @@ def without_numbers(page):
 class Reports(unittest.TestCase):
     def test_tables_and_stores(self):
         mgk.dump(MODEL, TEXTS, "report-store.h5", force=True)
-        table = mgk.diversity("report-store.h5", output="report-table.csv", force=True)
+        table = mgk.diversity("report-store.h5", output="report-table.json", force=True)
         page = mgk.report([table, "report-store.h5"])
         self.assertIn('"report-store.h5"', page.html)
         self.assertIn("token", page.html)
-        same = mgk.report(["report-table.csv", "report-store.h5"])
-        written = same.html.replace("report-table.csv", "table-0.csv")
+        same = mgk.report(["report-table.json", "report-store.h5"])
+        written = same.html.replace("report-table.json", "table-0.json")
         self.assertEqual(without_numbers(page.html), without_numbers(written))
-        fewer = mgk.report(["report-table.csv", "report-store.h5"], samples=1, tokens=4)
+        fewer = mgk.report(["report-table.json", "report-store.h5"], samples=1, tokens=4)
         self.assertLess(len(fewer.html), len(same.html))
 
     def test_saving(self):

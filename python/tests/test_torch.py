@@ -36,10 +36,25 @@ class Tensors(unittest.TestCase):
     def test_half(self):
         for dtype in (torch.float16, torch.bfloat16):
             tensor = torch.tensor(self.a, dtype=dtype)
-            with self.assertRaisesRegex(ValueError, "float16, whose rounding"):
-                mgk.ranks(tensor)
+            with self.assertRaisesRegex(mgk.Error, "f16, whose rounding"):
+                mgk.ranks(tensor, axes="sample,layer,head")
+            exact = mgk.diversity(tensor.double().numpy(), axes="sample,layer,head", measures="js")
+            same = mgk.diversity(tensor, axes="sample,layer,head", measures="js")
+            np.testing.assert_array_equal(same["value"], exact["value"])
             table = mgk.ranks(tensor, allow_half=True, axes="sample,layer,head")
             self.assertEqual(len(table), 24)
+
+    def test_bits_of_half(self):
+        """They are those of torch, whatever the strides."""
+        for dtype in (torch.float16, torch.bfloat16):
+            tensor = torch.tensor(self.a).to(dtype).transpose(-1, -2)
+            table = mgk.ranks(tensor, allow_half=True, axes="sample,layer,head", threshold=0.05)
+            expected = ranks_of(tensor.double().numpy(), 0.05)
+            np.testing.assert_array_equal(table["rank"], expected.ravel())
+            values = mgk.singular_values(tensor)
+            np.testing.assert_allclose(
+                values, np.linalg.svd(tensor.double().numpy(), compute_uv=False), atol=1e-12
+            )
 
     def test_stacked_layers(self):
         """They are not taken for samples."""

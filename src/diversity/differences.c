@@ -66,6 +66,12 @@ static bool knows_samples(const mgk_diversity_part *part)
     return part->input->sample_count == 0 || !isnan(part->identities[0]);
 }
 
+/* Whether it is known what the tokens of its samples are: an array may not tell. */
+static bool knows_tokens(const mgk_diversity_part *part)
+{
+    return part->input->sample_count > 0 && !isnan(part->identities[1]);
+}
+
 static void tell_comparison(mgk_measuring *m, size_t which)
 {
     char note[512], samples[128];
@@ -95,6 +101,14 @@ static void tell_comparison(mgk_measuring *m, size_t which)
                  "%.200s: %s; no difference is tested: that takes samples whose values vary",
                  c->name, samples);
     mgk_measuring_tell(m, note);
+    if (c->paired && !knows_tokens(&m->parts[0]) && !knows_tokens(&m->parts[which])) {
+        snprintf(
+            note, sizeof(note),
+            "%.200s: samples are paired by their places and lengths: neither input tells their "
+            "tokens, so that they are the same is for you to know",
+            c->name);
+        mgk_measuring_warn(m, note);
+    }
     if (c->paired)
         return;
     snprintf(note, sizeof(note), "%.200s: %s: all count, and none are paired", c->name,

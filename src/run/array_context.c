@@ -16,11 +16,12 @@ static mgk_status check_vectors(const mgk_array *array, const mgk_array_vectors 
                                 const char *what)
 {
     const char *name = mgk_array_name(array);
+    mgk_float_format format;
     if (!v->layers)
         return STATUS_OK;
-    if (!v->dtype || (strcmp(v->dtype, "f32") != 0 && strcmp(v->dtype, "f64") != 0))
-        return mgk_fail(STATUS_USAGE, "%s: `dtype` of %s is \"%s\", expected f32 or f64", name,
-                        what, v->dtype ? v->dtype : "");
+    if (!mgk_strided_format(v->dtype, &format))
+        return mgk_fail(STATUS_USAGE, "%s: `dtype` of %s is \"%s\", expected " MGK_ARRAY_DTYPES,
+                        name, what, v->dtype ? v->dtype : "");
     if (v->size < 1)
         return mgk_fail(STATUS_USAGE, "%s: %s of %d numbers", name, what, v->size);
     for (size_t l = 0; l < array->layer_count; l++)
@@ -54,10 +55,11 @@ mgk_status mgk_array_context_check(const mgk_array *array)
 void mgk_array_copy_vectors(const mgk_array_vectors *v, size_t layer, size_t sample, int head,
                             size_t first, size_t n, double *out)
 {
-    const bool single = strcmp(v->dtype, "f32") == 0;
+    mgk_float_format format = MGK_FLOAT_F64;
+    mgk_strided_format(v->dtype, &format);
     const char *at = v->layers[layer];
     at += (ptrdiff_t)sample * v->sample_stride + head * v->head_stride;
     for (size_t i = 0; i < n; i++)
-        mgk_copy_strided(at + (ptrdiff_t)(first + i) * v->token_stride, v->stride, single,
+        mgk_copy_strided(at + (ptrdiff_t)(first + i) * v->token_stride, v->stride, format,
                          (size_t)v->size, out + i * (size_t)v->size);
 }

@@ -6,6 +6,8 @@
 #include "base/status.h"
 #include "mgk.h"
 
+#define MGK_ARRAY_DTYPES "f64, f32, f16 or bf16"
+
 /* Its name in messages. */
 const char *mgk_array_name(const mgk_array *array);
 

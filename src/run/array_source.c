@@ -46,7 +46,7 @@ typedef struct array_source {
     size_t layer_count, head_count;
     mgk_selection selection;
     array_side queries, keys;
-    bool single;             /* entries are float */
+    mgk_float_format format; /* of entries */
     mgk_zero_keys zero_keys; /* only looked for if the array has no lengths of keys */
 } array_source;
 
@@ -86,8 +86,9 @@ static mgk_status check_keys(const mgk_array *a)
 mgk_status mgk_array_check(const mgk_array *a)
 {
     TRY(mgk_check_place("array", a));
-    if (!a->dtype || (strcmp(a->dtype, "f32") != 0 && strcmp(a->dtype, "f64") != 0))
-        return mgk_fail(STATUS_USAGE, "%s: `dtype` is \"%s\", expected f32 or f64",
+    mgk_float_format format;
+    if (!mgk_strided_format(a->dtype, &format))
+        return mgk_fail(STATUS_USAGE, "%s: `dtype` is \"%s\", expected " MGK_ARRAY_DTYPES,
                         mgk_array_name(a), a->dtype ? a->dtype : "");
     if (a->layer_count < 1 || a->layer_count > INT32_MAX || a->samples < 1 || a->heads < 1 ||
         a->tokens < 1)
@@ -131,7 +132,7 @@ static mgk_status take_matrix(void *state, const mgk_group *group, size_t which,
           s->heads[group->heads[which]] * a->head_stride;
     at += first * a->row_stride + first_key * a->column_stride;
     for (size_t i = 0; i < group->queries; i++) {
-        mgk_copy_strided(at + (ptrdiff_t)i * a->row_stride, a->column_stride, s->single, keys,
+        mgk_copy_strided(at + (ptrdiff_t)i * a->row_stride, a->column_stride, s->format, keys,
                          data + i * n);
         memset(data + i * n + keys, 0, (n - keys) * sizeof(*data));
     }
@@ -211,7 +212,8 @@ mgk_status mgk_open_array_source(const mgk_source_options *options, const mgk_ar
     s->queries = queries_of(array);
     s->keys = keys_of(array);
     s->zero_keys.cross = array->keys > 0;
-    s->single = strcmp(array->dtype, "f32") == 0;
+    mgk_strided_format(array->dtype, &s->format);
+    CHECK(mgk_source_check_half(options, mgk_array_name(array), s->format));
     CHECK(mgk_source_check_causal(options, mgk_array_name(array), array->keys > 0));
     status = mgk_choose_numbers("layer", options->layers, options->layer_count,
                                 (int)array->layer_count, &s->layers, &s->layer_count);
@@ -236,8 +238,8 @@ mgk_status mgk_open_array_source(const mgk_source_options *options, const mgk_ar
         .source = {.n_max =
                        (size_t)(array->tokens > s->keys.tokens ? array->tokens : s->keys.tokens),
                    .count = s->layer_count * s->selection.per_layer,
-                   .format = s->single ? MGK_FLOAT_F32 : MGK_FLOAT_F64,
-                   .floats = s->single,
+                   .format = s->format,
+                   .floats = s->format != MGK_FLOAT_F64,
                    .causal = options->causal,
                    .cross = array->keys > 0,
                    .layers = s->layers,

@@ -77,6 +77,18 @@ mgk_status mgk_sources_claim(const mgk_source_options *options, mgk_claims *clai
     return mgk_files_input(claims, options->input);
 }
 
+mgk_status mgk_source_check_half(const mgk_source_options *options, const char *name,
+                                 mgk_float_format format)
+{
+    if (format < MGK_FLOAT_F16 || options->allow_half)
+        return STATUS_OK;
+    return mgk_fail(STATUS_UNSUPPORTED,
+                    "%s: the matrices are %s, whose rounding alone gives hundreds of singular "
+                    "values above 1e-6 (`allow_half` counts them all the same; measures without "
+                    "ranks and spectra do not need it)",
+                    name, mgk_float_format_names[format]);
+}
+
 mgk_status mgk_source_check_causal(const mgk_source_options *options, const char *name, bool cross)
 {
     return options->causal && cross

@@ -133,6 +133,10 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
 /* STATUS_USAGE: the options say that attention of one sequence to another has a causal mask. */
 mgk_status mgk_source_check_causal(const mgk_source_options *options, const char *name, bool cross);
 
+/* STATUS_UNSUPPORTED: matrices of this format are rounded too much for what is wanted of them. */
+mgk_status mgk_source_check_half(const mgk_source_options *options, const char *name,
+                                 mgk_float_format format);
+
 /* Checks the fields of an array in memory. STATUS_USAGE. */
 mgk_status mgk_array_check(const mgk_array *array);
 

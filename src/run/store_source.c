@@ -126,12 +126,8 @@ static mgk_status check_store(const mgk_source_options *options, const char *pat
         return mgk_fail(STATUS_FORMAT, "%s: the store has no \"attention\"", path);
     if (d->samples == 0 || d->layers == 0 || d->heads == 0)
         return mgk_fail(STATUS_SHAPE, "%s: no matrices", path);
-    if (d->storage == STORE_F16 && !options->allow_half)
-        return mgk_fail(STATUS_UNSUPPORTED,
-                        "%s: the matrices are f16, whose rounding alone gives hundreds of singular "
-                        "values above 1e-6 (`allow_half` counts them all the same; measures "
-                        "without ranks and spectra do not need it)",
-                        path);
+    TRY(mgk_source_check_half(options, path,
+                              d->storage == STORE_F16 ? MGK_FLOAT_F16 : MGK_FLOAT_F32));
     TRY(check_numbers(path, d->sample_index, d->samples));
     TRY(check_numbers(path, d->layer_index, d->layers));
     return check_numbers(path, d->head_index, d->heads);

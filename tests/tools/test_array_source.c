@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/half.h"
 #include "test.h"
 
 enum { S = 3, L = 2, H = 4, N = 7, MATRICES = S * L * H };
@@ -282,8 +283,8 @@ static void refusals(void **state)
     const void *layers[L];
     const mgk_array good = usual(layers);
     mgk_array array = good;
-    array.dtype = "f16";
-    assert_refused(&array, "ours: `dtype` is \"f16\", expected f32 or f64");
+    array.dtype = "f8";
+    assert_refused(&array, "ours: `dtype` is \"f8\", expected f64, f32, f16 or bf16");
     array = good;
     array.tokens = 0;
     assert_refused(&array, "ours: no matrices");
@@ -321,6 +322,51 @@ static void refusals(void **state)
     o.head_count = 1;
     assert_int_equal(mgk_rank_attention(&o, NULL), MGK_INPUT);
     assert_non_null(strstr(mgk_error(), "ours: head "));
+}
+
+/* Numbers of 16 bits are measured without singular values, and counted where that is allowed. */
+static void half_precision(void **state)
+{
+    (void)state;
+    static uint16_t halves[S][L][H][N][N];
+    static const char *const dtypes[] = {"f16", "bf16"}, *const js = "js", *const rank = "rank";
+    for (int f = 0; f < 2; f++) {
+        const void *layers[L];
+        mgk_array array = usual(layers);
+        for (int m = 0; m < MATRICES * N * N; m++) {
+            const double entry = (&entries[0][0][0][0][0])[m];
+            (&halves[0][0][0][0][0])[m] =
+                f == 0 ? mgk_f16_from_double(entry) : mgk_bf16_from_double(entry);
+        }
+        for (int l = 0; l < L; l++)
+            layers[l] = halves[0][l];
+        array.dtype = dtypes[f];
+        array.sample_stride = sizeof(halves[0]);
+        array.head_stride = sizeof(halves[0][0][0]);
+        array.row_stride = sizeof(halves[0][0][0][0]);
+        array.column_stride = sizeof(uint16_t);
+        mgk_rank_options ranks = options(&array);
+        assert_int_equal(mgk_rank_attention(&ranks, NULL), MGK_INPUT);
+        assert_non_null(strstr(mgk_error(), f == 0 ? "ours: the matrices are f16, whose rounding"
+                                                   : "ours: the matrices are bf16, whose"));
+        ranks.allow_half = true;
+        assert_done(mgk_rank_attention(&ranks, NULL));
+        mgk_diversity_options o = mgk_diversity_options_default();
+        mgk_table *table;
+        mgk_table_column value;
+        o.job.device = "cpu";
+        o.arrays = &array;
+        o.array_count = 1;
+        o.measures = &rank;
+        o.measure_count = 1;
+        assert_int_equal(mgk_measure_diversity(&o, &table), MGK_INPUT);
+        o.measures = &js;
+        assert_done(mgk_measure_diversity(&o, &table));
+        assert_done(mgk_table_find_column(table, "value", &value));
+        for (size_t r = 0; r < mgk_table_rows(table); r++)
+            assert_true(value.reals[r] >= 0 && value.reals[r] < 0.1);
+        mgk_table_close(table);
+    }
 }
 
 /* ---- what is known besides the matrices ------------------------------------------------------ */
@@ -485,8 +531,8 @@ static void wrong_context(void **state)
     besides.outputs.size = 0;
     assert_refused(&array, "ours: outputs of 0 numbers");
     besides = good;
-    besides.values.dtype = "f16";
-    assert_refused(&array, "ours: `dtype` of values is \"f16\", expected f32 or f64");
+    besides.values.dtype = NULL;
+    assert_refused(&array, "ours: `dtype` of values is \"\", expected f64, f32, f16 or bf16");
     besides = good;
     of_values[1] = NULL;
     assert_refused(&array, "ours: layer 1 of the values is NULL");
@@ -502,7 +548,8 @@ int main(void)
         cmocka_unit_test(single_precision), cmocka_unit_test(padding),
         cmocka_unit_test(measures),         cmocka_unit_test(interruption),
         cmocka_unit_test(refusals),         cmocka_unit_test(last_head),
-        cmocka_unit_test(context),          cmocka_unit_test(wrong_context),
+        cmocka_unit_test(half_precision),   cmocka_unit_test(context),
+        cmocka_unit_test(wrong_context),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }
