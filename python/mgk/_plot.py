@@ -57,12 +57,8 @@ class Picture:
         return f"<mgk.Picture of {width} x {height} pixels>"
 
 
-def _one_sample(x, about, sample):
-    """The valid tokens of a sample of an array, [1, L, H, n, k]."""
-    array = matrices(x, **about)
-    sample = operator.index(sample)
-    if not 0 <= sample < array.samples:
-        raise ValueError(f"sample: {sample} of {array.samples}")
+def _one_sample(array, sample):
+    """The valid tokens of a sample of an mgk_array, [1, L, H, n, k]."""
     rows = columns = _valid(array.first, array.lengths, array.tokens, sample)
     if array.keys:
         columns = _valid(array.first_key, array.key_lengths, array.keys, sample)
@@ -73,6 +69,19 @@ def _valid(first, lengths, tokens, sample):
     """The valid ones of the tokens of a sample."""
     start = first[sample] if first else 0
     return slice(start, start + lengths[sample] if lengths else tokens)
+
+
+def _write_labels(labels, array, sample, path):
+    """Write a text for each valid token of a sample, of as many texts as there are tokens."""
+    labels = [str(label).replace("\n", "\\n") for label in labels]
+    if len(labels) != array.tokens or array.keys:
+        raise ValueError(
+            f"labels: {len(labels)} texts for square matrices of {array.tokens} tokens"
+        )
+    with open(path, "w", encoding="utf-8") as file:
+        valid = labels[_valid(array.first, array.lengths, array.tokens, sample)]
+        file.writelines(label + "\n" for label in valid)
+    return {"labels": True, "labels_file": path}
 
 
 def _is_none(x):
@@ -95,10 +104,16 @@ def _fields(x, about, choices):
             named = {"inputs": paths} if paths else {}
             yield {**named, "axes": about["axes"], **choices}
         return
-    sample = choices.get("sample", 0)
+    array, sample = matrices(x, **about), operator.index(choices.get("sample", 0))
+    if not 0 <= sample < array.samples:
+        raise ValueError(f"sample: {sample} of {array.samples}")
     with tempfile.TemporaryDirectory(prefix="mgk-") as folder:
         path = os.path.join(folder, "array.npy")
-        np.save(path, _one_sample(x, about, sample))
+        np.save(path, _one_sample(array, sample))
+        labels = choices.get("labels")
+        if isinstance(labels, (list, tuple, np.ndarray)):
+            text = os.path.join(folder, "labels.txt")
+            choices = {**choices, **_write_labels(labels, array, sample, text)}
         yield {
             "inputs": [path],
             "axes": "sample,layer,head",
@@ -136,7 +151,8 @@ def plot(
         Of an array, as in `ranks`.
     **choices
         Fields of mgk_plot_options in mgk.h: sample, layers, heads, title, colors, scale, shared,
-        measure, labels, words, first, last, names, sweep, panel and others.
+        measure, labels, words, first, last, names, sweep, panel and others. `labels` of an array
+        may be a list with the text of each token.
 
     Returns
     -------

@@ -92,6 +92,21 @@ class Pictures(unittest.TestCase):
             mgk.plot("attention", attention_like(2, 3, 4, 4))
         self.assertFalse(os.path.exists("x"))
 
+    def test_labels(self):
+        """Texts of the tokens of an array: those of the sample's valid ones are drawn."""
+        a = attention_like(2, 1, 2, 6, 6)
+        words = ["[PAD]", "The", "cat", "sat", "on\nit", "."]
+        mask = [[0, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1]]
+        how = {"axes": "sample,layer,head", "attention_mask": np.array(mask)}
+        plain = mgk.plot("attention", a, **how)
+        labelled = mgk.plot("attention", a, labels=words, **how)
+        self.assertNotEqual(plain.png, labelled.png)
+        labelled.save("labels.svg", force=True)
+        other = mgk.plot("attention", a, labels=["another", *words[1:]], **how)
+        self.assertEqual(other.png, labelled.png)  # the first is padding
+        with self.assertRaisesRegex(ValueError, "labels: 2 texts for square matrices of 6 tokens"):
+            mgk.plot("attention", a, labels=words[:2], **how)
+
 
 if __name__ == "__main__":
     unittest.main()

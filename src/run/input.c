@@ -161,27 +161,30 @@ static mgk_status input_task(const mgk_input *input, mgk_task *task)
 }
 
 /* Ids of a file of the paper's code, which are released. */
-static mgk_status open_array(mgk_token_array array, mgk_dataset_options *options, mgk_dataset **out)
+static mgk_status open_array(mgk_token_array *array, const mgk_dataset_options *options,
+                             mgk_dataset **out)
 {
-    options->ids = &array;
-    mgk_status status = mgk_dataset_open(options, out);
-    mgk_free(array.ids);
+    mgk_dataset_options of_ids = *options;
+    of_ids.ids = array;
+    mgk_status status = mgk_dataset_open(&of_ids, out);
+    mgk_free(array->ids);
     return status;
 }
 
 /* Ids in HDF5 files and pickles are read here, because src/data does not know these formats. */
-static mgk_status open_tokens(const char *path, mgk_dataset_options *options, mgk_dataset **out)
+static mgk_status open_tokens(const char *path, const mgk_dataset_options *options,
+                              mgk_dataset **out)
 {
     mgk_token_array array;
     bool pickle, corpus;
     TRY(mgk_recognise_pickle(path, &pickle));
     if (pickle) {
         TRY(mgk_lra_pickle_read(path, &array));
-        return open_array(array, options, out);
+        return open_array(&array, options, out);
     }
     TRY(mgk_corpus_read(path, &corpus, &array));
     if (corpus)
-        return open_array(array, options, out);
+        return open_array(&array, options, out);
     mgk_file_kind kind;
     mgk_store_integers read;
     bool numpy;
@@ -191,7 +194,7 @@ static mgk_status open_tokens(const char *path, mgk_dataset_options *options, mg
         return mgk_dataset_open(options, out);
     TRY(mgk_store_read_integers(path, MGK_MOST_TOKEN_IDS, &read));
     array = (mgk_token_array){read.values, read.rows, read.columns, read.flat, read.is_unsigned};
-    return open_array(array, options, out);
+    return open_array(&array, options, out);
 }
 
 /* A matrix of N = 4096 takes 64 MB: longer samples must be requested. */

@@ -57,8 +57,8 @@ static const char *precision_of(const mgk_device *device)
     return device->tf32 ? "tf32" : "single";
 }
 
-/* States of runs without them are older than these settings. */
-static void describe_later(const mgk_train_settings *s, char *text, size_t size)
+/* Settings that are left out of a state where they are off, because older states lack them. */
+static void describe_optional(const mgk_train_settings *s, char *text, size_t size)
 {
     text[0] = '\0';
     if (s->redraw_every > 0)
@@ -95,8 +95,8 @@ static void describe_settings(const mgk_train_run *run, const mgk_train_settings
                               char *text, size_t size)
 {
     const mgk_device *device = run->model->device;
-    char later[160], terms[160];
-    describe_later(s, later, sizeof(later));
+    char optional[160], terms[160];
+    describe_optional(s, optional, sizeof(optional));
     describe_terms(&s->regularise, terms, sizeof(terms));
     snprintf(text, size,
              "precision %s threads %d steps %lld batch %d accumulation %d rate %.17g warmup %lld "
@@ -106,7 +106,7 @@ static void describe_settings(const mgk_train_run *run, const mgk_train_settings
              precision_of(device), threads, (long long)s->steps, s->batch, s->accumulation, s->rate,
              (long long)s->warmup, (int)s->decay, s->weight_decay, s->clip, s->beta1, s->beta2,
              s->epsilon, (unsigned long long)s->seed, (long long)s->log_every,
-             (long long)s->evaluate_every, (unsigned long long)s->evaluate_samples, later, terms,
+             (long long)s->evaluate_every, (unsigned long long)s->evaluate_samples, optional, terms,
              (unsigned long long)run->data_hash, (unsigned long long)run->held_out_hash);
 }
 

@@ -47,16 +47,15 @@ typedef struct loop {
     int64_t tokens;         /* per step, including padding */
 } loop;
 
-/* Of language models: bytes of held-out text for each of its tokens; 0: of other models. */
-static double token_bytes(const loop *t)
-{
-    const bool lm = t->run.model->config.family == MGK_FAMILY_LM;
-    return lm && t->held_out ? mgk_dataset_token_bytes(t->held_out) : 0;
-}
-
 static bool is_language_model(const loop *t)
 {
     return t->run.model->config.family == MGK_FAMILY_LM;
+}
+
+/* Of language models: bytes of held-out text for each of its tokens; 0: of other models. */
+static double token_bytes(const loop *t)
+{
+    return is_language_model(t) && t->held_out ? mgk_dataset_token_bytes(t->held_out) : 0;
 }
 
 static int64_t tokens_of_step(const mgk_train_settings *settings, const mgk_dataset *data)

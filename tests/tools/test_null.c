@@ -481,7 +481,7 @@ static mgk_result null_compare_evaluations(pointers none)
 static mgk_array array_of(pointers none, int bit)
 {
     static const void *layer = entries;
-    static const int32_t lengths[] = {2}, tokens[] = {1, 2};
+    static const int32_t lengths[] = {2};
     static mgk_array_context context;
     context = (mgk_array_context){.tokens = unless(none, bit + 5, tokens),
                                   .values = {.dtype = unless(none, bit + 6, "f64"),
