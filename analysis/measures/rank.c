@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/measures/rank.h"
 #include "kernels/blas.h"
+#include "kernels/rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -89,55 +90,34 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-mgk_status mgk_entry_sums_begin(size_t columns, double *column_sums, mgk_entry_sums *sums)
-{
-    *sums = (mgk_entry_sums){
-        .columns = columns, .column_sums = column_sums, .seen.column_sum_max = -INFINITY};
-    if (columns > 0) /* an empty matrix may have none */
-        memset(column_sums, 0, columns * sizeof(*column_sums));
-    return mgk_row_kernels_choose(&sums->kernels);
-}
-
-mgk_status mgk_entry_sums_add(mgk_entry_sums *sums, size_t first, size_t count, size_t pitch,
-                              const double *a, double *row_sums)
-{
-    const size_t columns = sums->columns;
-    mgk_entries *seen = &sums->seen;
-    for (size_t i = first; i < first + count; i++) {
-        const double *entries = a + i * pitch;
-        const mgk_row_facts facts = sums->kernels->facts(columns, entries, sums->column_sums);
-        if (!isfinite(facts.sum))
-            return fail_row(i, columns, entries);
-        sums->squares += facts.squares;
-        seen->bits |= facts.bits;
-        if (row_sums)
-            row_sums[i] = facts.sum;
-        if (mgk_rank_is_zero_row(columns, entries))
-            seen->zero_rows++;
-        else
-            seen->row_sum_error = larger(fabs(facts.sum - 1), seen->row_sum_error);
-    }
-    return STATUS_OK;
-}
-
-void mgk_entry_sums_end(mgk_entry_sums *sums, size_t rows, size_t pitch, const double *a,
-                        mgk_float_format stored, mgk_rank_row *row)
-{
-    mgk_entries *seen = &sums->seen;
-    for (size_t j = 0; j < sums->columns; j++)
-        seen->column_sum_max = larger(sums->column_sums[j], seen->column_sum_max);
-    seen->norm = norm_of(rows * pitch, a, sums->squares);
-    describe(rows, sums->columns, seen, stored, row);
-}
-
 mgk_status mgk_rank_measure_rectangle(size_t rows, size_t columns, size_t pitch, const double *a,
                                       mgk_float_format stored, double *row_sums,
                                       double *column_sums, mgk_rank_row *row)
 {
-    mgk_entry_sums sums;
-    TRY(mgk_entry_sums_begin(columns, column_sums, &sums));
-    TRY(mgk_entry_sums_add(&sums, 0, rows, pitch, a, row_sums));
-    mgk_entry_sums_end(&sums, rows, pitch, a, stored, row);
+    double squares = 0;
+    mgk_entries seen = {.column_sum_max = -INFINITY};
+    const mgk_row_kernels *kernels;
+    TRY(mgk_row_kernels_choose(&kernels));
+    if (columns > 0) /* an empty matrix may have none */
+        memset(column_sums, 0, columns * sizeof(*column_sums));
+    for (size_t i = 0; i < rows; i++) {
+        const double *entries = a + i * pitch;
+        const mgk_row_facts facts = kernels->facts(columns, entries, column_sums);
+        if (!isfinite(facts.sum))
+            return fail_row(i, columns, entries);
+        squares += facts.squares;
+        seen.bits |= facts.bits;
+        if (row_sums)
+            row_sums[i] = facts.sum;
+        if (mgk_rank_is_zero_row(columns, entries))
+            seen.zero_rows++;
+        else
+            seen.row_sum_error = larger(fabs(facts.sum - 1), seen.row_sum_error);
+    }
+    for (size_t j = 0; j < columns; j++)
+        seen.column_sum_max = larger(column_sums[j], seen.column_sum_max);
+    seen.norm = norm_of(rows * pitch, a, squares);
+    describe(rows, columns, &seen, stored, row);
     return STATUS_OK;
 }
 

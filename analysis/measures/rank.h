@@ -13,7 +13,6 @@
 #include "analysis/counting/float_format.h"
 #include "base/status.h"
 #include "kernels/backend.h"
-#include "kernels/rows.h"
 
 /* How the singular values of a matrix were counted. */
 typedef enum mgk_rank_method {
@@ -93,25 +92,6 @@ typedef struct mgk_rank_count {
 mgk_status mgk_rank_measure_rectangle(size_t rows, size_t columns, size_t pitch, const double *a,
                                       mgk_float_format stored, double *row_sums,
                                       double *column_sums, mgk_rank_row *row);
-
-/*
- * The same in parts, for those who need the rows for more while these are in the cache: `begin`,
- * `add` for the rows from the first to the last one, and `end`, which sets *row. *sums is theirs.
- */
-typedef struct mgk_entry_sums {
-    const mgk_row_kernels *kernels;
-    size_t columns;
-    double *column_sums; /* [columns] */
-    double squares;      /* of all entries */
-    mgk_entries seen;
-} mgk_entry_sums;
-
-mgk_status mgk_entry_sums_begin(size_t columns, double *column_sums, mgk_entry_sums *sums);
-/* Rows first … first + count − 1 of `a` [rows, pitch]. */
-mgk_status mgk_entry_sums_add(mgk_entry_sums *sums, size_t first, size_t count, size_t pitch,
-                              const double *a, double *row_sums);
-void mgk_entry_sums_end(mgk_entry_sums *sums, size_t rows, size_t pitch, const double *a,
-                        mgk_float_format stored, mgk_rank_row *row);
 
 /* The same of a square matrix [n, n]. */
 mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_float_format stored,

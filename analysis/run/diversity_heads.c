@@ -17,13 +17,12 @@ typedef struct head_matrix {
     double *a; /* [n, n]; its spectrum, which comes last, destroys it */
     double *row_sums;
     bool *zero_rows;
-    double *entropies;        /* [queries], of the rows; NULL: not needed */
-    double *values, *outputs; /* V and O = A V, [n, D]; NULL: not needed */
-    double lowest;            /* entry, or 0 */
-    bool attends_later;       /* a query, to a later key of its sequence */
-    mgk_rank_row row;         /* of the spectrum */
-    double *record;           /* of the sample */
-    size_t layer, head;       /* positions in the source */
+    double *entropies;  /* [queries], of the rows; NULL: not needed */
+    double lowest;      /* entry, or 0 */
+    bool attends_later; /* a query, to a later key of its sequence */
+    mgk_rank_row row;   /* of the spectrum */
+    double *record;     /* of the sample */
+    size_t layer, head; /* positions in the source */
 } head_matrix;
 
 static void store(const head_matrix *m, size_t measure, double value)
@@ -42,6 +41,12 @@ static size_t place_of(const head_matrix *m)
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
+static void find_zero_rows(const head_matrix *m)
+{
+    for (size_t i = 0; i < m->queries; i++)
+        m->zero_rows[i] = m->row_sums[i] == 0 && mgk_rank_is_zero_row(m->n, m->a + i * m->n);
+}
+
 static mgk_status refuse_zero_row(const head_matrix *m)
 {
     size_t i = 0;
@@ -50,20 +55,11 @@ static mgk_status refuse_zero_row(const head_matrix *m)
     return mgk_rank_fail_zero_row(i);
 }
 
-/* Measures the entries of some rows. */
-static mgk_status describe_rows(const head_matrix *m, size_t first, size_t count,
-                                mgk_entry_sums *sums)
+static mgk_status describe_entries(head_matrix *m)
 {
-    TRY(mgk_entry_sums_add(sums, first, count, m->n, m->a, m->row_sums));
-    for (size_t i = first; i < first + count; i++)
-        m->zero_rows[i] = m->row_sums[i] == 0 && mgk_rank_is_zero_row(m->n, m->a + i * m->n);
-    return STATUS_OK;
-}
-
-/* After all rows. */
-static mgk_status describe_matrix(head_matrix *m, mgk_entry_sums *sums)
-{
-    mgk_entry_sums_end(sums, m->queries, m->n, m->a, m->work->source->format, &m->row);
+    TRY(mgk_rank_measure_rectangle(m->queries, m->keys, m->n, m->a, m->work->source->format,
+                                   m->row_sums, m->worker->column_sums, &m->row));
+    find_zero_rows(m);
     if (m->row.zero_rows > 0 && !m->work->options->allow_zero_rows)
         return refuse_zero_row(m);
     if (m->work->norms)
@@ -163,13 +159,14 @@ static const double *find_distances(const head_matrix *m)
     return worker->distances;
 }
 
-static mgk_rows take_rows(head_matrix *m, size_t first, size_t count)
+static mgk_rows take_rows(head_matrix *m, size_t first)
 {
+    const size_t left = m->queries - first;
     mgk_rows rows = {.kernels = m->work->kernels,
                      .n = m->n,
                      .keys = m->keys,
                      .first = first,
-                     .count = count,
+                     .count = left < MGK_ROWS_MOST ? left : MGK_ROWS_MOST,
                      .a = m->a + first * m->n,
                      .causal = m->work->source->causal,
                      .sums = m->row_sums + first,
@@ -205,48 +202,17 @@ static void add_rows(const head_matrix *m, const mgk_rows *rows, const mgk_measu
     *mean = (row_mean){sum, count};
 }
 
-/* O = A V of some rows and their first `keys` keys. A BLAS, which copies A first, gets what does
- * not fill the units of `weigh`. */
-static void multiply_rows(const head_matrix *m, size_t first, size_t rows, size_t keys, size_t dim,
-                          const double *values, double *output)
-{
-    const double *a = m->a + first * m->n;
-    const size_t whole = dim % MGK_WEIGH_UNIT == 0 ? rows / MGK_WEIGH_UNIT * MGK_WEIGH_UNIT : 0;
-    const blasint columns = (blasint)dim;
-    m->work->kernels->weigh(whole, keys, dim, a, m->n, values, output + first * dim);
-    if (whole < rows)
-        mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)(rows - whole), columns,
-                       (blasint)keys, 1, a + whole * m->n, (blasint)m->n, values, columns, 0,
-                       output + (first + whole) * dim, columns);
-}
-
-/* O = A V of the rows of a block, up to the last key that one of them sees. */
-static void multiply_block(const head_matrix *m, const mgk_rows *rows)
-{
-    const size_t keys = m->work->source->causal ? rows->first + rows->count : m->n;
-    if (m->outputs)
-        multiply_rows(m, rows->first, rows->count, keys, m->work->source->dim, m->values,
-                      m->outputs);
-}
-
 /* All that rows are needed for is done while they are in the first cache. */
 static mgk_status measure_rows(head_matrix *m)
 {
     const mgk_record_layout *layout = m->work->layout;
     row_mean means[MGK_MEASURES_MOST] = {{0, 0}};
-    mgk_entry_sums sums;
-    TRY(mgk_entry_sums_begin(m->keys, m->worker->column_sums, &sums));
     for (size_t first = 0; first < m->queries; first += MGK_ROWS_MOST) {
-        const size_t left = m->queries - first;
-        const size_t count = left < MGK_ROWS_MOST ? left : MGK_ROWS_MOST;
-        TRY(describe_rows(m, first, count, &sums));
-        const mgk_rows rows = take_rows(m, first, count);
+        const mgk_rows rows = take_rows(m, first);
         for (size_t k = 0; k < layout->measure_count; k++)
             if (layout->measures[k]->rows && is_defined(m, layout->measures[k]))
                 add_rows(m, &rows, layout->measures[k], &means[k]);
-        multiply_block(m, &rows);
     }
-    TRY(describe_matrix(m, &sums));
     TRY(store_facts(m));
     for (size_t k = 0; k < layout->measure_count; k++)
         if (layout->measures[k]->rows)
@@ -330,6 +296,32 @@ static void measure_mixture(const head_matrix *m)
 
 /* ---- outputs --------------------------------------------------------------------------------- */
 
+/* O = A V of some rows and their first `keys` keys. A BLAS, which copies A first, gets what does
+ * not fill the units of `weigh`. */
+static void multiply_rows(const head_matrix *m, size_t first, size_t rows, size_t keys, size_t dim,
+                          const double *values, double *output)
+{
+    const double *a = m->a + first * m->n;
+    const size_t whole = dim % MGK_WEIGH_UNIT == 0 ? rows / MGK_WEIGH_UNIT * MGK_WEIGH_UNIT : 0;
+    const blasint columns = (blasint)dim;
+    m->work->kernels->weigh(whole, keys, dim, a, m->n, values, output + first * dim);
+    if (whole < rows)
+        mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)(rows - whole), columns,
+                       (blasint)keys, 1, a + whole * m->n, (blasint)m->n, values, columns, 0,
+                       output + (first + whole) * dim, columns);
+}
+
+/* O = A V, in blocks of rows up to the last key that one of them sees. */
+static void multiply(const head_matrix *m, size_t dim, const double *values, double *output)
+{
+    enum { ROWS = 3 * MGK_WEIGH_UNIT };
+    for (size_t first = 0; first < m->n; first += ROWS) {
+        const size_t rows = m->n - first < ROWS ? m->n - first : ROWS;
+        const size_t keys = m->work->source->causal ? first + rows : m->n;
+        multiply_rows(m, first, rows, keys, dim, values, output);
+    }
+}
+
 /* The largest magnitude in column d of x [n, dim]. */
 static double largest_of_column(size_t n, size_t dim, const double *x, size_t d)
 {
@@ -378,17 +370,19 @@ static void normalise(const head_matrix *m, size_t dim, double *x, bool *zero)
         zero[i] = lengths[i] == 0;
 }
 
-/* What is compared of the values and the output of a head. */
-static void describe_output(const head_matrix *m)
+static void compute_output(const head_matrix *m)
 {
     const mgk_diversity_work *work = m->work;
     const size_t dim = work->source->dim;
+    const size_t before = mgk_diversity_vectors(work, m->group) + m->which * m->n * dim;
     const size_t rows = mgk_diversity_rows(work, m->group) + m->which * m->n;
+    double *values = work->values + before, *output = work->outputs + before;
+    multiply(m, dim, values, output);
     if (work->centred)
-        centre(m, dim, m->values, m->outputs, work->centred + rows * mgk_diversity_width(work),
+        centre(m, dim, values, output, work->centred + rows * mgk_diversity_width(work),
                work->squares + rows);
-    normalise(m, dim, m->values, work->zero_values + rows);
-    normalise(m, dim, m->outputs, work->zero_outputs + rows);
+    normalise(m, dim, values, work->zero_values + rows);
+    normalise(m, dim, output, work->zero_outputs + rows);
 }
 
 /* ---- the head -------------------------------------------------------------------------------- */
@@ -398,12 +392,13 @@ static mgk_status measure_head(head_matrix *m)
     const mgk_source *source = m->work->source;
     m->a = m->worker->matrix;
     TRY(source->take(source->state, m->group->group, m->which, m->a));
+    TRY(describe_entries(m));
     TRY(measure_rows(m));
     measure_matrix(m);
     if (m->work->keys && mgk_source_is_gaussian(source, m->layer))
         measure_mixture(m);
-    if (m->outputs)
-        describe_output(m);
+    if (m->work->outputs)
+        compute_output(m);
     const bool spectrum =
         mgk_diversity_wants(m->work, MGK_NEEDS_SPECTRUM) && m->queries > 0 && m->keys > 0;
     return spectrum ? measure_spectrum(m) : STATUS_OK;
@@ -448,11 +443,6 @@ void mgk_diversity_head(mgk_diversity_work *work, size_t g, size_t slot)
                      .record = group->record,
                      .layer = group->group->layer,
                      .head = (size_t)group->group->heads[which]};
-    if (work->outputs) {
-        const size_t before = mgk_diversity_vectors(work, group) + which * m.n * work->source->dim;
-        m.values = work->values + before;
-        m.outputs = work->outputs + before;
-    }
     mgk_status status = measure_head(&m);
     if (status != STATUS_OK)
         mgk_failure_record(&work->failure, slot, name_failure(&m, status));
