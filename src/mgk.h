@@ -797,8 +797,8 @@ typedef struct mgk_array_context {
  */
 typedef struct mgk_array {
     const char *name; /* in messages and tables; NULL: "array" */
-    const char
-        *dtype; /* of the entries, in this machine's byte order: "f64", "f32", "f16", "bf16" */
+    /* Of the entries, in this machine's byte order: "f64", "f32", "f16" or "bf16". */
+    const char *dtype;
     const void *const *layers; /* [layer_count] */
     size_t layer_count;
     int samples, heads, tokens; /* S, H, N; at least 1 */
@@ -856,7 +856,7 @@ typedef struct mgk_rank_options {
      */
     const char *method;
     bool spectrum;        /* keep the singular values (HDF5 output) */
-    bool allow_half;      /* accept f16 input, where the rank is that of the rounding errors */
+    bool allow_half;      /* accept f16 and bf16, where the rank is that of the rounding errors */
     bool allow_zero_rows; /* count rows of zeros within the valid tokens: arrays of other software
                              mark padded queries so; false: such rows end the job with an error */
     const char *output;   /* .csv, .json or .h5, by its ending; NULL: the summary alone */
@@ -1044,8 +1044,8 @@ typedef struct mgk_diversity_options {
     /* Arrays of other software come from a model with a causal mask; stores say so themselves.
      * MGK_USAGE: the attention of one sequence to another has none. */
     bool causal;
-    bool allow_half;      /* accept f16 input for measures of singular values, which rounding moves;
-                             others take f16 without it */
+    bool allow_half; /* accept f16 and bf16 for measures of singular values, which rounding moves;
+                        others take f16 without it */
     bool allow_zero_rows; /* leave rows of zeros out; false: they end the job with an error */
     const char *output;   /* .csv, .json or .h5, by its ending; NULL: the table in memory alone */
     bool resume;          /* continue the interrupted run that left output + ".part" */

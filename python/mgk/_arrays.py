@@ -72,7 +72,7 @@ def _as_numpy(x, allow_half):
         _check_half("bfloat16", allow_half)
         return array.view(np.uint16)
     if array.dtype.kind != "f" or array.dtype.itemsize not in (2, 4, 8):
-        raise TypeError(f"expected an array of float32 or float64, not of {array.dtype}")
+        raise TypeError(f"expected an array of floats of 16, 32 or 64 bits, not of {array.dtype}")
     if array.dtype.itemsize == 2:
         _check_half("float16", allow_half)
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))

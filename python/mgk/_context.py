@@ -30,7 +30,7 @@ def attach(array, axes=None, values=None, tokens=None, hidden_states=None):
         )
     context = types["mgk_array_context"]()
     if values is not None:
-        layers = _layers_of(values, axes, True)
+        layers = _layers_of(values, None if isinstance(values, (list, tuple)) else axes, True)
         _check(array, "values", "[S, H, N, D]", layers, array.layer_count)
         heads = layers.shape[1]
         if array.heads % heads:
@@ -41,7 +41,7 @@ def attach(array, axes=None, values=None, tokens=None, hidden_states=None):
         _check(array, "hidden_states", "[S, N, C]", layers, array.layer_count)
         _set(context, context.outputs, layers)
     if tokens is not None:
-        ids = _ids(tokens, array.samples, array.tokens)
+        ids = _ids(tokens, array)
         keep(context, ids)
         context.tokens = ids.ctypes.data_as(c.POINTER(c.c_int32))
     array.context = c.pointer(context)
@@ -75,9 +75,10 @@ def _set(context, vectors, layers):
 def _hidden_layers(states, count):
     """Hidden states as layers [S, 1, N, C]; the first of one more than there are layers is that of
     the embedding, as in the outputs of transformers."""
-    if not isinstance(states, (list, tuple)):
-        states = _as_numpy(states, True)
-    states = [_as_numpy(state, True) for state in states]
+    if isinstance(states, (list, tuple)):
+        states = [_as_numpy(state, True) for state in states]
+    else:
+        states = list(_as_numpy(states, True))
     states = states[1:] if len(states) == count + 1 else states
     for state in states:
         if state.ndim not in (2, 3):
@@ -87,22 +88,28 @@ def _hidden_layers(states, count):
     return _Layers([state.reshape(-1, 1, *state.shape[-2:]) for state in states])
 
 
-def _ids(tokens, samples, length):
-    """Token ids [S, N]; shorter lists are filled with -1, which is no token."""
+def _ids(tokens, array):
+    """Token ids [S, N]: of all tokens, or of the valid ones of a sample alone. -1 is no token."""
     if hasattr(tokens, "detach"):
         tokens = tokens.detach().cpu()
-    rows = [
-        np.asarray(row) for row in (tokens if samples > 1 or np.ndim(tokens) != 1 else [tokens])
-    ]
-    out = np.full((samples, length), -1, np.int32)
-    if len(rows) != samples:
-        raise ValueError(f"tokens: {len(rows)} samples, the matrices have {samples}")
-    for number, row in enumerate(rows):
+    if array.samples == 1 and np.ndim(tokens) == 1:
+        tokens = [tokens]
+    rows = [np.asarray(row) for row in tokens]
+    if len(rows) != array.samples:
+        raise ValueError(f"tokens: {len(rows)} samples, the matrices have {array.samples}")
+    out = np.full((array.samples, array.tokens), -1, np.int32)
+    for sample, row in enumerate(rows):
         if row.ndim != 1 or row.dtype.kind not in "iu":
             raise TypeError("tokens: expected ids, whole numbers [samples, N]")
-        if row.size > length:
+        first = array.first[sample] if array.first else 0
+        valid = array.lengths[sample] if array.lengths else array.tokens - first
+        if row.size not in (array.tokens, valid):
             raise ValueError(
-                f"tokens: sample {number} has {row.size} tokens, the matrices have {length}"
+                f"tokens: sample {sample} has {row.size} ids for {valid} valid tokens of "
+                f"{array.tokens}"
             )
-        out[number, : row.size] = row
+        if row.size and not -(2**31) <= row.min() <= row.max() < 2**31:
+            raise ValueError(f"tokens: sample {sample} has ids that int32 does not hold")
+        start = 0 if row.size == array.tokens else first
+        out[sample, start : start + row.size] = row
     return out

@@ -31,7 +31,7 @@ class Evaluation(NamedTuple):
     perplexity: float
     #: -log2 p of all targets, for each byte of their text.
     bits_per_byte: float
-    #: Share of targets to which the model gives the largest p.
+    #: Share of targets to which the model gives the largest p; NaN: an adaptive softmax does not tell.
     accuracy: float
 
 
@@ -111,7 +111,7 @@ def evaluate(
     per_sample : bool
         Also return a structured array for `compare_evaluations`, with an element for each sample,
         or each pair of documents: `loss`, the sum of -ln p over its `targets`, how many of these
-        are `correct`, and a `hash` of them.
+        are `correct` (-1: an adaptive softmax does not tell), and a `hash` of them.
 
     Examples
     --------

@@ -126,7 +126,12 @@ def _arrays(x, about, besides):
             _array(part, _of_input(besides, name), name, _of_input(about, name))
             for name, part in x.items()
         ]
-    return [_array(x, besides, None, about)] if is_array(x) else None
+    if not is_array(x):
+        return None
+    for key, value in {**about, **besides}.items():
+        if isinstance(value, dict):
+            raise TypeError(f"{key}: a dict belongs to a dict of arrays")
+    return [_array(x, besides, None, about)]
 
 
 def _array(x, besides, name, about):

@@ -7,6 +7,7 @@ import contextlib
 import csv
 import ctypes as c
 import html
+import io
 import json
 import os
 import tempfile
@@ -110,6 +111,10 @@ class Table:
         return self._rows(chosen)
 
     def _rows(self, chosen):
+        if not isinstance(chosen, slice):
+            chosen = np.asarray(chosen)
+            if chosen.ndim != 1 or chosen.dtype.kind not in "biu":
+                raise TypeError("expected the name of a column, or numbers or a mask of rows")
         return Table({n: v[chosen] for n, v in self._columns.items()}, self._about, self.settings)
 
     def to_pandas(self) -> Any:
@@ -121,30 +126,32 @@ class Table:
         return pandas.DataFrame(self._columns)
 
     def save(self, path: Path, *, force: bool = False) -> None:
-        """Write a file that `open`, `plot`, `report` and the programs read: .csv, or .json, which
-        has the settings, too. The samples behind means are in the file that `output` names."""
+        """Write a file: .csv, or .json, which has the settings, too.
+
+        `open`, `plot`, `report` and the programs read those of `ranks` and `diversity`. The samples
+        behind means are in the file that their `output` names.
+        """
         ending = os.path.splitext(os.fspath(path))[1]
         if ending not in (".csv", ".json"):
             raise ValueError(f"path: expected a name that ends in .csv or .json, not {path!r}")
-        write = self._write_csv if ending == ".csv" else self._write_json
-        with open(path, "w" if force else "x", newline="", encoding="utf-8") as file:
-            write(file)
+        text = self._csv() if ending == ".csv" else self._json()
+        with open(path, "wb" if force else "xb") as file:
+            file.write(text.encode("utf-8", "replace"))
 
-    def _write_csv(self, file):
-        rows = csv.writer(file, lineterminator="\n")
+    def _csv(self):
+        text = io.StringIO(newline="")
+        rows = csv.writer(text, lineterminator="\n")
         rows.writerow(self._columns)
         rows.writerows(zip(*(map(_word, values) for values in self._columns.values())))
+        return text.getvalue()
 
-    def _write_json(self, file):
+    def _json(self):
         rows = "values" if "measure" in self else "matrices"
-        cells = [[_json(value) for value in values] for values in self._columns.values()]
-        lines = (
-            "{" + ", ".join(f"{json.dumps(n)}: {c}" for n, c in zip(self._columns, row)) + "}"
-            for row in zip(*cells)
-        )
-        file.write(f'{{"settings": {json.dumps(self.settings)},\n"{rows}": [')
-        file.write(",\n".join(lines))
-        file.write("]}\n")
+        cells = zip(*(map(_json, values) for values in self._columns.values()))
+        names = [json.dumps(name) for name in self._columns]
+        lines = ("{" + ", ".join(map(": ".join, zip(names, row))) + "}" for row in cells)
+        body = ",\n".join(lines)
+        return f'{{"settings": {json.dumps(self.settings)},\n"{rows}": [{body}]}}\n'
 
     def __repr__(self):
         return f"<mgk.Table of {len(self)} rows: {', '.join(self._columns)}>"
@@ -187,19 +194,20 @@ def _text(value):
 
 def _word(value):
     """A cell of a CSV file: all digits, or nothing where there is no value."""
-    if isinstance(value, str):
-        return value
     if isinstance(value, np.integer):
         return "" if value == -1 else str(value)
-    return "" if np.isnan(value) else repr(float(value))
+    if isinstance(value, np.floating):
+        return "" if np.isnan(value) else repr(float(value))
+    return str(value)
 
 
 def _json(value):
-    """A cell of a JSON file, which has null where there is no value."""
-    if isinstance(value, str):
-        return json.dumps(value) if value else "null"
-    word = _word(value)
-    return {"": "null", "inf": "1e999", "-inf": "-1e999"}.get(word, word)
+    """A cell of a JSON file, which has null where there is no number."""
+    if isinstance(value, (np.integer, np.floating)):
+        return (_word(value) or "null") if np.isfinite(value) else "null"
+    if isinstance(value, (bool, np.bool_)):
+        return json.dumps(bool(value))
+    return json.dumps(value if isinstance(value, dict) else str(value)) if value else "null"
 
 
 def _values(column, rows):

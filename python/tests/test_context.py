@@ -55,9 +55,10 @@ class Context(unittest.TestCase):
         a = np.stack(self.a)  # layer, sample, head
         how = {"axes": "layer,sample,head", "measures": "cka_output"}
         expected = mgk.diversity(self.a, values=self.values, measures="cka_output")
-        for values in np.stack(self.values), np.stack(self.values).astype(np.float16):
+        halves = np.stack(self.values).astype(np.float16)
+        for values in np.stack(self.values), self.values, halves:
             table = mgk.diversity(a, values=values, **how)
-            atol = 0 if values.dtype == np.float64 else 1e-3
+            atol = 1e-3 if values is halves else 0
             np.testing.assert_allclose(table["value"], expected["value"], rtol=1e-14, atol=atol)
 
     def test_tokens(self):
@@ -66,6 +67,9 @@ class Context(unittest.TestCase):
         table = mgk.diversity(
             self.a, attention_mask=mask, tokens=self.ids, measures="duplicate_token"
         )
+        valid = [row[2:] if number == 0 else row for number, row in enumerate(self.ids)]
+        short = mgk.diversity(self.a, attention_mask=mask, tokens=valid, measures="duplicate_token")
+        np.testing.assert_array_equal(short["value"], table["value"])
         for row in table:
             shares = []
             for s, first in ((0, 2), (1, 0)):
@@ -111,7 +115,9 @@ class Context(unittest.TestCase):
         refused("hidden_states: 1 layers", hidden_states=self.states[:1])
         refused("tokens: 1 samples", tokens=self.ids[:1])
         refused("tokens: expected ids", TypeError, tokens=self.ids * 0.5)
-        refused("tokens: sample 0 has 10 tokens", tokens=np.ones((S, N + 1), int))
+        refused("tokens: sample 0 has 10 ids for 9 valid", tokens=np.ones((S, N + 1), int))
+        refused("sample 1 has ids that int32 does not hold", tokens=self.ids + [[0], [2**32]])
+        refused("values: a dict belongs", TypeError, values={"one": self.values})
         refused("of one sequence to another", x=[a[..., :5] for a in self.a], tokens=self.ids)
         refused("tokens: files have none", x="file.h5", tokens=self.ids)
         with self.assertRaisesRegex(mgk.Error, "cka_output.*needs values, which this input lacks$"):

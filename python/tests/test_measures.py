@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Ranks, measures and singular values against numpy, and against files of the programs."""
 
+import json
 import os
 import subprocess
 import unittest
@@ -59,6 +60,10 @@ class Tables(unittest.TestCase):
         ranks = mgk.ranks(self.both["a"], axes="sample,layer,head")
         ranks.save("table.json", force=True)
         np.testing.assert_array_equal(mgk.open("table.json")["rank"], ranks["rank"])
+        for ending in "csv", "json":
+            mgk.kinds().save("kinds." + ending, force=True)
+        with open("kinds.json") as file:
+            self.assertEqual(json.load(file)["matrices"][0]["name"], mgk.kinds()["name"][0])
         with self.assertRaisesRegex(ValueError, "ends in .csv or .json"):
             self.table.save("table.h5")
 
@@ -66,6 +71,9 @@ class Tables(unittest.TestCase):
         self.assertEqual(len(self.table[:3]), 3)
         self.assertEqual(self.table[:3].settings, self.table.settings)
         np.testing.assert_array_equal(self.table[[1, 0]]["value"], self.table["value"][[1, 0]])
+        for wrong in [[0, 1]], 1.5, ["value"]:
+            with self.assertRaises((KeyError, TypeError)):
+                self.table[np.array(wrong)]
         large = self.table[self.table["value"] > 0.5]
         self.assertTrue(0 < len(large) < len(self.table) and (large["value"] > 0.5).all())
 

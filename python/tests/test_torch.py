@@ -56,6 +56,16 @@ class Tensors(unittest.TestCase):
                 values, np.linalg.svd(tensor.double().numpy(), compute_uv=False), atol=1e-12
             )
 
+    def test_hidden_states_of_half(self):
+        a = torch.tensor(self.a).unbind(1)
+        states = torch.randn(3, 2, 7, 8).bfloat16()
+        how = {"measures": "token_cosine"}
+        exact = mgk.diversity(a, hidden_states=states.float(), **how)["value"]
+        for given in states, list(states):
+            np.testing.assert_array_equal(
+                mgk.diversity(a, hidden_states=given, **how)["value"], exact
+            )
+
     def test_stacked_layers(self):
         """They are not taken for samples."""
         stacked = torch.stack([torch.tensor(self.a[:, l]) for l in range(3)])

@@ -18,6 +18,7 @@ static void fill_means(const mgk_evaluation_summary *s, double *means, double *t
         const mgk_sample_loss *sample = &s->sample_losses[i];
         const double count = sample->targets > 0 ? (double)sample->targets : NAN;
         means[i * COMPARED] = sample->loss / count;
+        /* Where it is not known, NaN would leave the sample out; see has_accuracy. */
         means[i * COMPARED + 1] = (double)(sample->correct < 0 ? 0 : sample->correct) / count;
         targets[i] = (double)sample->targets;
     }

@@ -37,24 +37,23 @@ bool mgk_file_identity_equal(const mgk_file_identity *a, const mgk_file_identity
 
 /* ---- folders --------------------------------------------------------------------------------- */
 
-static uint64_t hash_file(const char *path, const struct stat *file)
+void mgk_file_add_identity(const char *path, size_t *count, uint64_t *hash)
 {
-    const int64_t facts[] = {file->st_size, file->st_mtim.tv_sec, file->st_mtim.tv_nsec};
-    return mgk_mix(mgk_hash(mgk_hash(MGK_HASH_START, path, strlen(path)), facts, sizeof(facts)));
+    struct stat file;
+    if (stat(path, &file) != 0 || S_ISDIR(file.st_mode))
+        return;
+    const int64_t facts[] = {file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec};
+    ++*count;
+    *hash += mgk_mix(mgk_hash(mgk_hash(MGK_HASH_START, path, strlen(path)), facts, sizeof(facts)));
 }
 
 /* Adds an entry of a folder: a file, or all that a folder holds. */
 static mgk_status add_entry(const char *path, size_t *count, uint64_t *hash)
 {
     struct stat entry;
-    if (lstat(path, &entry) != 0)
-        return STATUS_OK; /* gone since the folder was read */
-    if (S_ISDIR(entry.st_mode))
+    if (lstat(path, &entry) == 0 && S_ISDIR(entry.st_mode))
         return mgk_folder_identify(path, count, hash);
-    if (stat(path, &entry) != 0 || S_ISDIR(entry.st_mode))
-        return STATUS_OK;
-    ++*count;
-    *hash += hash_file(path, &entry);
+    mgk_file_add_identity(path, count, hash);
     return STATUS_OK;
 }
 

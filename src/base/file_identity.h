@@ -26,10 +26,13 @@ bool mgk_file_identify(const char *path, mgk_file_identity *out);
 bool mgk_file_identity_equal(const mgk_file_identity *a, const mgk_file_identity *b);
 
 /*
- * Adds the files in a folder and in its folders, as deep as they go: their number to *count, and to
- * *hash a sum of hashes of their paths, sizes and times of modification. Links to folders
- * are not followed. STATUS_IO: a folder cannot be read; STATUS_MEMORY.
+ * Adds the files in a folder and in its folders: their number to *count, and to *hash a sum of
+ * hashes of their paths, sizes and times of modification. Links to folders are not followed.
+ * STATUS_IO: a folder cannot be read; STATUS_MEMORY.
  */
 mgk_status mgk_folder_identify(const char *path, size_t *count, uint64_t *hash);
+
+/* Adds one file; a missing one adds nothing. */
+void mgk_file_add_identity(const char *path, size_t *count, uint64_t *hash);
 
 #endif

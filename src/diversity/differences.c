@@ -101,10 +101,10 @@ static void tell_comparison(mgk_measuring *m, size_t which)
                  "%.200s: %s; no difference is tested: that takes samples whose values vary",
                  c->name, samples);
     mgk_measuring_tell(m, note);
-    if (c->paired && !knows_tokens(&m->parts[0]) && !knows_tokens(&m->parts[which])) {
+    if (c->paired && !(knows_tokens(&m->parts[0]) && knows_tokens(&m->parts[which]))) {
         snprintf(
             note, sizeof(note),
-            "%.200s: samples are paired by their places and lengths: neither input tells their "
+            "%.200s: samples are paired by their places and lengths: not both inputs tell their "
             "tokens, so that they are the same is for you to know",
             c->name);
         mgk_measuring_warn(m, note);

@@ -11,6 +11,8 @@
 #include "base/file_identity.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/number.h"
+#include "data/datasets/text_files.h"
 #include "data/tokenizers/tokenizer.h"
 #include "run/kind_settings.h"
 #include "run/source_settings.h"
@@ -29,20 +31,28 @@ static bool append_text(cJSON *array, const char *text)
     return mgk_json_append(array, cJSON_CreateString(text));
 }
 
-/* A folder's own time does not show changes of the files in it. */
-static bool append_folder(cJSON *array, const char *path)
+static bool append_hash(cJSON *array, const char *path, size_t count, uint64_t hash)
 {
-    size_t count = 0, room = strlen(path) + 80;
-    uint64_t hash = 0;
     char *text;
-    if (mgk_folder_identify(path, &count, &hash) != STATUS_OK) /* the run reports it */
-        return append_text(array, path);
+    size_t room = strlen(path) + 80;
     if (mgk_alloc(room, 1, &text) != STATUS_OK)
         return false;
-    snprintf(text, room, "%s, %zu files of hash %016" PRIx64, path, count, hash);
+    snprintf(text, room, "%s, %zu %s of hash %016" PRIx64, path, count,
+             MGK_NOUN(count, "file", "files"), hash);
     bool added = append_text(array, text);
     mgk_free(text);
     return added;
+}
+
+/* A folder's own time does not show changes of the files in it. One that cannot be read is left to
+ * the run to report. */
+static bool append_folder(cJSON *array, const char *path)
+{
+    size_t count = 0;
+    uint64_t hash = 0;
+    if (mgk_folder_identify(path, &count, &hash) != STATUS_OK)
+        return append_text(array, path);
+    return append_hash(array, path, count, hash);
 }
 
 /* A missing file is left out: opening it for the run reports it. */
@@ -70,6 +80,30 @@ static bool add_files(cJSON *settings, const char *name, const char *const *path
     bool added = array != NULL;
     for (size_t i = 0; i < count && added; i++)
         added = !paths[i] || append_file(array, paths[i]);
+    return added;
+}
+
+/* The texts that a path stands for: of a folder those that are read. */
+static bool append_texts(cJSON *array, const char *path)
+{
+    mgk_text_files files = {0};
+    size_t count = 0;
+    uint64_t hash = 0;
+    if (!mgk_is_folder(path))
+        return append_file(array, path);
+    const bool listed = mgk_text_files_add(&files, path) == STATUS_OK;
+    for (size_t i = 0; listed && i < files.count; i++)
+        mgk_file_add_identity(files.paths[i], &count, &hash);
+    mgk_text_files_free(&files);
+    return listed ? append_hash(array, path, count, hash) : append_text(array, path);
+}
+
+static bool add_texts(cJSON *settings, const char *name, const char *const *paths, size_t count)
+{
+    cJSON *array = cJSON_AddArrayToObject(settings, name);
+    bool added = array != NULL;
+    for (size_t i = 0; i < count && added; i++)
+        added = !paths[i] || append_texts(array, paths[i]);
     return added;
 }
 
@@ -146,7 +180,7 @@ static bool add_input(cJSON *settings, const mgk_source_options *o)
 {
     const mgk_input *input = o->input;
     const int samples = input->samples != 0 ? input->samples : o->samples;
-    return add_files(settings, "text", input->text, input->text_count) &&
+    return add_texts(settings, "text", input->text, input->text_count) &&
            add_strings(settings, "strings", input->strings, input->string_sizes,
                        input->string_count) &&
            add_targets(settings, input) && add_files(settings, "tokens", &input->tokens, 1) &&

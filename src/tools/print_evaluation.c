@@ -125,11 +125,12 @@ enum { WIDTH = 36 };
 static void print_difference(FILE *stream, double value, double low, double high)
 {
     char text[80] = "-";
-    if (!isnan(value))
-        snprintf(text, sizeof(text), "%+.4g", value);
-    if (isnan(value))
-        text[1] = '\0';
-    else if (!isnan(low))
+    if (isnan(value)) {
+        fprintf(stream, "%-*s", WIDTH, text);
+        return;
+    }
+    snprintf(text, sizeof(text), "%+.4g", value);
+    if (!isnan(low))
         mgk_append(text, sizeof(text), " (%+.4g to %+.4g)", low, high);
     else
         mgk_append(text, sizeof(text), " (one sample)");

@@ -33,26 +33,17 @@ static mgk_status check_model(const mgk_train_run *run, const mgk_train_settings
     return mgk_output_check(path, true);
 }
 
-static mgk_status check_step(const mgk_train_run *run, const mgk_train_settings *s, int64_t step)
-{
-    char *path;
-    TRY(mgk_kept_path(s, step, &path));
-    mgk_status status = check_model(run, s, path);
-    mgk_free(path);
-    return status;
-}
-
-/* Checks the models that the run will keep, and those with which it may run out of patience; a
- * resumed one has kept those before. */
+/* Checks the models that the run will keep; a resumed one has kept those before. */
 static mgk_status check_kept(const mgk_train_run *run, const mgk_train_settings *s)
 {
-    const int64_t done = s->resume ? run->step : -1, every = s->evaluate_every;
-    const bool ends = s->keep_every > 0 && s->patience > 0 && every > 0;
-    for (int64_t step = mgk_kept_after(s, done); step >= 0; step = mgk_kept_after(s, step))
-        TRY(check_step(run, s, step));
-    for (int64_t step = every; ends && step < s->steps; step += every)
-        if (step > done)
-            TRY(check_step(run, s, step));
+    for (int64_t step = mgk_kept_after(s, s->resume ? run->step : -1); step >= 0;
+         step = mgk_kept_after(s, step)) {
+        char *path;
+        TRY(mgk_kept_path(s, step, &path));
+        mgk_status status = check_model(run, s, path);
+        mgk_free(path);
+        TRY(status);
+    }
     return STATUS_OK;
 }
 

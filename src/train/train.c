@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -243,16 +244,20 @@ static bool has_more(const loop *t)
     return t->run.step < t->settings->steps && !gives_up(t);
 }
 
-/* Saves the model of this step beside the output, if the run keeps it, or ends with
- * it before its time. */
+/* Saves the model of this step beside the output if the run keeps it, or if it gives up here: then
+ * nobody could tell before whether such a file is there. */
 static mgk_status keep_model(const loop *t)
 {
     const mgk_train_settings *s = t->settings;
+    const bool early = s->keep_every > 0 && gives_up(t);
     char *path;
-    if (!mgk_kept(s, t->run.step) && (s->keep_every < 1 || has_more(t)))
+    if (!mgk_kept(s, t->run.step) && !early)
         return STATUS_OK;
     TRY(mgk_kept_path(s, t->run.step, &path));
-    mgk_status status = save_model(t, path);
+    mgk_status status =
+        early && leads(t) && !s->force && mgk_exists(path)
+            ? mgk_fail(STATUS_EXISTS, "%s: exists (use `force` to overwrite it)", path)
+            : save_model(t, path);
     mgk_free(path);
     return status;
 }

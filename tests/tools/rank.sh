@@ -128,8 +128,13 @@ within="--model long.safetensors --text folder --matrices 0 -q --threads 2"
 killed $within
 [ ! -e k.csv ] || killed $within
 tr a-z b-za <longer.txt >folder/inner/a.txt
-fails 2 'was left by a run with "text" ["folder, 1 files of hash' $within -o k.csv --resume
-rm -rf folder k.csv.part
+fails 2 'was left by a run with "text" ["folder, 1 file of hash' $within -o k.csv --resume
+cat longer.txt >folder/inner/a.txt
+killed $within --force
+[ ! -e k.csv ] || killed $within
+echo other >folder/notes.log # which is no text
+"$rank" $within -o k.csv --resume >/dev/null || complain "a file that is not read: $(cat err.txt)"
+rm -rf folder k.csv k.csv.part
 
 "$rank" --model m.safetensors --text long.txt --samples 3 --matrices 900 -o r.csv >out.txt 2>err.txt ||
     complain "a right command fails: $(cat err.txt)"

@@ -324,48 +324,71 @@ static void refusals(void **state)
     assert_non_null(strstr(mgk_error(), "ours: head "));
 }
 
-/* Numbers of 16 bits are measured without singular values, and counted where that is allowed. */
+static uint16_t halves[S][L][H][N][N];
+static double widened[S][L][H][N][N];
+
+/* Rounds the entries to 16 bits. */
+static mgk_array half_array(bool bf16, const void *layers[L])
+{
+    mgk_array array = usual(layers);
+    for (int m = 0; m < MATRICES * N * N; m++) {
+        const double entry = (&entries[0][0][0][0][0])[m];
+        const uint16_t half = bf16 ? mgk_bf16_from_double(entry) : mgk_f16_from_double(entry);
+        (&halves[0][0][0][0][0])[m] = half;
+        (&widened[0][0][0][0][0])[m] =
+            (double)(bf16 ? mgk_float_from_bf16(half) : mgk_float_from_f16(half));
+    }
+    for (int l = 0; l < L; l++)
+        layers[l] = halves[0][l];
+    array.dtype = bf16 ? "bf16" : "f16";
+    array.sample_stride = sizeof(halves[0]);
+    array.head_stride = sizeof(halves[0][0][0]);
+    array.row_stride = sizeof(halves[0][0][0][0]);
+    array.column_stride = sizeof(uint16_t);
+    return array;
+}
+
+static mgk_result measure(const mgk_array *array, const char *const *name, mgk_table **table)
+{
+    mgk_diversity_options o = mgk_diversity_options_default();
+    o.job.device = "cpu";
+    o.arrays = array;
+    o.array_count = 1;
+    o.measures = name;
+    o.measure_count = 1;
+    return mgk_measure_diversity(&o, table);
+}
+
+/* Numbers of 16 bits are counted only where that is allowed; measures without singular values are
+ * those of the same numbers in 64 bits. */
 static void half_precision(void **state)
 {
     (void)state;
-    static uint16_t halves[S][L][H][N][N];
-    static const char *const dtypes[] = {"f16", "bf16"}, *const js = "js", *const rank = "rank";
-    for (int f = 0; f < 2; f++) {
-        const void *layers[L];
-        mgk_array array = usual(layers);
-        for (int m = 0; m < MATRICES * N * N; m++) {
-            const double entry = (&entries[0][0][0][0][0])[m];
-            (&halves[0][0][0][0][0])[m] =
-                f == 0 ? mgk_f16_from_double(entry) : mgk_bf16_from_double(entry);
-        }
+    static const char *const js = "js", *const rank = "rank";
+    for (int bf16 = 0; bf16 < 2; bf16++) {
+        const void *layers[L], *wide_layers[L];
+        const mgk_array array = half_array(bf16, layers);
+        mgk_array wide = usual(wide_layers);
+        mgk_table *table, *expected;
+        mgk_table_column value, expected_value;
         for (int l = 0; l < L; l++)
-            layers[l] = halves[0][l];
-        array.dtype = dtypes[f];
-        array.sample_stride = sizeof(halves[0]);
-        array.head_stride = sizeof(halves[0][0][0]);
-        array.row_stride = sizeof(halves[0][0][0][0]);
-        array.column_stride = sizeof(uint16_t);
+            wide_layers[l] = widened[0][l];
         mgk_rank_options ranks = options(&array);
         assert_int_equal(mgk_rank_attention(&ranks, NULL), MGK_INPUT);
-        assert_non_null(strstr(mgk_error(), f == 0 ? "ours: the matrices are f16, whose rounding"
-                                                   : "ours: the matrices are bf16, whose"));
+        assert_non_null(strstr(mgk_error(), bf16 ? "ours: the matrices are bf16, whose rounding"
+                                                 : "ours: the matrices are f16, whose rounding"));
         ranks.allow_half = true;
         assert_done(mgk_rank_attention(&ranks, NULL));
-        mgk_diversity_options o = mgk_diversity_options_default();
-        mgk_table *table;
-        mgk_table_column value;
-        o.job.device = "cpu";
-        o.arrays = &array;
-        o.array_count = 1;
-        o.measures = &rank;
-        o.measure_count = 1;
-        assert_int_equal(mgk_measure_diversity(&o, &table), MGK_INPUT);
-        o.measures = &js;
-        assert_done(mgk_measure_diversity(&o, &table));
+        assert_int_equal(measure(&array, &rank, &table), MGK_INPUT);
+        assert_done(measure(&array, &js, &table));
+        assert_done(measure(&wide, &js, &expected));
         assert_done(mgk_table_find_column(table, "value", &value));
+        assert_done(mgk_table_find_column(expected, "value", &expected_value));
+        assert_int_equal(mgk_table_rows(table), L * H * (H - 1) / 2);
         for (size_t r = 0; r < mgk_table_rows(table); r++)
-            assert_true(value.reals[r] >= 0 && value.reals[r] < 0.1);
+            assert_close(value.reals[r], expected_value.reals[r], 1e-14, 0);
         mgk_table_close(table);
+        mgk_table_close(expected);
     }
 }
 
