@@ -66,16 +66,6 @@ const float *mgk_diversity_floats(const mgk_diversity_work *work, size_t place, 
     return (const float *)matrix_at(work, place) + find_row(work->source, keys, i).start;
 }
 
-void mgk_diversity_fetch_row(const mgk_diversity_work *work, size_t place, size_t keys, size_t i)
-{
-    enum { LINE = 64 };
-    const kept_row row = find_row(work->source, keys, i);
-    const size_t size = work->source->floats ? sizeof(float) : sizeof(double);
-    const char *from = (const char *)matrix_at(work, place) + row.start * size;
-    for (size_t byte = 0; byte < row.count * size; byte += LINE)
-        __builtin_prefetch(from + byte, 0, 2);
-}
-
 void mgk_diversity_row(const mgk_diversity_work *work, size_t place, size_t keys, size_t i,
                        double *out)
 {

@@ -52,15 +52,6 @@ static void load_row(const row_sums *r, size_t i)
                           r->span->keys, i, r->worker->rows + h * r->pitch);
 }
 
-/* Row i, if there is one, comes nearer while row i - 1 is measured: the matrices of a layer do not
- * fit into the second-level cache. */
-static void fetch_row(const row_sums *r, size_t i)
-{
-    for (size_t h = 0; h < r->heads && i < r->span->queries; h++)
-        mgk_diversity_fetch_row(r->work, mgk_diversity_place(r->work, r->span->groups->slot + h),
-                                r->span->keys, i);
-}
-
 /* The roots of these rows, of which the first `keys` entries are used. */
 static void take_roots(const row_sums *r, size_t keys)
 {
@@ -143,7 +134,6 @@ static void add_row(row_sums *r, size_t i)
     const bool rooted = mgk_diversity_wants(work, MGK_NEEDS_ROOTS);
     const bool all = collect_facts(r, i);
     load_row(r, i);
-    fetch_row(r, i + 1);
     count_query(r, all);
     if (mgk_diversity_wants(work, MGK_NEEDS_PRODUCTS))
         work->kernels->products(r->heads, keys, r->worker->rows, r->pitch,

@@ -180,9 +180,6 @@ static inline size_t mgk_diversity_keys(const mgk_diversity_work *work, size_t k
     return work->source->causal ? i + 1 : keys;
 }
 
-/* Brings what mgk_diversity_row copies into the second-level cache, without waiting for it. */
-void mgk_diversity_fetch_row(const mgk_diversity_work *work, size_t place, size_t keys, size_t i);
-
 /* Copies row i of the matrix in a place of the ring to out [n_max]: mgk_row_whole of
  * mgk_diversity_keys entries, and perhaps more, which are 0. */
 void mgk_diversity_row(const mgk_diversity_work *work, size_t place, size_t keys, size_t i,
