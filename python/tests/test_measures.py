@@ -67,6 +67,15 @@ class Tables(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "ends in .csv or .json"):
             self.table.save("table.h5")
 
+    def test_order_of_rows(self):
+        """It is that of the registry in all files."""
+        how = {**self.how, "measures": "js,mean_js,gini,entropy,confidence", "compare": True}
+        for ending in "csv", "json", "h5":
+            table = mgk.diversity(self.both, output="order." + ending, force=True, **how)
+            again = mgk.open("order." + ending)
+            for name in ("input", "level", "measure", "layer", "head", "other_head"):
+                np.testing.assert_array_equal(again[name], table[name])
+
     def test_rows(self):
         self.assertEqual(len(self.table[:3]), 3)
         self.assertEqual(self.table[:3].settings, self.table.settings)

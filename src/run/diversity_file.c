@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/measures/registry.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -90,6 +91,27 @@ static mgk_status take_models(mgk_diversity_set *set, const char *path)
 
 /* ---- HDF5 ------------------------------------------------------------------------------------ */
 
+/* The place of a measure in the registry, whose order CSV and JSON have; HDF5 has that of names.
+ * Unknown measures come last. */
+static size_t place_of(const char *name)
+{
+    size_t i = 0;
+    while (i < mgk_measure_count && strcmp(mgk_measures[i]->name, name) != 0)
+        i++;
+    return i;
+}
+
+/* The positions of names [count] in the order of the registry, out [count]. */
+static void order_names(const char *const *names, size_t count, size_t *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t at = i;
+        for (; at > 0 && place_of(names[out[at - 1]]) > place_of(names[i]); at--)
+            out[at] = out[at - 1];
+        out[at] = i;
+    }
+}
+
 /* The measure of an array: its level must suit its axes. */
 static mgk_status take_measure(const mgk_measure_array *array, mgk_measure *out)
 {
@@ -123,6 +145,17 @@ static mgk_status list_numbers(const int32_t *numbers, size_t count, int32_t **o
     return STATUS_OK;
 }
 
+static void sort_measures(size_t count, mgk_measure *measures)
+{
+    for (size_t i = 1; i < count; i++) {
+        const mgk_measure measure = measures[i];
+        size_t at = i;
+        for (; at > 0 && place_of(measures[at - 1].name) > place_of(measure.name); at--)
+            measures[at] = measures[at - 1];
+        measures[at] = measure;
+    }
+}
+
 /* Takes the measures of an input, which are all but its arrays across layers: none, or one for each
  * measure of pairs. */
 static mgk_status take_measures(const mgk_measure_arrays *arrays, mgk_measure *out, size_t *count)
@@ -137,6 +170,7 @@ static mgk_status take_measures(const mgk_measure_arrays *arrays, mgk_measure *o
         TRY(take_measure(&arrays->arrays[m], &out[*count]));
         pairs += out[(*count)++].level == MGK_MEASURE_PAIR;
     }
+    sort_measures(*count, out);
     const size_t across = arrays->array_count - *count;
     if (across > 0 && across != pairs)
         return mgk_fail(STATUS_FORMAT, "%zu %s across layers for %zu %s of pairs", across,
@@ -266,16 +300,22 @@ static mgk_difference difference_of(const double *statistics)
 
 static mgk_status add_comparison(const mgk_measure_statistics *s, mgk_diversity_set *set)
 {
-    for (size_t i = 0; i < s->measure_count * s->row_count; i++) {
-        const mgk_layer_difference difference = {
-            .name = s->name,
-            .measure = s->measures[i / s->row_count],
-            .layer = s->rows[i % s->row_count],
-            .difference = difference_of(s->values + i * MGK_DIFFERENCE_STATISTICS),
-            .paired = s->paired};
-        TRY(mgk_diversity_set_add_difference(set, &difference));
+    mgk_status status = STATUS_OK;
+    size_t *order;
+    TRY(mgk_alloc(s->measure_count, sizeof(*order), &order));
+    order_names(s->measures, s->measure_count, order);
+    for (size_t i = 0; i < s->measure_count * s->row_count && status == STATUS_OK; i++) {
+        const size_t m = order[i / s->row_count], row = i % s->row_count;
+        const double *statistics = s->values + (m * s->row_count + row) * MGK_DIFFERENCE_STATISTICS;
+        const mgk_layer_difference difference = {.name = s->name,
+                                                 .measure = s->measures[m],
+                                                 .layer = s->rows[row],
+                                                 .difference = difference_of(statistics),
+                                                 .paired = s->paired};
+        status = mgk_diversity_set_add_difference(set, &difference);
     }
-    return STATUS_OK;
+    mgk_free(order);
+    return status;
 }
 
 /* The number of a layer or head; −1: none. */
