@@ -3,6 +3,7 @@
 
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/measures/registry.h"
@@ -101,15 +102,16 @@ static size_t place_of(const char *name)
     return i;
 }
 
-/* The positions of names [count] in the order of the registry, out [count]. */
-static void order_names(const char *const *names, size_t count, size_t *out)
+/* Unknown ones are in the order of their names. */
+static int compare_names(const char *a, const char *b)
 {
-    for (size_t i = 0; i < count; i++) {
-        size_t at = i;
-        for (; at > 0 && place_of(names[out[at - 1]]) > place_of(names[i]); at--)
-            out[at] = out[at - 1];
-        out[at] = i;
-    }
+    const size_t of_a = place_of(a), of_b = place_of(b);
+    return of_a != of_b ? (of_a > of_b ? 1 : -1) : strcmp(a, b);
+}
+
+static int by_registry(const void *a, const void *b)
+{
+    return compare_names(((const mgk_measure *)a)->name, ((const mgk_measure *)b)->name);
 }
 
 /* The measure of an array: its level must suit its axes. */
@@ -145,17 +147,6 @@ static mgk_status list_numbers(const int32_t *numbers, size_t count, int32_t **o
     return STATUS_OK;
 }
 
-static void sort_measures(size_t count, mgk_measure *measures)
-{
-    for (size_t i = 1; i < count; i++) {
-        const mgk_measure measure = measures[i];
-        size_t at = i;
-        for (; at > 0 && place_of(measures[at - 1].name) > place_of(measure.name); at--)
-            measures[at] = measures[at - 1];
-        measures[at] = measure;
-    }
-}
-
 /* Takes the measures of an input, which are all but its arrays across layers: none, or one for each
  * measure of pairs. */
 static mgk_status take_measures(const mgk_measure_arrays *arrays, mgk_measure *out, size_t *count)
@@ -170,7 +161,8 @@ static mgk_status take_measures(const mgk_measure_arrays *arrays, mgk_measure *o
         TRY(take_measure(&arrays->arrays[m], &out[*count]));
         pairs += out[(*count)++].level == MGK_MEASURE_PAIR;
     }
-    sort_measures(*count, out);
+    if (*count > 0)
+        qsort(out, *count, sizeof(*out), by_registry);
     const size_t across = arrays->array_count - *count;
     if (across > 0 && across != pairs)
         return mgk_fail(STATUS_FORMAT, "%zu %s across layers for %zu %s of pairs", across,
@@ -298,23 +290,42 @@ static mgk_difference difference_of(const double *statistics)
                             .samples = samples > 0 && samples <= INT32_MAX ? (size_t)samples : 0};
 }
 
+/* A measure of a comparison, and where its statistics begin. */
+typedef struct compared {
+    const char *measure;
+    const double *statistics; /* [rows, MGK_DIFFERENCE_STATISTICS] */
+} compared;
+
+static int by_measure(const void *a, const void *b)
+{
+    return compare_names(((const compared *)a)->measure, ((const compared *)b)->measure);
+}
+
+static mgk_status add_difference(const mgk_measure_statistics *s, const compared *of, size_t row,
+                                 mgk_diversity_set *set)
+{
+    const mgk_layer_difference difference = {
+        .name = s->name,
+        .measure = of->measure,
+        .layer = s->rows[row],
+        .difference = difference_of(of->statistics + row * MGK_DIFFERENCE_STATISTICS),
+        .paired = s->paired};
+    return mgk_diversity_set_add_difference(set, &difference);
+}
+
 static mgk_status add_comparison(const mgk_measure_statistics *s, mgk_diversity_set *set)
 {
     mgk_status status = STATUS_OK;
-    size_t *order;
-    TRY(mgk_alloc(s->measure_count, sizeof(*order), &order));
-    order_names(s->measures, s->measure_count, order);
-    for (size_t i = 0; i < s->measure_count * s->row_count && status == STATUS_OK; i++) {
-        const size_t m = order[i / s->row_count], row = i % s->row_count;
-        const double *statistics = s->values + (m * s->row_count + row) * MGK_DIFFERENCE_STATISTICS;
-        const mgk_layer_difference difference = {.name = s->name,
-                                                 .measure = s->measures[m],
-                                                 .layer = s->rows[row],
-                                                 .difference = difference_of(statistics),
-                                                 .paired = s->paired};
-        status = mgk_diversity_set_add_difference(set, &difference);
-    }
-    mgk_free(order);
+    compared *all;
+    const size_t size = s->row_count * MGK_DIFFERENCE_STATISTICS;
+    TRY(mgk_alloc(s->measure_count, sizeof(*all), &all));
+    for (size_t m = 0; m < s->measure_count; m++)
+        all[m] = (compared){s->measures[m], s->values + m * size};
+    if (s->measure_count > 0)
+        qsort(all, s->measure_count, sizeof(*all), by_measure);
+    for (size_t i = 0; i < s->measure_count * s->row_count && status == STATUS_OK; i++)
+        status = add_difference(s, &all[i / s->row_count], i % s->row_count, set);
+    mgk_free(all);
     return status;
 }
 

@@ -31,17 +31,27 @@ static bool append_text(cJSON *array, const char *text)
     return mgk_json_append(array, cJSON_CreateString(text));
 }
 
-static bool append_hash(cJSON *array, const char *path, size_t count, uint64_t hash)
+enum { IDENTITY = 80 };
+
+/* "path, identity". */
+static bool append_path(cJSON *array, const char *path, const char *identity)
 {
     char *text;
-    size_t room = strlen(path) + 80;
+    const size_t room = strlen(path) + strlen(identity) + 3;
     if (mgk_alloc(room, 1, &text) != STATUS_OK)
         return false;
-    snprintf(text, room, "%s, %zu %s of hash %016" PRIx64, path, count,
-             MGK_NOUN(count, "file", "files"), hash);
+    snprintf(text, room, "%s, %s", path, identity);
     bool added = append_text(array, text);
     mgk_free(text);
     return added;
+}
+
+static bool append_hash(cJSON *array, const char *path, size_t count, uint64_t hash)
+{
+    char identity[IDENTITY];
+    snprintf(identity, sizeof(identity), "%zu %s of hash %016" PRIx64, count,
+             MGK_NOUN(count, "file", "files"), hash);
+    return append_path(array, path, identity);
 }
 
 /* A folder's own time does not show changes of the files in it. One that cannot be read is left to
@@ -59,19 +69,14 @@ static bool append_folder(cJSON *array, const char *path)
 static bool append_file(cJSON *array, const char *path)
 {
     struct stat info;
-    char *text;
-    size_t room = strlen(path) + 80;
+    char identity[IDENTITY];
     if (stat(path, &info) != 0)
         return append_text(array, path);
     if (S_ISDIR(info.st_mode))
         return append_folder(array, path);
-    if (mgk_alloc(room, 1, &text) != STATUS_OK)
-        return false;
-    snprintf(text, room, "%s, %jd bytes of %jd.%09ld", path, (intmax_t)info.st_size,
+    snprintf(identity, sizeof(identity), "%jd bytes of %jd.%09ld", (intmax_t)info.st_size,
              (intmax_t)info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
-    bool added = append_text(array, text);
-    mgk_free(text);
-    return added;
+    return append_path(array, path, identity);
 }
 
 static bool add_files(cJSON *settings, const char *name, const char *const *paths, size_t count)
