@@ -62,12 +62,23 @@ static mgk_status fail_text(const char *text, size_t length, const char *message
     return mgk_fail(STATUS_FORMAT, "%s", left ? left : message);
 }
 
+/* Whether a string has the escape of a zero byte, at which cJSON's strings would end. */
+static bool escapes_zero(const char *text, size_t length)
+{
+    for (size_t i = 0; i + 6 <= length; i++)
+        if (text[i] == '\\' && memcmp(text + ++i, "u0000", 5) == 0)
+            return true;
+    return false;
+}
+
 mgk_status mgk_json_parse(const char *text, size_t length, cJSON **out)
 {
     char *copy;
     *out = NULL;
     if (memchr(text, '\0', length))
         return mgk_fail(STATUS_FORMAT, "JSON with a zero byte");
+    if (escapes_zero(text, length))
+        return mgk_fail(STATUS_UNSUPPORTED, "JSON with \\u0000 in a string");
     /* cJSON before 1.7.18 may read beyond unterminated text. */
     TRY(mgk_alloc(length + 1, 1, &copy));
     memcpy(copy, text, length);
@@ -88,7 +99,7 @@ mgk_status mgk_json_parse_object(const char *text, size_t length, cJSON **out)
     if (count_values(text, length) > MAX_VALUES)
         return mgk_fail(STATUS_FORMAT, "JSON of more than %d values", MAX_VALUES);
     mgk_status parsed = mgk_json_parse(text, length, &object);
-    if (parsed == STATUS_MEMORY)
+    if (parsed == STATUS_MEMORY || parsed == STATUS_UNSUPPORTED)
         return parsed;
     if (!cJSON_IsObject(object)) {
         cJSON_Delete(object);

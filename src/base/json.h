@@ -14,8 +14,8 @@
 
 /*
  * Parses exactly one value of `length` bytes, with white space around it; release with
- * cJSON_Delete. STATUS_FORMAT: anything else, or a zero byte; STATUS_MEMORY. On failure *out is
- * NULL.
+ * cJSON_Delete. STATUS_FORMAT: anything else, or a zero byte; STATUS_UNSUPPORTED: the escape of
+ * one, \u0000; STATUS_MEMORY. On failure *out is NULL.
  */
 mgk_status mgk_json_parse(const char *text, size_t length, cJSON **out);
 
@@ -23,7 +23,8 @@ mgk_status mgk_json_parse(const char *text, size_t length, cJSON **out);
  * Parses exactly one object of `length` bytes, with white space around it; release with
  * cJSON_Delete. STATUS_FORMAT: anything else, more than 2^22 values (cJSON takes about 100 bytes
  * per value, so memory stays below 0.5 GiB plus a few times the text), nesting deeper than cJSON's
- * limit, a zero byte, or a repeated key in an object; STATUS_MEMORY. On failure *out is NULL.
+ * limit, a zero byte, or a repeated key in an object; STATUS_UNSUPPORTED, STATUS_MEMORY: as above.
+ * On failure *out is NULL.
  */
 mgk_status mgk_json_parse_object(const char *text, size_t length, cJSON **out);
 

@@ -67,6 +67,70 @@ static void folders_offer_their_best_file(void **state)
     mgk_tokenizer_close(tokenizer);
 }
 
+/* As tokenizers 0.23.3 has it: white space that a token includes can be the next token's own. */
+static void space_is_of_two_tokens(void **state)
+{
+    static const char text[] =
+        "{\"added_tokens\":[{\"id\":4,\"content\":\"<m>\",\"rstrip\":true},"
+        "{\"id\":5,\"content\":\"  \"}],\"model\":{\"type\":\"BPE\",\"unk_token\":\"<unk>\","
+        "\"vocab\":{\"<unk>\":0,\"x\":1,\" \":2,\"y\":3},\"merges\":[]}}";
+    mgk_tokenizer *tokenizer = tokenizer_of(write_text(state, "tokenizer.json", text));
+    assert_encoded(tokenizer, "<m> x", 4, 1);
+    assert_encoded(tokenizer, "<m>  x", 4, 5, 1);
+    assert_encoded(tokenizer, "<m>   x", 4, 5, 2, 1);
+    mgk_tokenizer_close(tokenizer);
+}
+
+/* Where a long text may be cut: nowhere if an added token has a space, as it is written or as it is
+ * normalized, or if a step makes the character before a space vanish. */
+static void cuts_respect_normal_forms(void **state)
+{
+    static const struct {
+        const char *normalizer, *added;
+        bool cut;
+    } cases[] = {
+        {"{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"\xe2\x96\x81\"}", "",
+         true},
+        {"{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"\xe2\x96\x81\"}",
+         "{\"id\":4,\"content\":\"x y\",\"normalized\":true}", false},
+        {"{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"\xe2\x96\x81\"}",
+         "{\"id\":4,\"content\":\"x\xe2\x96\x81y\",\"normalized\":true}", false},
+        {"{\"type\":\"Sequence\",\"normalizers\":["
+         "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"b\"},"
+         "{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"\xe2\x96\x81\"}]}",
+         "", true},
+        {"{\"type\":\"Sequence\",\"normalizers\":["
+         "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"\"},"
+         "{\"type\":\"Strip\",\"strip_left\":false,\"strip_right\":true},"
+         "{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"\xe2\x96\x81\"}]}",
+         "", false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[1000];
+        snprintf(text, sizeof(text),
+                 "{\"added_tokens\":[%s],\"normalizer\":%s,"
+                 "\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"\xe2\x96\x81\"},"
+                 "\"model\":{\"type\":\"BPE\",\"vocab\":{\"x\":0,\"y\":1},\"merges\":[]}}",
+                 cases[i].added, cases[i].normalizer);
+        mgk_tokenizer *tokenizer = tokenizer_of(write_text(state, "tokenizer.json", text));
+        assert_int_equal(mgk_tokenizer_cut(tokenizer, "x y", 3), cases[i].cut ? 1 : 0);
+        mgk_tokenizer_close(tokenizer);
+    }
+}
+
+/* Strings with a zero byte would end there. */
+static void zero_bytes_are_refused(void **state)
+{
+    const char *path = write_text(state, "tokenizer.json",
+                                  "{\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"u\","
+                                  "\"vocab\":{\"u\":0,\"x\\u0000y\":1}}}");
+    assert_closed(path, STATUS_UNSUPPORTED, "JSON with \\u0000 in a string");
+    path = write_text(state, "tokenizer.json",
+                      "{\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"u\","
+                      "\"vocab\":{\"u\":0,\"x\\\\u0000y\":1}}}");
+    mgk_tokenizer_close(tokenizer_of(path));
+}
+
 static void words_are_those_of_a_list(void **state)
 {
     const char *path = write_text(state, "words", "<eos> 10\nthe 9\n<unk>\t3\r\n=\nna\xc3\xafve");
@@ -440,6 +504,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         folder_test(folders_offer_their_best_file),
+        folder_test(space_is_of_two_tokens),
+        folder_test(cuts_respect_normal_forms),
+        folder_test(zero_bytes_are_refused),
         folder_test(words_are_those_of_a_list),
         folder_test(tokens_are_shown_as_text),
         folder_test(what_is_wrong_is_named),

@@ -151,9 +151,6 @@ bool mgk_added_tokens_next(const mgk_added_tokens *set, mgk_span text, mgk_added
         }
         *match = (mgk_added_match){at, at + size, token.id};
         take_space(text, search->done, token, match);
-        /* Space in this match is not available to a token that begins with space. */
-        if (search->next < match->end)
-            search->next = match->end;
         search->done = match->end;
         return true;
     }

@@ -42,8 +42,9 @@ typedef struct mgk_added_search {
     size_t done; /* end of the last match */
 } mgk_added_search;
 
-/* Finds the next match in the text, valid UTF-8: the leftmost, and of these the longest. false: no
- * more. */
+/* Finds the next match in the text, valid UTF-8: the leftmost, and of these the longest. White
+ * space that a match includes can also be a token's own: such a token begins, and may end, before
+ * the end of the match before it. false: no more. */
 bool mgk_added_tokens_next(const mgk_added_tokens *set, mgk_span text, mgk_added_search *search,
                            mgk_added_match *match);
 

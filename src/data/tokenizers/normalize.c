@@ -48,6 +48,11 @@ static bool begins_at_space(mgk_span pattern)
     return false;
 }
 
+static bool ends_printable(mgk_span text)
+{
+    return text.size > 0 && text.data[text.size - 1] > ' ' && text.data[text.size - 1] <= '~';
+}
+
 mgk_status mgk_normalizer_add_replace(mgk_normalizer *normalizer, mgk_span pattern, bool literal,
                                       mgk_span content)
 {
@@ -57,7 +62,10 @@ mgk_status mgk_normalizer_add_replace(mgk_normalizer *normalizer, mgk_span patte
     step.for_spaces = spaces && !mgk_span_equals(content, " ");
     step.all_spaces =
         literal && space && content.size > 0 && !memchr(content.data, ' ', content.size);
-    step.keeps_cuts = !spaces || (literal ? space : begins_at_space(pattern));
+    /* A cut is before a space that follows a printable character, which has to stay one. */
+    step.keeps_cuts = !spaces   ? !ends_printable(pattern) || ends_printable(content)
+                      : literal ? space
+                                : begins_at_space(pattern);
     TRY(mgk_buffer_append(&step.content, content.data, content.size));
     mgk_status status = mgk_pattern_compile(pattern, literal, &step.pattern);
     if (status == STATUS_OK)

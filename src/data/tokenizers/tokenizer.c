@@ -66,7 +66,12 @@ mgk_status mgk_tokenizer_add_token(mgk_tokenizer *tokenizer, mgk_span content,
     TRY(mgk_vocabulary_set(&tokenizer->named, token.id, content));
     if (!normalized)
         return mgk_added_tokens_add(&tokenizer->added, content, token);
+    const mgk_span sign = mgk_normalizer_sign(&tokenizer->normalizer);
+    bool takes_space = memchr(content.data, ' ', content.size) != NULL;
     mgk_status status = mgk_normalize(&tokenizer->normalizer, &scratch, content, &content);
+    if (status == STATUS_OK && sign.size > 0)
+        takes_space |= memmem(content.data, content.size, sign.data, sign.size) != NULL;
+    tokenizer->added_normalized.takes_space |= takes_space;
     if (status == STATUS_OK)
         status = mgk_added_tokens_add(&tokenizer->added_normalized, content, token);
     mgk_normal_scratch_free(&scratch);

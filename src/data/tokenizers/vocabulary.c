@@ -105,9 +105,10 @@ static mgk_status reach(mgk_vocabulary *vocabulary, int32_t id)
 mgk_status mgk_vocabulary_set(mgk_vocabulary *vocabulary, int64_t id, mgk_span token)
 {
     char quoted[MGK_QUOTE_SIZE], other[MGK_QUOTE_SIZE];
-    if (id < 0 || id >= MGK_VOCABULARY_MOST)
+    const int32_t most = vocabulary->most > 0 ? vocabulary->most : MGK_VOCABULARY_MOST;
+    if (id < 0 || id >= most)
         return mgk_fail(STATUS_FORMAT, "token \"%s\": id %lld is not in [0, %d)",
-                        mgk_quote(token, quoted), (long long)id, MGK_VOCABULARY_MOST);
+                        mgk_quote(token, quoted), (long long)id, most);
     mgk_span taken = mgk_vocabulary_token(vocabulary, (int32_t)id), nothing = {"", 0};
     if (taken.data && taken.size == token.size && memcmp(taken.data, token.data, token.size) == 0)
         return STATUS_OK;

@@ -20,6 +20,7 @@ typedef struct mgk_vocabulary {
     size_t slots, used;
     uint64_t seed;  /* of the hash, random, so that no file can make tokens collide */
     size_t longest; /* bytes of the longest token */
+    int32_t most;   /* ids are below; 0: MGK_VOCABULARY_MOST */
 } mgk_vocabulary;
 
 /* Gives a token its id. STATUS_FORMAT: the id is negative or too large, or another token has it. A
