@@ -65,7 +65,10 @@ static bool take_size(text *t, size_t *value)
         if (__builtin_mul_overflow(*value, (size_t)10, value) ||
             __builtin_add_overflow(*value, (size_t)(*t->data - '0'), value))
             return false;
-    return t->data > start;
+    const bool known = t->data > start;
+    if (known && t->data < t->end && *t->data == 'L') /* as Python 2 wrote some */
+        t->data++;
+    return known;
 }
 
 static mgk_status take_shape(text *t, mgk_npy *npy)

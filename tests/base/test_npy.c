@@ -48,6 +48,7 @@ static void headers_are_read(void **state)
          32,
          "int64"},
         {NPY("'|b1'", "False", "()"), 'b', 1, false, false, 0, {0}, 1, "bool"},
+        {NPY("'<f4'", "False", "(2L, 3L)"), 'f', 4, false, false, 2, {2, 3}, 24, "float32"},
         {NPY("'=u2'", "False", "(1, 2, 3,)"), 'u', 2, false, false, 3, {1, 2, 3}, 12, "uint16"},
         {NPY("'<c16'", "False", "(0, 5)"), 'c', 16, false, false, 2, {0, 5}, 0, "complex128"},
         {NPY("'<U3'", "False", "(2,)"), 'U', 12, false, false, 1, {2}, 24, "string"},

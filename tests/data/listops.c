@@ -306,7 +306,7 @@ static void bad_files_are_refused(void **state)
         const char *rows, *message;
     } cases[] = {
         {"5\n", "line 2: expected two columns"},
-        {"\n", "line 2: expected two columns"},
+        {"\n5\t5\n", "line 2: expected two columns"},
         {"5\t5\textra\n", "line 2: expected two columns"},
         {"5\t5\n7\t8\n", "line 3: target is \"8\", but the expression's value is 7"},
         {"5\t\n", "line 2: target is \"\""},

@@ -39,13 +39,30 @@ static void rows_become_samples(void **state)
     assert_refused(&options, STATUS_USAGE, "read alone");
 }
 
+/* The mark of a byte order, and blank lines at the end, are not part of the rows. */
+static void marks_and_blank_ends_do_not_count(void **state)
+{
+    const char *path = write_text(state, "pairs.tsv",
+                                  "\xEF\xBB\xBF"
+                                  "0\ta\tb\tq\tr\n1\ta\tb\ts\tt \r\n\n \t\n");
+    mgk_dataset_options options = options_for(MGK_TASK_RETRIEVAL, &path, N);
+    mgk_dataset *pairs = open_ok(&options);
+    int32_t tokens[2 * N], lengths[2], label;
+    assert_true(mgk_dataset_size(pairs) == 2);
+    assert_ok(mgk_dataset_sample(pairs, 1, tokens, lengths, &label));
+    assert_int_equal(label, 1);
+    assert_int_equal(lengths[1], 2);
+    assert_int_equal(tokens[N + 1], ' ');
+    mgk_dataset_close(pairs);
+}
+
 static void malformed_rows_are_refused(void **state)
 {
     static const struct {
         const char *row, *message;
     } cases[] = {
         {"1\ta\tb\ttext", "line 2: fewer than the columns"},
-        {"", "line 2: fewer than the columns"},
+        {"\n1\ta\tb\ttext\ttext", "line 2: fewer than the columns"},
         {"1\ta\tb\ttext\ttext\tmore", "line 2: more than the columns"},
         {"2\ta\tb\ttext\ttext", "line 2: label is \"2\""},
         {"\x01\ta\tb\ttext\ttext", "line 2: label is \"?\""},
@@ -70,6 +87,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         folder_test(rows_become_samples),
+        folder_test(marks_and_blank_ends_do_not_count),
         folder_test(malformed_rows_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

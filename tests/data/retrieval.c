@@ -188,6 +188,12 @@ static void articles_begin_at_titles(void **state)
     mgk_dataset_close(pairs);
     options.article_per_file = true;
     assert_refused(&options, STATUS_SHAPE, "wiki: 1 article of at least 8 bytes");
+    /* The mark of a byte order is not part of the first title. */
+    path = write_text(
+        state, "wiki",
+        "\xEF\xBB\xBF = A = \n \n aaaaaaaaaaaaaaaa \n \n = B = \n \n bbbbbbbbbbbbbbbb \n");
+    options.article_per_file = false;
+    mgk_dataset_close(open_ok(&options));
 }
 
 static void too_little_text_is_refused(void **state)

@@ -83,6 +83,11 @@ static void several_datasets(void **state)
     assert_true(matrix[24] == 2 * 3 * 25 - 1);
     mgk_store_close(reader);
     assert_fails(mgk_store_open(PATH, "other/*", &reader), STATUS_FORMAT);
+    link_as("layers[0]");
+    link_as("layers[1]");
+    assert_ok(mgk_store_open(PATH, "layers[*]", &reader));
+    assert_int_equal(mgk_store_describe(reader)->layers, 2);
+    mgk_store_close(reader);
     write_plain(5, five, H5T_NATIVE_FLOAT);
     assert_fails(mgk_store_open(PATH, "*", &reader), STATUS_SHAPE);
 }

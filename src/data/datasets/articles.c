@@ -92,10 +92,27 @@ static mgk_status add_bytes(splitter *s, const char *bytes, size_t size)
     return STATUS_OK;
 }
 
+/* Bytes of the byte order mark of UTF-8 at a place of the texts. */
+static mgk_status find_mark(const mgk_texts *texts, size_t start, size_t *size)
+{
+    static const char mark[] = {'\xEF', '\xBB', '\xBF'};
+    char bytes[sizeof(mark)];
+    *size = 0;
+    if (texts->size - start < sizeof(mark))
+        return STATUS_OK;
+    TRY(mgk_texts_read(texts, start, sizeof(mark), bytes));
+    if (memcmp(bytes, mark, sizeof(mark)) == 0)
+        *size = sizeof(mark);
+    return STATUS_OK;
+}
+
 mgk_status mgk_split_articles(const mgk_texts *texts, size_t start, size_t least,
                               mgk_buffer *articles)
 {
     char bytes[PIECE];
+    size_t mark;
+    TRY(find_mark(texts, start, &mark));
+    start += mark;
     splitter s = {.least = least,
                   .at = start,
                   .articles = articles,

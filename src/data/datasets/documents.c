@@ -14,7 +14,7 @@ static size_t start_of(const mgk_documents *documents, size_t index)
 mgk_status mgk_documents_open(const mgk_tokenizer *tokenizer, size_t length, mgk_documents *out)
 {
     const size_t first = 0;
-    *out = (mgk_documents){0};
+    *out = (mgk_documents){.digests.most = INT32_MAX};
     TRY(mgk_sequencer_open(tokenizer, length, &out->sequencer));
     const int32_t vocabulary = tokenizer ? mgk_tokenizer_vocabulary(tokenizer) : 0;
     out->width = vocabulary <= 1 << 8 ? 1 : vocabulary <= 1 << 16 ? 2 : 4;

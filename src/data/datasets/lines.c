@@ -27,6 +27,21 @@ bool mgk_next_field(mgk_span *rest, char separator, mgk_span *field)
     return true;
 }
 
+mgk_span mgk_rows_of(const void *text, size_t size)
+{
+    static const char mark[] = {'\xEF', '\xBB', '\xBF'};
+    mgk_span rows = {text, size};
+    if (size >= sizeof(mark) && memcmp(text, mark, sizeof(mark)) == 0)
+        rows = (mgk_span){rows.data + sizeof(mark), size - sizeof(mark)};
+    size_t end = rows.size;
+    while (end > 0 && memchr(" \t\r\n", rows.data[end - 1], 4))
+        end--;
+    const char *rest = end > 0 ? memchr(rows.data + end, '\n', rows.size - end) : NULL;
+    if (rest)
+        rows.size = (size_t)(rest - rows.data);
+    return rows;
+}
+
 bool mgk_next_line(mgk_lines *lines, mgk_span *line)
 {
     /* A text that ends in LF has no further, empty line. */

@@ -20,6 +20,10 @@ typedef struct mgk_lines {
     size_t number; /* of the line read last, from 1 */
 } mgk_lines;
 
+/* The rows of a file: its text without the byte order mark of UTF-8 before it, and without the
+ * blank lines after it, unless it has no others. */
+mgk_span mgk_rows_of(const void *text, size_t size);
+
 /* Reads the next line without its end (LF, CR LF or the end of the text); false: no more lines. */
 bool mgk_next_line(mgk_lines *lines, mgk_span *line);
 

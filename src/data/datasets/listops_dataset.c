@@ -136,12 +136,10 @@ static mgk_status read_file(const char *path, mgk_labelled *rows)
     mgk_buffer tokens = {0};
     mgk_span line;
     TRY(mgk_map_limited(path, MOST_BYTES, &file));
-    mgk_lines lines = {.rest = {(const char *)file.data, file.size}};
+    mgk_lines lines = {.rest = mgk_rows_of(file.data, file.size)};
     uint64_t before = rows->base.size;
     static const char header[] = "Source\tTarget";
-    bool is_ours = file.size >= sizeof(header) - 1 &&
-                   memcmp(file.data, header, sizeof(header) - 1) == 0 &&
-                   mgk_next_line(&lines, &line) && mgk_span_equals(line, header);
+    const bool is_ours = mgk_next_line(&lines, &line) && mgk_span_equals(line, header);
     if (file.size > 0 && !is_ours) {
         mgk_fail(STATUS_FORMAT, "expected the header Source, Target");
         status = mgk_fail_line(STATUS_FORMAT, path, 1);

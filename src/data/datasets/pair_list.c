@@ -52,7 +52,7 @@ bool mgk_begins_as_pair_list(const char *path)
     mgk_span line, ids[2];
     if (mgk_map_limited(path, most_bytes, &file) != STATUS_OK)
         return false;
-    mgk_lines lines = {.rest = {(const char *)file.data, file.size}};
+    mgk_lines lines = {.rest = mgk_rows_of(file.data, file.size)};
     const bool begins = mgk_next_line(&lines, &line) && read_ids(line, ids) == STATUS_OK;
     mgk_unmap_file(&file);
     return begins;
@@ -84,7 +84,7 @@ static mgk_status read_pairs(const char *path, mgk_vocabulary *ids, mgk_buffer *
     mgk_span line;
     mgk_status status = STATUS_OK;
     TRY(mgk_map_limited(path, most_bytes, &file));
-    mgk_lines lines = {.rest = {(const char *)file.data, file.size}};
+    mgk_lines lines = {.rest = mgk_rows_of(file.data, file.size)};
     while (status == STATUS_OK && mgk_next_line(&lines, &line)) {
         status = read_line(line, ids, pairs);
         if (status != STATUS_OK)
@@ -181,7 +181,7 @@ static bool belongs(const part *which, mgk_span id)
 static mgk_status choose_part(const mgk_dataset_options *options, part *out)
 {
     mgk_buffer pairs = {0};
-    *out = (part){.held_out = options->split != MGK_SPLIT_TRAIN};
+    *out = (part){.held_out = options->split != MGK_SPLIT_TRAIN, .other.most = INT32_MAX};
     const bool list = mgk_is_pair_list(options->other_paths, options->other_count);
     out->split = list ? mgk_is_same_file(options->paths[0], options->other_paths[0])
                       : out->held_out && options->other_count == 0;
@@ -235,7 +235,7 @@ mgk_status mgk_pair_list_read(const mgk_dataset_options *options, mgk_pair_list 
     mgk_buffer all = {0};
     bool *texts = NULL;
     part which = {0};
-    *out = (mgk_pair_list){.folder = options->paths[1]};
+    *out = (mgk_pair_list){.folder = options->paths[1], .ids.most = INT32_MAX};
     CHECK(read_pairs(options->paths[0], &out->ids, &all));
     out->listed = all.size / sizeof(mgk_id_pair);
     CHECK(mgk_alloc((size_t)mgk_vocabulary_size(&out->ids), sizeof(*texts), &texts));

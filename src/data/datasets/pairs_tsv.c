@@ -38,8 +38,9 @@ mgk_status mgk_is_pairs_tsv(const char *path, bool *answer)
 {
     mgk_mapping file;
     TRY(mgk_map_file(path, &file));
-    enum { LABEL = 4 }; /* bytes of the longest label, "0.0", and its tab */
-    mgk_span rest = {(const char *)file.data, file.size < LABEL ? file.size : LABEL}, field;
+    enum { MARK = 3, LABEL = 4 }; /* bytes of a byte order mark; of a label, "0.0", and its tab */
+    const size_t most = MARK + LABEL;
+    mgk_span rest = mgk_rows_of(file.data, file.size < most ? file.size : most), field;
     *answer = mgk_next_field(&rest, '\t', &field) && rest.data && label_of(field) >= 0;
     mgk_unmap_file(&file);
     return STATUS_OK;
@@ -83,8 +84,11 @@ static mgk_status parse_row(mgk_span line, row *out)
     while (count < COLUMNS && mgk_next_field(&line, '\t', &columns[count]))
         count++;
     if (count < COLUMNS || mgk_next_field(&line, '\t', &extra))
-        return mgk_fail(STATUS_FORMAT, "%s than the columns label, id, id, text 1, text 2",
-                        count < COLUMNS ? "fewer" : "more");
+        return mgk_fail(STATUS_FORMAT, "%s than the columns label, id, id, text 1, text 2%s",
+                        count < COLUMNS ? "fewer" : "more",
+                        count == 2 ? "; a list of pairs of ids needs the folder of their texts: "
+                                     "name it after the list"
+                                   : "");
     *out = (row){.text = {columns[3], columns[4]}, .label = label_of(columns[0])};
     if (out->label < 0)
         return mgk_fail(STATUS_FORMAT, "label is \"%s\", expected 0 or 1",
@@ -106,7 +110,7 @@ static mgk_status read_rows(const mgk_dataset_options *options, mgk_mapping *fil
         return mgk_fail(STATUS_USAGE, "%s: a file of pairs is read alone, got %zu files", path,
                         options->path_count);
     TRY(mgk_map_limited(path, MOST_BYTES, file));
-    mgk_lines lines = {.rest = {(const char *)file->data, file->size}};
+    mgk_lines lines = {.rest = mgk_rows_of(file->data, file->size)};
     while (mgk_next_line(&lines, &line)) {
         mgk_status status = parse_row(line, &pair);
         if (status == STATUS_OK)

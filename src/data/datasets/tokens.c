@@ -202,18 +202,9 @@ static mgk_status read_line(mgk_span line, tokens_dataset *set)
     return finish_sequence(start, set);
 }
 
-/* The text without blank lines at its end, unless it has no others. */
-static mgk_span trim_end(mgk_span text)
-{
-    size_t size = text.size;
-    while (size > 0 && memchr(" \t\r\n", text.data[size - 1], 4))
-        size--;
-    return size > 0 ? (mgk_span){text.data, size} : text;
-}
-
 static mgk_status read_text(const char *path, const mgk_mapping *file, tokens_dataset *set)
 {
-    mgk_lines lines = {.rest = trim_end((mgk_span){(const char *)file->data, file->size})};
+    mgk_lines lines = {.rest = mgk_rows_of(file->data, file->size)};
     mgk_span line;
     while (mgk_next_line(&lines, &line)) {
         mgk_status status = read_line(line, set);

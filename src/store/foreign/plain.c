@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/foreign/plain.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,10 +50,33 @@ static bool holds_matrices(const mgk_store_entry *entry, bool square)
                             : entry->rank >= 3);
 }
 
+/* Whether the pattern, in which a star stands for any text, is the name. */
+static bool matches(const char *pattern, const char *name)
+{
+    const char *star = NULL, *taken = name; /* by the last star: up to here */
+    while (*name) {
+        if (*pattern == '*') {
+            star = pattern++;
+            taken = name;
+        } else if (*pattern == *name) {
+            pattern++;
+            name++;
+        } else if (star) {
+            pattern = star + 1;
+            name = ++taken;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return !*pattern;
+}
+
 /* Users write an HDF5 path with the slash before it, or without. */
 static bool is_meant(const char *pattern, const mgk_store_entry *entry)
 {
-    return fnmatch(pattern, entry->name, 0) == 0 || fnmatch(pattern, entry->object, 0) == 0;
+    return matches(pattern, entry->name) || matches(pattern, entry->object);
 }
 
 static mgk_status visit(void *context, const mgk_store_entry *entry)
