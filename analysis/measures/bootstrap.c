@@ -145,13 +145,24 @@ static double two_sided(double t, double freedom)
                                      : 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
-/* p of the difference b − a; `a` NULL: b are differences of pairs. */
-static double test(const moments *a, const moments *b)
+/* The largest magnitude of a column. */
+static double largest_of(const mgk_sample_values *table, size_t columns, size_t column)
 {
+    double largest = 0;
+    for (size_t i = 0; i < table->count; i++)
+        largest = fmax(largest, fabs(table->values[i * columns + column]));
+    return largest;
+}
+
+/* p of the difference b − a; `a` NULL: b are differences of pairs. Values of up to `largest` vary
+ * by their roundings. */
+static double test(const moments *a, const moments *b, double largest)
+{
+    const double rounding = 0x1p-40 * largest;
     const moments none = {.count = 0};
     const moments *first = a ? a : &none;
     const double difference = b->mean - first->mean, error = b->error + first->error;
-    if (b->count < 2 || (a && a->count < 2) || !(error > 0))
+    if (b->count < 2 || (a && a->count < 2) || !(error * (double)b->count > rounding * rounding))
         return NAN;
     double freedom = (double)b->count - 1;
     if (a) /* Welch & Satterthwaite */
@@ -220,9 +231,10 @@ static mgk_status compare_tables(const mgk_sample_values *a, const mgk_sample_va
         const moments of_a = describe_samples(a, columns, c);
         const moments of_b = describe_samples(&last, columns, c);
         const bool fewer = !paired && of_a.count < of_b.count;
+        const double largest = fmax(largest_of(a, columns, c), largest_of(b, columns, c));
         out[c] = (mgk_difference){.low = NAN,
                                   .high = NAN,
-                                  .p = test(paired ? NULL : &of_a, &of_b),
+                                  .p = test(paired ? NULL : &of_a, &of_b, largest),
                                   .p_holm = NAN,
                                   .samples = fewer ? of_a.count : of_b.count};
         describe_column(work->of_b, work->of_a, columns, c, work->draws, &out[c]);

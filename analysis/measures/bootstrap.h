@@ -46,7 +46,8 @@ typedef struct mgk_difference {
      * Two-sided, of Student's t test of the differences of pairs, or of Welch's test without pairs:
      * draws cannot show a probability below their number, which many rows together need. With
      * weights the variance of a mean is that of a ratio (Cochran 1977, §2.11). NaN for fewer than
-     * two samples, and for differences that do not vary, which no test can judge.
+     * two samples, and for differences that do not vary, or by no more than 2⁻⁴⁰ of the largest
+     * value, which may be rounding: no test can judge them.
      */
     double p;
     double p_holm;  /* see mgk_adjust_by_holm */

@@ -63,12 +63,20 @@ static double debiased_energy(const mgk_outputs *outputs, size_t h, size_t g)
            sums / ((tokens - 1) * (tokens - 2));
 }
 
+/* The same of a head with itself; 0 where the terms cancel up to rounding, as those of outputs that
+ * are equal for all tokens but one. */
+static double debiased_norm(const mgk_outputs *outputs, size_t h)
+{
+    const double norm = debiased_energy(outputs, h, h);
+    return norm > 0x1p-40 * energy(outputs, h, h) ? norm : 0;
+}
+
 static double cka_output_debiased(const mgk_outputs *outputs, size_t h, size_t g)
 {
     if (outputs->n < 4)
         return NAN;
-    return normalise(debiased_energy(outputs, h, g), debiased_energy(outputs, h, h),
-                     debiased_energy(outputs, g, g), h == g);
+    return normalise(debiased_energy(outputs, h, g), debiased_norm(outputs, h),
+                     debiased_norm(outputs, g), h == g);
 }
 
 #define OUTPUTS(function) .level = MGK_MEASURE_PAIR, .unit = "", .outputs = (function)

@@ -49,16 +49,17 @@ static double participation_ratio(const mgk_spectrum_view *spectrum)
     return squares * squares / fourths;
 }
 
-/* The least k whose first k singular values have `share` of all energy. */
+/* The least k whose first k singular values have `share` of all energy, but for roundings. */
 static double components(const mgk_spectrum_view *spectrum, double share)
 {
+    const double enough = share * (1 - (double)spectrum->n * 0x1p-50);
     double total = 0, sum = 0;
     size_t k = 0;
     if (is_zero(spectrum))
         return NAN;
     for (size_t i = 0; i < spectrum->n; i++)
         total += energy(spectrum, i);
-    while (sum < share * total)
+    while (sum < enough * total)
         sum += energy(spectrum, k++);
     return (double)k;
 }

@@ -70,6 +70,7 @@ typedef struct mgk_source {
     bool causal;             /* entries of keys after the query are known to be 0 */
     bool unnormalized;       /* rows of some matrices are known not to sum to 1 */
     bool merged_heads;       /* W_O reads mixtures of heads: no column of it is of one head */
+    bool other_values;       /* matrices weigh other values than a layer projects for each head */
     bool may_be_blank;       /* some rows are 0 by the kind of attention, not for a fault */
     /* Queries and keys are of different sequences: there may be more of one than of the other, and
      * their positions cannot be compared. Then no matrix is causal, `depth` is 0, and there are no

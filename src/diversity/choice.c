@@ -194,17 +194,25 @@ static bool lacks_columns(const mgk_source *source, const mgk_measure *measure)
     return source->merged_heads && measure->bases && measure->projection == MGK_PROJECTION_OUTPUT;
 }
 
+/* Whether the measure is of values, and the source's are not those that its matrices weigh. */
+static bool lacks_own_values(const mgk_source *source, const mgk_measure *measure)
+{
+    const unsigned vectors = mgk_measures_vectors(mgk_measures_needs(&measure, 1));
+    return source->other_values && (vectors & MGK_VECTORS_BIT(MGK_VALUES)) != 0;
+}
+
 /* What a measure needs that the source lacks. */
 static const char *missing_text(const mgk_source *source, const mgk_measure *measure)
 {
     const unsigned needs = mgk_measures_needs(&measure, 1);
     const bool has_mixture = needs & MGK_NEEDS_MIXTURE && source->components > 1;
     const bool lacks_vectors = (mgk_measures_vectors(needs) & ~source->kinds) != 0;
-    return lacks_sequence(source, measure)    ? "queries and keys of one sequence"
-           : lacks_columns(source, measure)   ? "heads that are concatenated"
-           : has_mixture && lacks_vectors     ? "queries and keys"
-           : has_mixture && !source->gaussian ? "Gaussian keys"
-                                              : mgk_measure_needs_text(measure);
+    return lacks_sequence(source, measure)     ? "queries and keys of one sequence"
+           : lacks_columns(source, measure)    ? "heads that are concatenated"
+           : lacks_own_values(source, measure) ? "matrices that weigh the values of each head"
+           : has_mixture && lacks_vectors      ? "queries and keys"
+           : has_mixture && !source->gaussian  ? "Gaussian keys"
+                                               : mgk_measure_needs_text(measure);
 }
 
 /* What would give a measure what it lacks: stores have the vectors that were saved. */
@@ -212,7 +220,8 @@ static const char *remedy(const mgk_diversity_options *o, const mgk_source *sour
                           const mgk_measure *measure)
 {
     const unsigned vectors = mgk_measures_vectors(mgk_measures_needs(&measure, 1));
-    const bool possible = !lacks_sequence(source, measure) && !lacks_columns(source, measure);
+    const bool possible = !lacks_sequence(source, measure) && !lacks_columns(source, measure) &&
+                          !lacks_own_values(source, measure);
     const bool loss = mgk_measure_importance(measure) & MGK_IMPORTANCE_BIT(MGK_IMPORTANCE_ABLATION);
     const bool stored = o->array_count == 0;
     return possible && stored && (vectors & ~source->kinds) ? " (option save of mgk-dump)"

@@ -305,6 +305,7 @@ static mgk_source source_of(joined *j)
                         .causal = a->causal && b->causal,
                         .unnormalized = a->unnormalized || b->unnormalized,
                         .merged_heads = a->merged_heads || b->merged_heads,
+                        .other_values = a->other_values || b->other_values,
                         .may_be_blank = a->may_be_blank || b->may_be_blank,
                         .cross = a->cross,
                         .samples = a->samples,

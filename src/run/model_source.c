@@ -354,6 +354,7 @@ mgk_source mgk_model_source_of(mgk_model_source *s, bool double_precision)
                         .causal = mgk_model_run_is_causal(run),
                         .unnormalized = !rows_sum_to_one(s),
                         .merged_heads = config->aggregate != MGK_AGGREGATION_CONCATENATION,
+                        .other_values = mgk_kinds_own_values(config->attention),
                         .may_be_blank = mgk_kinds_may_be_blank(config->attention),
                         .cross = run->cross,
                         .samples = run->index,

@@ -420,6 +420,7 @@ static mgk_status make_source(const mgk_source_options *options, store_source *s
                         .floats = mgk_store_widest(s->reader) <= STORE_F32,
                         .causal = d->causal || options->causal,
                         .unnormalized = *d->attention && !d->row_normalized,
+                        .other_values = mgk_kinds_own_values(d->attention),
                         .may_be_blank = mgk_kinds_may_be_blank(d->attention),
                         .cross = d->cross,
                         .samples = d->sample_index,

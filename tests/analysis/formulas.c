@@ -331,17 +331,13 @@ static real components(const test_sample *s, size_t layer, size_t head, real sha
     return (real)k;
 }
 
-/* A sum that is as large as the share but for rounding may count as either. */
+/* A sum that is as large as the share but for rounding is enough. */
 static const real slack = 1e-12L;
 
-#define COMPONENTS(percent)                                                                  \
-    static real components_##percent(const test_sample *s, size_t layer, size_t head)        \
-    {                                                                                        \
-        return components(s, layer, head, 0.##percent##L - slack);                           \
-    }                                                                                        \
-    static real components_##percent##_most(const test_sample *s, size_t layer, size_t head) \
-    {                                                                                        \
-        return components(s, layer, head, 0.##percent##L + slack);                           \
+#define COMPONENTS(percent)                                                           \
+    static real components_##percent(const test_sample *s, size_t layer, size_t head) \
+    {                                                                                 \
+        return components(s, layer, head, 0.##percent##L - slack);                    \
     }
 COMPONENTS(90)
 COMPONENTS(95)
@@ -561,10 +557,17 @@ static real unbiased(size_t n, const real *k, const real *l)
     return trace + all_k * all_l / ((m - 1) * (m - 2)) - 2 / (m - 2) * product;
 }
 
+/* 0 where it is nothing but rounding beside the same with a bias. */
+static real norm_of(size_t n, const real *k, independence *hsic)
+{
+    const real norm = hsic(n, k, k), whole = biased(n, k, k);
+    return norm > 1e-12L * whole ? norm : 0;
+}
+
 static real alignment(const test_sample *s, size_t layer, size_t h, size_t g, independence *hsic)
 {
     real *k = gram_of(s, layer, h), *l = gram_of(s, layer, g);
-    const real kk = hsic(s->n, k, k), ll = hsic(s->n, l, l), kl = hsic(s->n, k, l);
+    const real kk = norm_of(s->n, k, hsic), ll = norm_of(s->n, l, hsic), kl = hsic(s->n, k, l);
     free(k);
     free(l);
     return kk > 0 && ll > 0 ? kl / sqrtl(kk * ll) : (real)NAN;
@@ -985,9 +988,9 @@ static const test_formula formulas[] = {
     {"effective_rank", .head = effective_rank, SPECTRUM},
     {"stable_rank", .head = stable_rank, SPECTRUM},
     {"participation_ratio", .head = participation_ratio, SPECTRUM},
-    {"components_90", .head = components_90, .most = components_90_most, EXACT},
-    {"components_95", .head = components_95, .most = components_95_most, EXACT},
-    {"components_99", .head = components_99, .most = components_99_most, EXACT},
+    {"components_90", .head = components_90, EXACT},
+    {"components_95", .head = components_95, EXACT},
+    {"components_99", .head = components_99, EXACT},
     {"sigma_ratio", .head = sigma_ratio, SPECTRUM},
     {"entropy", .head = entropy, SUM},
     {"normalized_entropy", .head = normalized, SUM},

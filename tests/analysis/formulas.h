@@ -42,8 +42,6 @@ typedef struct test_formula {
     long double (*component)(const test_sample *s, size_t layer, size_t head, size_t r);
     long double (*pair)(const test_sample *s, size_t layer, size_t h, size_t g);
     long double (*layer)(const test_sample *s, size_t layer);
-    /* The largest value that rounding allows, where a count jumps; NULL: that of `head`. */
-    long double (*most)(const test_sample *s, size_t layer, size_t head);
     double absolute, relative; /* the error that is allowed */
 } test_formula;
 

@@ -107,6 +107,13 @@ static void round_entries(size_t n, double *a)
     }
 }
 
+static void sink(size_t n, size_t head, double *a)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            a[i * n + j] = j == (i == (head + 2) % n ? i : 0);
+}
+
 static void fill(const void *context, size_t i, size_t n, double *a)
 {
     const test_model *m = context;
@@ -118,6 +125,9 @@ static void fill(const void *context, size_t i, size_t n, double *a)
     case TEST_UNIFORM:
         for (size_t k = 0; k < n * n; k++)
             a[k] = 1 / (double)n;
+        return;
+    case TEST_SINK:
+        sink(n, head, a);
         return;
     case TEST_RANK_ONE:
         same_rows(i, n, a);

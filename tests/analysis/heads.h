@@ -14,6 +14,7 @@ typedef enum test_kind {
     TEST_PADDED,    /* samples of n, n / 2, 1 and 0 tokens */
     TEST_ONE_HOT,   /* each query attends to one key; no token repeats */
     TEST_UNIFORM,   /* 1 / n */
+    TEST_SINK,      /* all queries attend to the first key, but for one of each head, to itself */
     TEST_RANK_ONE,  /* all queries of a head alike */
     TEST_IDENTICAL, /* all heads of a layer alike */
     TEST_DISJOINT,  /* no key is seen by two heads */

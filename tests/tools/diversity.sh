@@ -66,6 +66,10 @@ fails 2 '--resume continues a run with an --output' m.h5 --resume
 fails 1 'half.h5: the matrices are f16' half.h5 -o r.csv
 fails 1 'one.h5: measure "cka_output" needs values, which this input lacks (option save of mgk-dump)' one.h5 \
     --measures rank,cka_output -o r.csv
+"$programs/mgk-train" --task lm --data text.txt --attention multi-query --layers 1 --heads 2 --dim 4 --head-dim 2 \
+    --hidden 4 --length 8 --steps 1 --batch 1 --threads 1 -q -o shared.safetensors
+"$programs/mgk-dump" shared.safetensors --text text.txt --samples 1 --save attention,values -q -o shared.h5
+fails 1 'needs matrices that weigh the values of each head, which this input lacks' shared.h5 --measures cka_output
 fails 1 'one.h5: measure "disagreement_value" needs values' one.h5 --measures disagreement_value
 fails 1 'm.h5: measure "projection_key" needs a running model, which this input lacks' m.h5 \
     --measures projection_key
