@@ -57,6 +57,8 @@ static mgk_status set_prior(const mgk_architecture *a, mgk_config *config)
             STATUS_USAGE,
             "attention \"%s\" has no prior: `prior` and `prior_shape` are of mixtures of keys",
             config->attention);
+    if (prior == MGK_PRIOR_HARD && a->prior_shape)
+        return mgk_fail(STATUS_USAGE, "prior \"hard\" has no `prior_shape`");
     config->prior = prior == EM_ALL ? MGK_PRIOR_EM : (mgk_prior_mode)prior;
     config->prior_queries = prior == EM_ALL ? MGK_QUERIES_ALL : MGK_QUERIES_SEEN;
     config->prior_shape = (mgk_prior_shape)shape;
@@ -73,8 +75,19 @@ static mgk_status set_aggregation(const mgk_architecture *a, mgk_config *config)
     return STATUS_OK;
 }
 
+/* Whether a layer has Gaussian scores, whose variances are given. */
+static bool is_gaussian(const mgk_config *config)
+{
+    bool any = false;
+    for (int layer = 0; layer < config->layers; layer++)
+        any |= mgk_config_kind(config, layer)->gaussian;
+    return any;
+}
+
 static mgk_status set_variances(const mgk_architecture *a, mgk_config *config)
 {
+    if (a->variance_count > 0 && !is_gaussian(config))
+        return mgk_fail(STATUS_USAGE, "attention \"%s\" has no variance", config->attention);
     if (a->variance_count > 1 && a->variance_count != (size_t)config->mixtures)
         return mgk_fail(STATUS_USAGE, "%zu variances: expected one, or one for each of %d %s",
                         a->variance_count, config->mixtures,
@@ -199,6 +212,22 @@ static mgk_status build_config(const mgk_train_options *o, mgk_task task,
     return STATUS_OK;
 }
 
+/* Lists are generated if no files are given. */
+static mgk_status check_lists(const mgk_train_options *o, mgk_task task)
+{
+    const char *name = o->listops_above   ? "listops_above"
+                       : o->listops_below ? "listops_below"
+                                          : "listops_samples";
+    if (!o->listops_above && !o->listops_below && !o->listops_samples)
+        return STATUS_OK;
+    if (task != MGK_TASK_LISTOPS)
+        return mgk_fail(STATUS_USAGE, "`%s` belongs to `task` listops", name);
+    if (o->data_count > 0)
+        return mgk_fail(STATUS_USAGE,
+                        "`%s` is for lists that are generated, not for those of `data`", name);
+    return STATUS_OK;
+}
+
 static mgk_status data_options(const mgk_train_options *o, mgk_task task, mgk_split split,
                                mgk_dataset_options *out)
 {
@@ -217,6 +246,7 @@ static mgk_status data_options(const mgk_train_options *o, mgk_task task, mgk_sp
     if (o->architecture.length < 0 || o->listops_above < 0 || o->listops_below < 0 ||
         o->listops_samples < 0 || o->evaluate_samples < 0 || o->evaluate_every < 0)
         return mgk_fail(STATUS_USAGE, "lengths, bounds and numbers of samples cannot be negative");
+    TRY(check_lists(o, task));
     if (o->architecture.length)
         options.length = (size_t)o->architecture.length;
     mgk_dataset_bound_lists(&options, o->listops_above, o->listops_below);

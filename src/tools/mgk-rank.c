@@ -184,7 +184,8 @@ static const mgk_arg_note notes[] = {
      "Samples and matrices in the file are not computed again, and the output is that of an "
      "uninterrupted run with the same number of threads.\n"
      "Another number of threads may change the last digits of measures.\n"
-     "With `--method count` the ranks are the same; which matrices also have singular values, and "
+     "With `--method count` the ranks that are not undecided are the same; which matrices also "
+     "have singular values, and "
      "whether a certificate is {measured} or {bound}, may differ.\n"
      "A run is refused if its settings, the size or time of a file, or the version of the program "
      "differ from those of the interrupted run.\n"
@@ -193,7 +194,7 @@ static const mgk_arg_note notes[] = {
      "the file."},
     {"device", "Matrices and their singular values are computed there."},
     {"seed", "With `--method count` and several threads, timing decides which matrices have "
-             "singular values; ranks do not depend on it."},
+             "singular values; ranks that are not undecided do not depend on it."},
     {"force", "The {OUT}`.part` of an interrupted run is one of them, unless it is resumed."},
     {NULL, NULL},
 };

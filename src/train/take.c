@@ -29,14 +29,22 @@ static size_t key_rows(const mgk_model *model)
     return (size_t)model->config.key_heads * (size_t)model->config.head_dim;
 }
 
-/* Whether first rows mean the same in a longer parameter: positions, and whole keys of equal heads.
- */
+/* Words without the class token, which comes after them. */
+static int words_of(const mgk_config *config)
+{
+    return config->vocabulary - config->class_token;
+}
+
+/* Whether rows mean the same in a longer parameter: positions, words, and whole keys of equal
+ * heads. */
 static bool has_rows(const mgk_model *model, const mgk_model *from, const mgk_parameter *to,
                      const mgk_parameter *source)
 {
     const size_t key = key_rows(model);
     if (strstr(to->name, "embedding.position."))
         return true;
+    if (strncmp(to->name, "embedding.token.", 16) == 0)
+        return words_of(&model->config) == words_of(&from->config);
     return strstr(to->name, "attention.key.") && model->config.head_dim == from->config.head_dim &&
            to->shape[0] % key == 0 && source->shape[0] % key == 0;
 }
@@ -45,7 +53,7 @@ static bool has_rows(const mgk_model *model, const mgk_model *from, const mgk_pa
 static const char *tokens_of(const mgk_model *model)
 {
     enum { BYTES = 256 };
-    const bool bytes = model->config.vocabulary - model->config.class_token == BYTES;
+    const bool bytes = words_of(&model->config) == BYTES;
     return model->tokenizer ? model->tokenizer : bytes ? "bytes" : NULL;
 }
 
@@ -80,7 +88,16 @@ static bool has_other_keys(const mgk_model *model, const mgk_model *from, const 
     return strstr(name, "attention.key.") && key_rows(model) != key_rows(from);
 }
 
-/* Numbers at the beginning of both parameters that mean the same. */
+/* Numbers of a model's parameter before those that mean the same in the other model: of the
+ * position of a class token, which the other one does not have. */
+static size_t skipped(const mgk_model *model, const mgk_model *other, const mgk_parameter *of)
+{
+    const bool before = model->config.class_token && !other->config.class_token &&
+                        !model->config.positions_backward;
+    return before && strstr(of->name, "embedding.position.") ? of->count / of->shape[0] : 0;
+}
+
+/* Numbers that mean the same in both parameters, behind those that are skipped. */
 static size_t common(const mgk_model *model, const mgk_model *from, const mgk_parameter *to,
                      const mgk_parameter *source)
 {
@@ -89,7 +106,9 @@ static size_t common(const mgk_model *model, const mgk_model *from, const mgk_pa
         equal &= to->shape[axis] == source->shape[axis];
     if (!equal || (to->count != source->count && !has_rows(model, from, to, source)))
         return 0;
-    return to->count < source->count ? to->count : source->count;
+    const size_t own = to->count - skipped(model, from, to);
+    const size_t theirs = source->count - skipped(from, model, source);
+    return own < theirs ? own : theirs;
 }
 
 static void name_other(taking *t, const char *name)
@@ -111,7 +130,8 @@ static mgk_status take(const mgk_model *model, const mgk_model *from, double *we
                           !has_other_keys(model, from, to->name);
         const size_t count = fits ? common(model, from, to, source) : 0;
         if (count > 0)
-            TRY(mgk_model_read(from, source->offset, count, weights + to->offset));
+            TRY(mgk_model_read(from, source->offset + skipped(from, model, source), count,
+                               weights + to->offset + skipped(model, from, to)));
         t->whole += count == to->count;
         t->part += count > 0 && count < to->count;
         t->none += count == 0;
@@ -130,7 +150,7 @@ static mgk_status describe(const taking *t, const char *path, char **remark)
             STATUS_SHAPE,
             "%s: none of its tensors has the name and the shape of one of the new model", path);
     if (t->part > 0)
-        snprintf(parts, sizeof(parts), ", and first rows of %zu", t->part);
+        snprintf(parts, sizeof(parts), ", and rows of %zu", t->part);
     if (t->whole == all)
         snprintf(text, sizeof(text), "gives all %zu tensors of the new model", all);
     else

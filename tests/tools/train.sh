@@ -67,6 +67,16 @@ refuse 2 'learning rate: -1, expected a positive number' $few --data text.txt --
 refuse 2 '--keep needs --checkpoint-every' $few --data text.txt --keep -o new.safetensors
 refuse 2 'expected at most 256 models' $(without steps $few) --data text.txt --steps 256 --checkpoint-every 1 --keep \
     -o new.safetensors
+# Options that would do nothing.
+softmax="$(without attention $few) --attention softmax --data text.txt -o new.safetensors"
+refuse 2 'attention "softmax" has no variance' $softmax --variance 3
+refuse 2 'prior "hard" has no --prior-shape' $(without attention $few) --attention mgk --data text.txt --prior hard \
+    --prior-shape head -o new.safetensors
+refuse 2 '--listops-above belongs to --task listops' $softmax --listops-above 3
+refuse 2 '--listops-samples is for lists that are generated' --task listops ${few#--task lm} --data text.txt \
+    --listops-samples 9 -o new.safetensors
+refuse 2 '--eval-samples needs --held-out data' $softmax --eval-samples 3
+refuse 2 'one head differs from no other: expected pattern alone' $(without heads $softmax) --heads 1 --regularise position
 refuse 2 '--unknown' $few --unknown -o new.safetensors
 
 # Bad data.

@@ -192,6 +192,57 @@ static void test_taking_other_heads(void **state)
     mgk_model_free(from);
 }
 
+/* Rows of a table that mean the same: count rows from row `own` of `to` on are those from row
+ * `theirs` of `from` on. */
+static void assert_rows(const mgk_model *to, size_t own, const mgk_model *from, size_t theirs,
+                        size_t count, const char *name)
+{
+    const mgk_parameter *p = find(to, name), *source = find(from, name);
+    const size_t width = p->count / p->shape[0];
+    double *values = read_values(to, p), *expected = read_values(from, source);
+    assert_memory_equal(values + own * width, expected + theirs * width,
+                        count * width * sizeof(*values));
+    mgk_free(values);
+    mgk_free(expected);
+}
+
+/* A class token is before the other tokens of a sequence, and behind the other words. */
+static void test_taking_beside_class_tokens(void **state)
+{
+    train_case *c = *state;
+    char *remark;
+    mgk_config config;
+    mgk_config_defaults(MGK_FAMILY_ENCODER, &config);
+    config.layers = 1;
+    config.dim = 8;
+    config.head_dim = 4;
+    config.hidden = 8;
+    config.length = 16;
+    config.vocabulary = 256;
+    strcpy(config.attention, "softmax");
+    config.mixtures = 1;
+    mgk_config with = config;
+    with.class_token = true;
+    with.vocabulary++;
+    with.pooling = MGK_POOLING_FIRST;
+    mgk_model *plain = new_model(&config, c->device, 3), *to = new_model(&with, c->device, 4);
+    assert_ok(mgk_model_save(plain, OUTPUT, true, NULL, 0, NULL, 0));
+    assert_ok(mgk_initial_take(to, OUTPUT, &remark));
+    assert_non_null(strstr(remark, ", and rows of 2"));
+    mgk_free(remark);
+    assert_rows(to, 1, plain, 0, 15, "embedding.position.weight");
+    assert_rows(to, 0, plain, 0, 256, "embedding.token.weight");
+    mgk_model_free(plain);
+    assert_ok(mgk_model_save(to, OUTPUT, true, NULL, 0, NULL, 0));
+    plain = new_model(&config, c->device, 5);
+    assert_ok(mgk_initial_take(plain, OUTPUT, &remark));
+    mgk_free(remark);
+    assert_rows(plain, 0, to, 1, 15, "embedding.position.weight");
+    assert_rows(plain, 0, to, 0, 256, "embedding.token.weight");
+    mgk_model_free(plain);
+    mgk_model_free(to);
+}
+
 static void test_recipes(void **state)
 {
     (void)state;
@@ -226,6 +277,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_encoders, train_case_setup, train_case_teardown),
         cmocka_unit_test_setup_teardown(test_taking, train_case_setup, train_case_teardown),
         cmocka_unit_test_setup_teardown(test_taking_other_heads, train_case_setup,
+                                        train_case_teardown),
+        cmocka_unit_test_setup_teardown(test_taking_beside_class_tokens, train_case_setup,
                                         train_case_teardown),
         cmocka_unit_test(test_recipes),
     };

@@ -92,6 +92,12 @@ void mgk_regulariser_free(mgk_regulariser *r)
     mgk_free(r);
 }
 
+static bool compares_heads(const mgk_regularisation *what)
+{
+    return what->weight[MGK_TERM_SUBSPACE] != 0 || what->weight[MGK_TERM_POSITION] != 0 ||
+           what->weight[MGK_TERM_OUTPUT] != 0;
+}
+
 /* The output of such a kind is not the heads' matrices times their values. */
 static mgk_status check_layer(const mgk_pass *pass, int index, const mgk_regularisation *what)
 {
@@ -148,6 +154,9 @@ mgk_status mgk_pass_regularise(mgk_pass *pass, const mgk_regularisation *what, d
     if (model->device->accelerator)
         return mgk_fail(STATUS_UNSUPPORTED, "%s does not run `regularise`; the CPU does",
                         model->device->name);
+    if (model->config.heads == 1 && compares_heads(what))
+        return mgk_fail(STATUS_USAGE, "`regularise`: one head differs from no other: expected "
+                                      "pattern alone");
     for (int l = 0; l < model->config.layers; l++)
         TRY(check_layer(pass, l, what));
     CHECK(mgk_alloc(1, sizeof(*r), &r));
