@@ -241,6 +241,14 @@ static void adaptive_softmax(void **state)
     const double words = (log(5.0 / 3) + log(7.0 / 5)) / (1 + log(7.0));
     assert_close(cost.flops[MGK_COST_OUTPUT], 5 * (head + words * cluster), 0, 1e-15);
     assert_true(cost.flops[MGK_COST_OUTPUT] < whole.flops[MGK_COST_OUTPUT]);
+    /* Tables of widths 4, 2 and 1 for 3, 2 and 2 words; rows of 3 words and 2 clusters. */
+    mgk_cost divided;
+    config.cutoff_divisor = 2;
+    assert_ok(mgk_cost_of(&config, 5, &divided));
+    assert_close(divided.flops[MGK_COST_EMBEDDING] - cost.flops[MGK_COST_EMBEDDING],
+                 2 * 4 * (3 * 4 + 2 * 2 + 2 * 1), 0, 1e-15);
+    assert_close(divided.flops[MGK_COST_OUTPUT] - cost.flops[MGK_COST_OUTPUT], 2 * 4 * 4 * 5, 0,
+                 1e-13);
 }
 
 static void parts_are_the_whole(void **state)

@@ -194,6 +194,24 @@ static double normed(const mgk_config *config)
            config->layers * queries;
 }
 
+/* With a divisor every pass multiplies the table of each part of the vocabulary by its map, which
+ * makes the embeddings. */
+static double part_tables(const mgk_config *config)
+{
+    double flops = 0;
+    for (int part = 0; part <= config->cutoff_count && config->cutoff_divisor > 0; part++)
+        flops += (double)mgk_config_part_words(config, part) *
+                 linear((double)mgk_config_part_width(config, part), config->dim, false);
+    return flops;
+}
+
+/* And the rows of frequent words and of clusters, by a map of the output's own. */
+static double output_tables(const mgk_config *config)
+{
+    const double rows = config->cutoffs[0] + config->cutoff_count;
+    return config->cutoff_divisor > 0 ? rows * linear(config->dim, config->dim, false) : 0;
+}
+
 /* Logits of a token; an adaptive softmax computes the head and, for rarer words, one cluster. */
 static double logits(const mgk_config *config)
 {
@@ -216,7 +234,7 @@ static double output(const mgk_config *config, int tokens)
 {
     double dim = config->dim, documents = config->dual ? 2 : 1;
     if (config->family == MGK_FAMILY_LM)
-        return tokens * logits(config);
+        return tokens * logits(config) + output_tables(config);
     if (config->classes == 0)
         return 0;
     double pool = documents * tokens * dim;
@@ -252,7 +270,8 @@ static void count_flops(const mgk_config *config, int tokens, mgk_cost *cost)
     double residuals = layers * (config->memory > 0 ? 3 : 2);
     double all_attention = attention(config, tokens);
     cost->layer_flops = sequences * (tokens * projections(config) + all_attention / layers);
-    cost->flops[MGK_COST_EMBEDDING] = rows * ((patch + embedded) * config->embedding + map);
+    cost->flops[MGK_COST_EMBEDDING] =
+        rows * ((patch + embedded) * config->embedding + map) + part_tables(config);
     cost->flops[MGK_COST_PROJECTIONS] = layers * rows * projections(config);
     cost->flops[MGK_COST_ATTENTION] = sequences * all_attention;
     cost->flops[MGK_COST_FEED_FORWARD] = layers * rows * feed_forward(config);

@@ -13,7 +13,8 @@
  * An adaptive softmax computes its head for every token, and the logits of a cluster only for the
  * words of that cluster. Their number depends on the text; it is estimated by Zipf's law for a
  * vocabulary sorted by frequency, p(word r) ~ 1 / r: words a + 1 ... b are the fraction
- * ln(b / a) / (1 + ln V) of a text.
+ * ln(b / a) / (1 + ln V) of a text. The tables that a divisor makes narrower are multiplied once a
+ * pass, here of one sample, by their maps.
  *
  * Training is forward and backward. Backward counts as twice forward: a product y = x Wᵀ has two
  * products of its size in reverse, dx = dy W and dW = dyᵀ x, and so have the two products of
