@@ -220,7 +220,8 @@ def diversity(
     compare : bool
         Compare each further input with the first one.
     per_sample : bool
-        A row for each sample in place of means.
+        A row for each sample in place of means. An `output` of .h5 holds all samples, and the
+        table means.
     across_layers : bool
         Compare heads of different layers, too.
     across_models : bool
@@ -261,8 +262,7 @@ def diversity(
         tempfile.TemporaryDirectory(prefix="mgk-") as folder,
         _inputs.inputs(x, texts, dataset, precision, length, about, targets, besides) as fields,
     ):
-        hidden = per_sample and output is None
-        if hidden:
+        if per_sample and output is None:
             output = os.path.join(folder, "samples.csv")
         o = options(
             "mgk_diversity_options",
@@ -292,7 +292,11 @@ def diversity(
             "diversity",
         )
         means = Table._take(address)
-        return read(output) if hidden else means
+        if not per_sample or str(output).endswith(".h5"):
+            return means
+        samples = read(output)
+        samples.settings = means.settings
+        return samples
 
 
 def measures() -> Table:

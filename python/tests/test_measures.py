@@ -4,6 +4,7 @@
 import json
 import os
 import subprocess
+import tempfile
 import unittest
 
 import mgk
@@ -174,6 +175,15 @@ class Diversity(unittest.TestCase):
         self.assertEqual(sorted(set(table["sample"])), [0, 1])
         expected = -(a * np.log(a)).sum(-1).mean(-1)
         np.testing.assert_allclose(table.where(sample=1)["value"], expected[1].ravel(), rtol=1e-9)
+        means = mgk.diversity(a, measures="entropy")
+        self.assertEqual(table.settings["threshold"], means.settings["threshold"])
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("t.csv", "t.json"):
+                written = mgk.diversity(
+                    a, measures="entropy", per_sample=True, output=os.path.join(folder, name)
+                )
+                np.testing.assert_array_equal(written["sample"], table["sample"])
+                np.testing.assert_allclose(written["value"], table["value"], rtol=1e-9)
 
     def test_comparison(self):
         a, b = attention_like(6, 1, 2, 7, 7), attention_like(6, 1, 2, 7, 7, seed=1)

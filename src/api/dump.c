@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/progress.h"
+#include "base/utf8.h"
 #include "dump/dump.h"
 #include "model/formats/format.h"
 #include "run/arguments.h"
@@ -124,7 +125,6 @@ static mgk_store_description describe_store(const mgk_dump_options *o, const mgk
         .training_step = run->model->step,
         .software = "mgk " MGK_VERSION,
         .attention = config->attention,
-        .command = o->job.command ? o->job.command : "not known",
         .precision = o->double_precision ? "double" : "single",
         .device = run->device->name,
     };
@@ -149,7 +149,7 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump, const 
 {
     const mgk_model_run *run = dump->run;
     char sha256[MGK_SHA256_HEX_SIZE], name[256];
-    char *json = NULL;
+    char *json = NULL, *model = NULL, *command = NULL;
     uint64_t content = 0;
     mgk_status status = mgk_model_hash_end(run->hash, sha256);
     if (status == STATUS_OK && dump->cluster)
@@ -161,14 +161,19 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump, const 
                               mgk_hash(MGK_HASH_START, sha256, strlen(sha256))));
     CHECK(mgk_cluster_compare(dump->cluster, "other data", content));
     mgk_model_name(o->model, name, sizeof(name));
+    CHECK(mgk_utf8_duplicate(name, &model));
+    CHECK(mgk_utf8_duplicate(o->job.command ? o->job.command : "not known", &command));
     mgk_store_description description = describe_store(o, dump);
-    description.model = name;
+    description.model = model;
+    description.command = command;
     description.model_sha256 = sha256;
     description.config = json;
     const mgk_store_options options = options_of_store(o, dump, shards);
     status = mgk_store_create(o->output, &description, &options, &dump->writer);
 out:
     mgk_free(json);
+    mgk_free(model);
+    mgk_free(command);
     return status;
 }
 
