@@ -723,6 +723,80 @@ static void test_values_refused(void **state)
 }
 
 /* What transformers 5.24 takes where config.json says nothing. */
+/* A file that has an output of its own is not tied, whatever config.json says. */
+static void test_outputs_of_their_own(void **state)
+{
+    (void)state;
+    static const char tied[] =
+        "{\"model_type\": \"llama\", \"num_attention_heads\": 8, \"hidden_size\": 16, "
+        "\"num_hidden_layers\": 4, \"vocab_size\": 37, \"intermediate_size\": 12, "
+        "\"tie_word_embeddings\": true}";
+    static const char *const files[] = {"llama", "llama-tied"};
+    for (int without = 0; without < 2; without++) {
+        const mgk_model_options usual = {0};
+        mgk_checkpoint checkpoint;
+        mgk_config config;
+        open_checkpoint(files[without], &checkpoint);
+        set_config(&checkpoint, tied);
+        assert_ok(mgk_format_configure(&mgk_format_llama, &checkpoint, &usual, &config));
+        assert_int_equal(config.tied, without);
+        assert_int_equal(config.family, MGK_FAMILY_LM);
+        mgk_checkpoint_close(&checkpoint);
+    }
+}
+
+/* What would change numbers silently: transformers reads rotary_emb_base and rotary_pct alone of a
+ * gpt_neox, turns nothing for a part below one number, and leaves biases out in an exact bloom. */
+static void test_words_that_others_read_otherwise(void **state)
+{
+    (void)state;
+    static const struct {
+        const mgk_model_format *format;
+        const char *words, *refusal; /* NULL: read */
+    } cases[] = {
+        {&mgk_format_neox, "\"model_type\": \"gpt_neox\"", NULL},
+        {&mgk_format_neox,
+         "\"model_type\": \"gpt_neox\", \"rotary_emb_base\": 500, \"rope_theta\": 500, "
+         "\"rotary_pct\": 0.5, \"partial_rotary_factor\": 0.5",
+         NULL},
+        {&mgk_format_neox, "\"model_type\": \"gpt_neox\", \"rope_theta\": 500",
+         "\"rope_theta\" is 500 and \"rotary_emb_base\" 10000, expected the same"},
+        {&mgk_format_neox,
+         "\"model_type\": \"gpt_neox\", \"rotary_pct\": 1, \"partial_rotary_factor\": 0.5",
+         "\"partial_rotary_factor\" is 0.5 and \"rotary_pct\" 1, expected the same"},
+        {&mgk_format_neox, "\"model_type\": \"gpt_neox\", \"rotary_pct\": 0.05",
+         "partial_rotary_factor 0.05 turns none of the 16 numbers of a head"},
+        {&mgk_format_bloom,
+         "\"model_type\": \"bloom\", \"pretraining_tp\": 4, \"slow_but_exact\": false", NULL},
+        {&mgk_format_bloom, "\"model_type\": \"bloom\", \"slow_but_exact\": true", NULL},
+        {&mgk_format_bloom,
+         "\"model_type\": \"bloom\", \"pretraining_tp\": 4, \"slow_but_exact\": true",
+         "\"slow_but_exact\" is true with \"pretraining_tp\" 4"},
+    };
+    mgk_checkpoint checkpoint;
+    open_checkpoint("llama-tied", &checkpoint);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const mgk_model_options usual = {0};
+        mgk_config config;
+        char text[1024];
+        snprintf(text, sizeof(text),
+                 "{%s, \"num_attention_heads\": 2, \"hidden_size\": 32, \"num_hidden_layers\": 4, "
+                 "\"vocab_size\": 37, \"intermediate_size\": 12}",
+                 cases[i].words);
+        set_config(&checkpoint, text);
+        const mgk_status status =
+            mgk_format_configure(cases[i].format, &checkpoint, &usual, &config);
+        if (!cases[i].refusal) {
+            assert_ok(status);
+            continue;
+        }
+        assert_fails(status, STATUS_UNSUPPORTED);
+        if (!strstr(mgk_fail_message(), cases[i].refusal))
+            fail_msg("no '%s' in '%s'", cases[i].refusal, mgk_fail_message());
+    }
+    mgk_checkpoint_close(&checkpoint);
+}
+
 static void test_usual_values(void **state)
 {
     (void)state;
@@ -740,7 +814,7 @@ static void test_usual_values(void **state)
     };
     mgk_checkpoint checkpoint;
     char text[1024];
-    open_checkpoint("llama", &checkpoint);
+    open_checkpoint("llama-tied", &checkpoint);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const mgk_model_options usual = {0};
         mgk_config config;
@@ -962,6 +1036,8 @@ int main(void)
         cmocka_unit_test(test_esm_refused),
         cmocka_unit_test(test_layers_of_gpt_neo),
         cmocka_unit_test(test_layers_of_smollm3),
+        cmocka_unit_test(test_outputs_of_their_own),
+        cmocka_unit_test(test_words_that_others_read_otherwise),
         cmocka_unit_test(test_usual_values),
         cmocka_unit_test(test_values_without_effect),
     };

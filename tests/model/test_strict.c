@@ -141,7 +141,7 @@ static const addition additions[] = {
     {"llama", "model.layers.0.self_attn.rotary_emb.inv_freq", 1, STATUS_OK, NULL},
     {"llama", "model.layers.0.self_attn.rotary_emb.inv_freq", 2, STATUS_UNSUPPORTED, refused},
     {"llama", "score.weight", 2, STATUS_OK, "1 tensor is not used: score.weight"},
-    {"llama-tied", "lm_head.weight", 2, STATUS_OK, "1 tensor is not used: lm_head.weight"},
+    {"llama-tied", "lm_head.weight", 2, STATUS_SHAPE, "lm_head.weight\" is [2,2], expected ["},
     {"llama", "other.embed_tokens.weight", 2, STATUS_FORMAT, "belongs to a second model"},
     {"../decoders/mixtral", "model.layers.0.block_sparse_moe.experts.5.w1.weight", 2,
      STATUS_UNSUPPORTED, refused},

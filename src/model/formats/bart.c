@@ -163,7 +163,7 @@ static mgk_status configure_decoder(const mgk_checkpoint *checkpoint,
     config->output_bias = mgk_checkpoint_prefix(checkpoint, logits_bias, prefix);
     if (family->start >= 0)
         TRY(mgk_hugging_face_start(checkpoint, family->start, config));
-    return mgk_hugging_face_decoder_output(checkpoint, NULL, config);
+    return mgk_hugging_face_output(checkpoint, NULL, true, config);
 }
 
 /*

@@ -145,22 +145,13 @@ mgk_status mgk_hugging_face_output(const mgk_checkpoint *checkpoint, const char 
     char name[MGK_TENSOR_NAME];
     TRY(mgk_checkpoint_flag(checkpoint, "tie_word_embeddings", tied, &config->tied));
     output_name(checkpoint, output, name);
-    if (!config->tied && !mgk_tensors_find(checkpoint->tensors, name)) {
-        config->family = MGK_FAMILY_ENCODER;
-        config->classes = 0;
-        strcpy(config->task, "text");
-    }
-    return STATUS_OK;
-}
-
-mgk_status mgk_hugging_face_decoder_output(const mgk_checkpoint *checkpoint, const char *output,
-                                           mgk_config *config)
-{
-    char name[MGK_TENSOR_NAME];
-    TRY(mgk_hugging_face_output(checkpoint, output, true, config));
-    output_name(checkpoint, output, name);
-    if (mgk_tensors_find(checkpoint->tensors, name))
-        config->tied = false;
+    const bool found = mgk_tensors_find(checkpoint->tensors, name) != NULL;
+    config->tied &= !found; /* transformers ties no weights that a file has twice and different */
+    if (config->tied || found)
+        return STATUS_OK;
+    config->family = MGK_FAMILY_ENCODER;
+    config->classes = 0;
+    strcpy(config->task, "text");
     return STATUS_OK;
 }
 

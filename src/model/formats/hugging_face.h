@@ -35,10 +35,10 @@ mgk_status mgk_hugging_face_causal(const mgk_checkpoint *checkpoint);
 mgk_status mgk_hugging_face_padding(const mgk_checkpoint *checkpoint, mgk_config *config);
 
 /*
- * Sets the output layer of a language model: tied to the embedding, or a separate tensor, `output`,
- * a constant (NULL: "lm_head.weight"). `tied` is the default of config.json. A model that was saved
- * without its separate layer has hidden states and attention, but no loss: it becomes a causal
- * encoder.
+ * Sets the output layer of a language model or decoder: the tensor `output`, a constant (NULL:
+ * "lm_head.weight"), if the file has it, else the embedding, unless config.json says that they are
+ * not tied; `tied` is its default. A model that was saved without its separate layer has hidden
+ * states and attention, but no loss: it becomes a causal encoder.
  */
 mgk_status mgk_hugging_face_output(const mgk_checkpoint *checkpoint, const char *output, bool tied,
                                    mgk_config *config);
@@ -47,14 +47,6 @@ mgk_status mgk_hugging_face_output(const mgk_checkpoint *checkpoint, const char 
 mgk_status mgk_hugging_face_language_model(const mgk_checkpoint *checkpoint,
                                            const mgk_tensor_names *names, const char *output,
                                            const mgk_parameter *parameter, mgk_recipe *out);
-
-/*
- * For the decoder of an encoder-decoder model. Sets the output layer: the tensor `output` (a
- * constant; NULL: "lm_head.weight") if the file has it, else the embedding, unless config.json says
- * that they are not tied; then the model is a causal encoder, as above.
- */
-mgk_status mgk_hugging_face_decoder_output(const mgk_checkpoint *checkpoint, const char *output,
-                                           mgk_config *config);
 
 /* Sets the id before the target's tokens: "decoder_start_token_id", or `usual`. */
 mgk_status mgk_hugging_face_start(const mgk_checkpoint *checkpoint, int usual, mgk_config *config);

@@ -162,9 +162,31 @@ static const mgk_settings falcon = {&shared, falcon_own};
 
 /* ---- what tables cannot say ------------------------------------------------------------------ */
 
+/* This family's own keys count, whatever others say that its files may have beside them. */
+static mgk_status check_rotary(const mgk_checkpoint *checkpoint)
+{
+    static const struct {
+        const char *own, *other;
+        double usual;
+    } keys[] = {{"rotary_emb_base", "rope_theta", 10000},
+                {"rotary_pct", "partial_rotary_factor", 0.25}};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        double own, other;
+        TRY(mgk_checkpoint_real(checkpoint, keys[i].own, keys[i].usual, &own));
+        TRY(mgk_checkpoint_real(checkpoint, keys[i].other, own, &other));
+        if (own != other)
+            return mgk_fail(STATUS_UNSUPPORTED,
+                            "%s: \"%s\" is %g and \"%s\" %g, expected the same of both: "
+                            "transformers reads the latter",
+                            checkpoint->config_path, keys[i].other, other, keys[i].own, own);
+    }
+    return STATUS_OK;
+}
+
 static mgk_status adjust_neox(const mgk_checkpoint *checkpoint, mgk_config *config)
 {
     bool parallel;
+    TRY(check_rotary(checkpoint));
     TRY(mgk_checkpoint_flag(checkpoint, "use_parallel_residual", true, &parallel));
     config->parallel = parallel ? MGK_PARALLEL_OWN : MGK_PARALLEL_NO;
     return STATUS_OK;
@@ -176,12 +198,21 @@ static void set_hidden(mgk_config *config)
         config->hidden = config->dim <= 1 << 18 ? 4 * config->dim : 0;
 }
 
+/* In its exact mode transformers adds up the slices of a product, and leaves out the bias. */
 static mgk_status adjust_bloom(const mgk_checkpoint *checkpoint, mgk_config *config)
 {
-    (void)checkpoint;
+    bool exact;
+    int slices;
+    TRY(mgk_checkpoint_flag(checkpoint, "slow_but_exact", false, &exact));
+    TRY(mgk_checkpoint_integer(checkpoint, "pretraining_tp", 1, &slices));
     config->hidden = 0;
     set_hidden(config);
-    return STATUS_OK;
+    return exact && slices > 1
+               ? mgk_fail(STATUS_UNSUPPORTED,
+                          "%s: \"slow_but_exact\" is true with \"pretraining_tp\" %d, which "
+                          "leaves biases out: expected false",
+                          checkpoint->config_path, slices)
+               : STATUS_OK;
 }
 
 /* A new falcon has groups of heads, an older one a key for all heads, the first one a key a head.

@@ -280,6 +280,10 @@ mgk_status mgk_rotary_configure(const mgk_checkpoint *checkpoint, double usual, 
     TRY(read_scaling(checkpoint, &found, config));
     if (config->rotary_scaling == MGK_ROTARY_PROPORTIONAL)
         config->rotary_dim = (int)(config->head_dim * part / 2) * 2;
+    if (config->rotary_dim == 0 && config->head_dim > 0)
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: partial_rotary_factor %g turns none of the %d numbers of a head",
+                        checkpoint->config_path, part, config->head_dim);
     return read_local(checkpoint, found.local, config);
 }
 

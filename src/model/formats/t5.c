@@ -144,7 +144,7 @@ static mgk_status configure_decoder(const mgk_checkpoint *checkpoint,
     TRY(configure_scale(checkpoint, config));
     config->memory = config->dim;
     config->output_bias = false;
-    return mgk_hugging_face_decoder_output(checkpoint, NULL, config);
+    return mgk_hugging_face_output(checkpoint, NULL, true, config);
 }
 
 static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *config,

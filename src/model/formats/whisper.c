@@ -121,7 +121,7 @@ static mgk_status configure_decoder(const mgk_checkpoint *checkpoint,
     config->output_bias = false;
     config->memory = config->dim;
     TRY(mgk_hugging_face_start(checkpoint, START, config));
-    return mgk_hugging_face_decoder_output(checkpoint, output, config);
+    return mgk_hugging_face_output(checkpoint, output, true, config);
 }
 
 /* values [C, 3, in], or NULL, of a tensor [C, in, 3]. */
