@@ -1071,6 +1071,10 @@ typedef struct mgk_diversity_options {
      * matrices of all layers of a sample of both are in memory at once.
      */
     bool across_models;
+    /* The last samples, as many, choose no order of `prune`: the loss is theirs alone, as that of
+     * other texts, while importance and js of all other samples choose. 0: all do both, and the
+     * loss is too low where they are few. Of a model of pairs both documents are held out. */
+    int prune_held_out;
 } mgk_diversity_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

@@ -176,6 +176,7 @@ def diversity(
     across_layers: bool = False,
     across_models: bool = False,
     prune: bool = False,
+    prune_held_out: int = 0,
     threshold: float = 1e-6,
     relative: bool = False,
     layers: Numbers | None = None,
@@ -229,6 +230,8 @@ def diversity(
         `table.settings["second_layers_from"]`.
     prune : bool
         Remove the heads of each model one by one.
+    prune_held_out : int
+        So many samples, the last ones, choose no heads: the loss is theirs alone.
     threshold, relative
         Of ranks.
     output, force, resume
@@ -274,6 +277,7 @@ def diversity(
             across_layers=across_layers,
             across_models=across_models,
             prune=prune,
+            prune_held_out=prune_held_out,
             threshold=threshold,
             relative=relative,
             layers=layers,

@@ -69,6 +69,11 @@ static mgk_status check_options(const mgk_diversity_options *o)
     if (o->prune && o->model_count == 0)
         return mgk_fail(STATUS_USAGE,
                         "`prune` runs a model without some heads: files of matrices have none");
+    if (o->prune_held_out < 0 || (o->prune_held_out > 0 && !o->prune))
+        return mgk_fail(STATUS_USAGE,
+                        o->prune ? "`prune_held_out` is %d, expected 0 or more"
+                                 : "`prune_held_out` is %d, and belongs to `prune`",
+                        o->prune_held_out);
     TRY(mgk_sources_check(&sources));
     TRY(mgk_check_names("measures", o->measures, o->measure_count));
     if (o->measures && o->measure_count == 0)
@@ -133,6 +138,7 @@ static void add_record(mgk_measuring *m, size_t i, double *record)
     if (part->layer_means)
         mgk_diversity_keep_sample(part, part->finished, record);
     mgk_diversity_means_add(&part->means, record);
+    mgk_diversity_prune_take(part, record);
     mgk_diversity_collect(&part->layout, record, &m->facts[i]);
     mgk_diversity_hash_sample(part, record);
     part->finished++;
@@ -288,11 +294,11 @@ static void tell_pruning(mgk_measuring *m, size_t i)
                  told[part->pruned_by]);
         mgk_measuring_tell(m, note);
     }
-    if (samples >= MGK_BOOTSTRAP_SAMPLES)
+    if (m->options->prune_held_out > 0 || samples >= MGK_BOOTSTRAP_SAMPLES)
         return;
     snprintf(note, sizeof(note),
              "%.200s: pruning by %zu %s: the same few choose the order of heads and measure the "
-             "loss, which is lower than on others",
+             "loss, which is lower than on others (`prune_held_out` keeps some apart)",
              part->name, samples, MGK_NOUN(samples, "sample", "samples"));
     mgk_measuring_warn(m, note);
 }

@@ -26,9 +26,12 @@ typedef struct mgk_diversity_part {
     size_t finished;       /* samples */
     uint64_t samples_hash; /* of the lengths and tokens of the finished ones */
     bool tokens_known;     /* of all finished ones */
-    /* Of pruning: what the heads are ordered by and the values are, the values [MGK_PRUNING_ORDERS,
-     * L H + 1] of each order, those that are finished, and the curves; zeroed: not pruned. */
+    /* Of pruning: what the heads are ordered by and the values are; the samples that choose the
+     * orders, and if others are held out, their means; the values [MGK_PRUNING_ORDERS, L H + 1] of
+     * each order, those that are finished, and the curves; zeroed: not pruned. */
     mgk_importance pruned_by;
+    size_t choosers;
+    mgk_diversity_means choosing;
     mgk_diversity_means orders;
     size_t finished_orders;
     mgk_pruning_curve curves[MGK_PRUNINGS];
@@ -139,9 +142,13 @@ mgk_status mgk_measured_check_ranks(const mgk_measured *measured, const mgk_dive
 /* The orders in which heads are removed: by importance, by redundancy, and random ones. */
 enum { MGK_RANDOM_ORDERS = 10, MGK_PRUNING_ORDERS = 2 + MGK_RANDOM_ORDERS };
 
-/* Prepares a part that is laid out, of this run of a model. Release with mgk_diversity_prune_free.
- * STATUS_MEMORY. */
-mgk_status mgk_diversity_prune_begin(mgk_diversity_part *part, const struct mgk_model_run *run);
+/* Prepares a part that is laid out, of this run of a model, of which the last samples are held out.
+ * Release with mgk_diversity_prune_free. STATUS_SHAPE: no others are left; STATUS_MEMORY. */
+mgk_status mgk_diversity_prune_begin(mgk_diversity_part *part, const struct mgk_model_run *run,
+                                     int held_out);
+
+/* Takes the record of the sample that comes next, number part->finished. */
+void mgk_diversity_prune_take(mgk_diversity_part *part, const double *record);
 
 /* Follows pruning. */
 typedef struct mgk_diversity_pruning {

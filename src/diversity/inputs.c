@@ -75,7 +75,7 @@ static mgk_status prepare_part(mgk_measuring *m, size_t i)
                               sizeof(note)));
     TRY(mgk_diversity_means_make(mgk_record_size(&part->layout), &part->means));
     if (m->options->prune)
-        TRY(mgk_diversity_prune_begin(part, m->open.run));
+        TRY(mgk_diversity_prune_begin(part, m->open.run, m->options->prune_held_out));
     if (m->options->compare) {
         const size_t samples = m->inputs[i].sample_count;
         TRY(mgk_alloc(samples, part->layout.layers * part->layout.chosen * sizeof(double),

@@ -55,7 +55,9 @@ static bool add_parts(cJSON *settings, const mgk_diversity_part *parts, size_t c
 /* Left out of the settings without pruning, whose journals hold samples alone. */
 static bool add_pruning(cJSON *settings, const mgk_diversity_options *o)
 {
-    return !o->prune || cJSON_AddTrueToObject(settings, "prune") != NULL;
+    return (!o->prune || cJSON_AddTrueToObject(settings, "prune")) &&
+           (!o->prune_held_out ||
+            cJSON_AddNumberToObject(settings, "prune_held_out", o->prune_held_out));
 }
 
 /* The settings of further models, which may have tokenizers of their own. */
@@ -171,6 +173,7 @@ static char *print_settings(const mgk_diversity_options *o, const mgk_diversity_
         cJSON_AddStringToObject(settings, "seed", seed) &&
         cJSON_AddBoolToObject(settings, "compare", o->compare) &&
         cJSON_AddBoolToObject(settings, "prune", o->prune) &&
+        (!o->prune || cJSON_AddNumberToObject(settings, "prune_held_out", o->prune_held_out)) &&
         cJSON_AddBoolToObject(settings, "allow_zero_rows", o->allow_zero_rows) &&
         mgk_sources_describe(settings, &sources, parts[0].input) &&
         mgk_warnings_describe(settings, warnings))

@@ -7,6 +7,7 @@
 #include "analysis/measures/registry.h"
 #include "analysis/measures/removal.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "diversity/diversity.h"
 #include "run/pruning.h"
 
@@ -26,6 +27,12 @@ static const mgk_measure *importance_of(mgk_importance which)
                                                 : &mgk_measure_importance_hidden;
 }
 
+/* The means of the samples that choose the orders. */
+static const mgk_diversity_means *choosing(const mgk_diversity_part *part)
+{
+    return part->choosing.size > 0 ? &part->choosing : &part->means;
+}
+
 /* The means [count] of a measure in a layer of the part; NaN where no sample has a value. */
 static void take_means(const mgk_diversity_part *part, const mgk_measure *measure, size_t layer,
                        size_t count, double *out)
@@ -34,9 +41,10 @@ static void take_means(const mgk_diversity_part *part, const mgk_measure *measur
     size_t m = 0;
     while (layout->measures[m] != measure)
         m++;
-    const double *first = mgk_record_values(layout, part->means.mean, layer, m);
+    const mgk_diversity_means *means = choosing(part);
+    const double *first = mgk_record_values(layout, means->mean, layer, m);
     for (size_t i = 0; i < count; i++)
-        out[i] = mgk_diversity_mean(&part->means, (size_t)(first - part->means.mean) + i);
+        out[i] = mgk_diversity_mean(means, (size_t)(first - means->mean) + i);
 }
 
 static mgk_status make_orders(pruner *p, uint64_t seed)
@@ -113,11 +121,26 @@ static mgk_status take_curves(pruner *p)
     return average_orders(p, &p->part->curves[MGK_PRUNE_RANDOM]);
 }
 
-mgk_status mgk_diversity_prune_begin(mgk_diversity_part *part, const mgk_model_run *run)
+mgk_status mgk_diversity_prune_begin(mgk_diversity_part *part, const mgk_model_run *run,
+                                     int held_out)
 {
     const size_t heads = part->layout.layers * part->layout.heads;
+    const size_t samples = part->input->sample_count, pair = (size_t)mgk_model_run_pair(run);
+    if (held_out > 0 && samples < (size_t)held_out + pair)
+        return mgk_fail(STATUS_SHAPE,
+                        "%s: `prune_held_out` is %d of %zu %s, which leaves none to choose heads",
+                        part->name, held_out, samples, MGK_NOUN(samples, "sample", "samples"));
     part->pruned_by = mgk_ablation_best(run);
+    part->choosers = (samples - (size_t)held_out) / pair * pair;
+    if (held_out > 0)
+        TRY(mgk_diversity_means_make(mgk_record_size(&part->layout), &part->choosing));
     return mgk_diversity_means_make(MGK_PRUNING_ORDERS * (heads + 1), &part->orders);
+}
+
+void mgk_diversity_prune_take(mgk_diversity_part *part, const double *record)
+{
+    if (part->choosing.size > 0 && part->finished < part->choosers)
+        mgk_diversity_means_add(&part->choosing, record);
 }
 
 /* Runs the orders that are not finished. */
@@ -132,6 +155,7 @@ static mgk_status run_orders(const pruner *p, const mgk_source_input *opened, co
                                  .head_count = part->layout.heads,
                                  .orders = p->orders,
                                  .order_count = MGK_PRUNING_ORDERS,
+                                 .first_sample = part->choosing.size > 0 ? part->choosers : 0,
                                  .finished = part->finished_orders,
                                  .progress = follow->progress,
                                  .receive = follow->receive,
@@ -161,4 +185,5 @@ void mgk_diversity_prune_free(mgk_diversity_part *part)
         mgk_free(part->curves[by].points);
     memset(part->curves, 0, sizeof(part->curves));
     mgk_diversity_means_free(&part->orders);
+    mgk_diversity_means_free(&part->choosing);
 }

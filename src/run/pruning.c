@@ -27,7 +27,8 @@ static size_t head_count(const pruner *r)
 
 static void add_values(const pruner *r, size_t i)
 {
-    for (size_t s = 0; s < (size_t)r->run->count; s++)
+    const size_t first = r->p->first_sample, begin = (size_t)r->run->first;
+    for (size_t s = first > begin ? first - begin : 0; s < (size_t)r->run->count; s++)
         mgk_diversity_means_add_value(r->out, i, isinf(r->values[s]) ? NAN : r->values[s]);
 }
 
@@ -76,7 +77,7 @@ static mgk_status run_orders(pruner *r)
     for (size_t i = first; i < r->p->order_count; i++) {
         const bool loads = i == first || r->batches > 1; /* a single batch stays loaded */
         if (loads)
-            mgk_model_run_seek(r->run, 0);
+            mgk_model_run_seek(r->run, (int)r->p->first_sample);
         for (size_t b = 0; b < r->batches; b++) {
             if (loads)
                 TRY(load_batch(r));
@@ -92,7 +93,8 @@ mgk_status mgk_prune(mgk_model_run *run, mgk_ablation *ablation, const mgk_job *
 {
     pruner r = {.p = p, .run = run, .job = job, .ablation = ablation, .out = out};
     mgk_status status;
-    r.batches = ((size_t)run->samples + (size_t)run->capacity - 1) / (size_t)run->capacity;
+    const size_t capacity = (size_t)run->capacity;
+    r.batches = ((size_t)run->samples + capacity - 1) / capacity - p->first_sample / capacity;
     r.total = r.batches * p->order_count * (head_count(&r) + 1);
     r.done = r.total / p->order_count * p->finished;
     CHECK(mgk_alloc((size_t)run->model->config.layers,

@@ -15,18 +15,20 @@ typedef struct mgk_pruning {
     const size_t
         *orders; /* [order_count, layer_count head_count], see analysis/measures/removal.h */
     size_t order_count;
-    size_t finished; /* the first orders, which an earlier call has run */
+    size_t first_sample; /* of those that are run */
+    size_t finished;     /* the first orders, which an earlier call has run */
     void (*progress)(void *state, size_t done, size_t total); /* in runs of a batch */
     mgk_status (*receive)(void *state, size_t order);         /* all samples of an order are run */
     void *state;
 } mgk_pruning;
 
 /*
- * Runs the model on all samples of a run, without the first 0, 1, … layer_count head_count heads of
- * each order, one order after another. Adds the value of every sample to *out, of size order_count
- * (layer_count head_count + 1): number i (layer_count head_count + 1) + k is order i without its
- * first k heads. `ablation` is of this run and tells `which`. A value beyond the range of a double
- * counts as none. STATUS_INTERRUPTED: the job's watcher asks to stop; the errors of `receive`.
+ * Runs the model on the samples of a run from the first one on, without the first 0, 1, …
+ * layer_count head_count heads of each order, one order after another. Adds the value of every
+ * sample to *out, of size order_count (layer_count head_count + 1): number i (layer_count
+ * head_count + 1) + k is order i without its first k heads. `ablation` is of this run and tells
+ * `which`. A value beyond the range of a double counts as none. STATUS_INTERRUPTED: the job's
+ * watcher asks to stop; the errors of `receive`.
  */
 mgk_status mgk_prune(mgk_model_run *run, mgk_ablation *ablation, const mgk_job *job,
                      const mgk_pruning *pruning, mgk_diversity_means *out);

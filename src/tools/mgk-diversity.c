@@ -138,6 +138,9 @@ static const mgk_arg_note notes[] = {
      "model, or by the change of its hidden states. So is a model of pairs that reads single "
      "texts: "
      "its loss is that of --task retrieval."},
+    {"prune-held-out",
+     "Their importance and js do not count for the orders, as in --prune on the other samples "
+     "alone. Samples of a text are in its order, so that these are its end."},
     {"per-sample", "HDF5 files always hold the values of each sample."},
     {"memory",
      "A quarter is for the matrices that a running model computes at once, the rest for measures.\n"
@@ -241,6 +244,8 @@ int main(int argc, char **argv)
          NULL},
         {MGK_ARG_FLAG, 0, "prune", &o.prune, NULL,
          "Remove heads of the models one by one: the loss against the heads left.", NULL},
+        {MGK_ARG_INT, 0, "prune-held-out", &o.prune_held_out, "N",
+         "The last N samples choose no heads: the loss is theirs alone.", NULL},
         {MGK_ARG_FLAG, 0, "relative", &o.relative, NULL,
          "The threshold is a multiple of the largest singular value of the matrix.", NULL},
         {MGK_ARG_REAL, 0, "memory", &w.gigabytes, "GB",

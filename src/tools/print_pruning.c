@@ -70,4 +70,6 @@ void mgk_print_pruning(const mgk_mean_rows *in)
     }
     for (size_t i = 0; i < curves; i++)
         print_order(m, first[i], heads);
+    const int samples = m->samples.integers[first[0]];
+    printf("means over %d %s\n", samples, samples == 1 ? "sample" : "samples");
 }

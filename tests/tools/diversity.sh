@@ -526,6 +526,38 @@ for order in importance redundancy; do
     grep -qxF "$(cat expected.txt)" out.txt || complain "no order of $order: $(cat out.txt)"
 done
 grep -q 'prune_random removes' out.txt && complain "random orders are no order"
+# The last samples are held out: the orders are those of the other samples, the loss is theirs.
+i=0
+while [ $i -lt 7 ]; do
+    echo "$((i * 37 + 11)) $((i * 91 % 250)) 65 $((i + 97)) 32 $((i * 13 + 70)) 101 101 $((i * i + 60))"
+    i=$((i + 1))
+done >ids.txt
+head -n 4 ids.txt >choose.txt
+tail -n 3 ids.txt >held.txt
+rows="--model m.safetensors --samples all --precision double --measures js,importance_ablation --prune"
+measure apart.csv $rows --tokens ids.txt --prune-held-out 3
+grep -qx 'means over 3 samples' out.txt || complain "the samples of the loss: $(cat out.txt)"
+! grep -q 'the same few' err.txt || complain "$(cat err.txt)"
+measure choose.csv $rows --tokens choose.txt
+grep -q 'the same few' err.txt || complain "no word about few samples"
+measure held.csv $rows --tokens held.txt
+measure together.csv $rows --tokens ids.txt
+order() { grep ',prune_[ir]' "$1" | cut -d, -f 3,5,6,9; }
+order apart.csv >apart.txt
+order choose.csv | cmp - apart.txt || complain "other orders than of the samples that choose"
+order together.csv >together.txt
+! cmp -s together.txt apart.txt || complain "samples that are held out choose"
+for heads in 0 9; do
+    grep ",prune_importance,.*,$heads,[0-9.]*,[0-9.e-]*,3$" apart.csv | cut -d, -f 10 >found.txt
+    grep ",prune_importance,.*,$heads,[0-9.]*,[0-9.e-]*,3$" held.csv | cut -d, -f 10 >expected.txt
+    [ -s found.txt ] && awk 'NR == FNR { a = $1 } NR > FNR { exit !((a - $1) ^ 2 < 1e-20) }' found.txt expected.txt ||
+        complain "loss with $heads heads: $(cat found.txt expected.txt)"
+done
+grep ',importance_ablation,' apart.csv >found.txt
+grep ',importance_ablation,' together.csv | cmp - found.txt || complain "measures are of all samples"
+fails 2 '--prune-held-out is 1, and belongs to --prune' $model --prune-held-out 1
+fails 2 '--prune-held-out is -1, expected 0 or more' $model --prune --prune-held-out -1
+fails 1 '--prune-held-out is 4 of 4 samples, which leaves none to choose heads' $model --prune --prune-held-out 4
 # Heads of negative entries have no js: by redundancy they go in the order of importance.
 "$programs/mgk-train" $train --attention performer --feature-map trigonometric --features 4 --layers 2 --heads 3 --dim 6 \
     --head-dim 2 -o signed.safetensors

@@ -153,7 +153,7 @@ static void structures_have_their_sizes(void **state)
         ROW(mgk_rank_summary, 144, reserved, 136),
         ROW(mgk_matrix_rank, 96, reserved, 64),
         ROW(mgk_measure_description, 88, reserved, 56),
-        ROW(mgk_diversity_options, 496, across_models, 488),
+        ROW(mgk_diversity_options, 496, prune_held_out, 492),
         ROW(mgk_plot_options, 352, smooth, 348),
         ROW(mgk_report_options, 152, tokens, 148),
     };
