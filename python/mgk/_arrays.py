@@ -93,6 +93,17 @@ def widened(array):
     return array.astype(np.float32) if array.dtype == np.float16 else array
 
 
+def _tell_numbers(x):
+    """Tell where a table numbers layers and heads otherwise than the labels of an array."""
+    for axis in ("layer", "head"):
+        if axis not in getattr(x, "coords", ()):
+            continue
+        numbers = np.atleast_1d(np.asarray(x.coords[axis]))
+        if not np.array_equal(numbers, np.arange(numbers.size)):
+            told = ", ".join(map(str, numbers[:8])) + (", ..." if numbers.size > 8 else "")
+            warn(f"the array has {axis} {told}: the table counts from 0")
+
+
 def _usual_axes(count, x):
     """The names of the axes in front of the matrices if users do not say them; None: not known.
 
@@ -102,6 +113,7 @@ def _usual_axes(count, x):
     """
     dims = tuple(getattr(x, "dims", ()))[:-2]
     if dims and set(dims) <= set(_AXES):
+        _tell_numbers(x)
         return dims
     if count == 0:
         return ()
@@ -162,8 +174,9 @@ class _Layers:
         for number, view in enumerate(views):
             if view.shape != first.shape:
                 raise ValueError(f"layer {number} has shape {view.shape}, layer 0 {first.shape}")
-        if len({v.dtype for v in views}) > 1:
-            views = [widened(view) for view in views]
+        dtypes = {view.dtype for view in views}
+        if len(dtypes) > 1 and any(dtype.itemsize == 2 for dtype in dtypes):
+            raise ValueError("layers of 16 bits and others: compute all of them in float32")
         if any(v.strides != views[0].strides or v.dtype != views[0].dtype for v in views):
             views = [np.ascontiguousarray(v, dtype=np.result_type(*views)) for v in views]
         self.views = views

@@ -25,6 +25,8 @@ def whole(value, what):
         raise TypeError(f"{what}: expected a whole number, not {value!r}") from None
     if number < 0:
         raise ValueError(f"{what}: expected a number that is not negative")
+    if number >= 2**31:
+        raise ValueError(f"{what}: {number} is out of range")
     return number
 
 

@@ -234,6 +234,26 @@ class _Work(threading.Thread):
             self.finished.set()
 
 
+def apart(action):
+    """What `action`, a call without a job, returns on a thread of its own.
+
+    Threads that the library starts on the main thread are missing in a forked child, which would
+    wait for them for ever.
+    """
+    work = _Work(action)
+    work.start()
+    interrupt = None
+    while not work.finished.is_set():
+        try:
+            work.finished.wait()
+        except BaseException as failure:
+            interrupt = failure
+    work.join()
+    if interrupt or work.failure:
+        raise interrupt or work.failure
+    return work.result
+
+
 def run(structure, action, progress=None, title=""):
     """Run `action`, a call with this option structure, and follow its job.
 

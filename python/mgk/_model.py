@@ -15,7 +15,7 @@ import numpy as np
 
 from ._arrays import block_of, remember
 from ._job import job
-from ._library import Error, as_list, call, check, text_of
+from ._library import Error, apart, as_list, call, check, text_of
 from ._progress import Progress, warn
 from ._typing import Array, Follow, Numbers, Path, Texts
 
@@ -367,7 +367,7 @@ class Model:
         """Attention [L, H, N, N] of token ids, float64; of a source [L, H, N, M]."""
         if source is not None:
             place = source.ctypes.data_as(c.POINTER(c.c_int32))
-            check("mgk_network_encode", self._network, place, source.size)
+            apart(lambda: check("mgk_network_encode", self._network, place, source.size))
         layers, layer_count = _numbers(layers, "layers")
         heads, head_count = _numbers(heads, "heads")
         shape = (
@@ -377,16 +377,18 @@ class Model:
             source.size if self._cross else ids.size,
         )
         out = np.empty(shape)
-        check(
-            "mgk_network_attention_of",
-            self._network,
-            ids.ctypes.data_as(c.POINTER(c.c_int32)),
-            ids.size,
-            layers,
-            layer_count,
-            heads,
-            head_count,
-            out.ctypes.data_as(c.POINTER(c.c_double)),
+        apart(
+            lambda: check(
+                "mgk_network_attention_of",
+                self._network,
+                ids.ctypes.data_as(c.POINTER(c.c_int32)),
+                ids.size,
+                layers,
+                layer_count,
+                heads,
+                head_count,
+                out.ctypes.data_as(c.POINTER(c.c_double)),
+            )
         )
         # The library gives them in the order of the model.
         for axis, chosen in enumerate((layers, heads)):

@@ -19,6 +19,15 @@ from ._library import Error, call, check, text_of, types
 from ._typing import Path
 
 
+# What a point of a curve of `prune` is.
+_PRUNING = {
+    "formula": "the loss without the heads removed so far (of prune_*_divergence and _hidden what "
+    "importance_divergence and importance_hidden are), the mean over samples of each sample's mean",
+    "unit": "",
+    "source": "Michel et al. 2019",
+}
+
+
 class Table:
     """Rows and named columns.
 
@@ -92,6 +101,8 @@ class Table:
 
             for row in measures().where(name=name):
                 return {key: row[key] for key in ("formula", "unit", "source")}
+            if name.startswith("prune_"):
+                return dict(_PRUNING)
         self[name]
         return dict(self._about.get(name, {}))
 
@@ -107,6 +118,8 @@ class Table:
         """
         chosen = np.ones(len(self), bool)
         for name, value in values.items():
+            if isinstance(value, (set, frozenset, Iterator)):
+                value = list(value)
             chosen &= np.isin(self[name], value)
         return self._rows(chosen)
 
@@ -188,6 +201,8 @@ def _is_told(values):
 def _text(value):
     if isinstance(value, str):
         return value
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={number}" for name, number in value.items())
     is_missing = value != value if isinstance(value, np.floating) else value == -1
     return "" if is_missing else f"{value:.6g}"
 

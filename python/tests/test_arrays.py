@@ -313,6 +313,32 @@ class Refusals(unittest.TestCase):
             mgk.ranks(a)
         self.assertEqual(len(mgk.ranks(a, allow_half=True)), 2)
 
+    def test_half_beside_wider_layers(self):
+        a = attention_like(1, 2, 5, 5)
+        with self.assertRaisesRegex(ValueError, "layers of 16 bits and others"):
+            mgk.ranks([a, a.astype(np.float16)])
+        self.assertEqual(len(mgk.ranks([a, a.astype(np.float32)])), 4)
+
+    def test_labels_that_count_otherwise(self):
+        class Labelled:
+            dims = ("layer", "head", "query", "key")
+            coords = {"layer": np.array([3, 5]), "head": np.array([0, 1])}
+
+            def __array__(self, dtype=None, copy=None):
+                return attention_like(2, 2, 5, 5)
+
+        with self.assertWarnsRegex(mgk.Warning, "has layer 3, 5: the table counts from 0"):
+            self.assertEqual(sorted(set(mgk.ranks(Labelled())["layer"])), [0, 1])
+        Labelled.coords = {"layer": np.array([0, 1])}
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            mgk.ranks(Labelled())
+
+    def test_too_many_matrices(self):
+        for number in (2**31, 2**32 + 1):
+            with self.assertRaisesRegex(ValueError, "matrices: .* is out of range"):
+                mgk.ranks(attention_like(1, 1, 2, 5, 5), matrices=number)
+
     def test_masked_entries(self):
         a = np.ma.array(attention_like(1, 1, 2, 5, 5))
         self.assertEqual(len(mgk.ranks(a)), 2)

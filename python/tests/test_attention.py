@@ -3,6 +3,7 @@
 
 import gc
 import json
+import multiprocessing
 import os
 import shutil
 import struct
@@ -214,6 +215,12 @@ class Attention(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(same, [True] * 200)
+
+    def test_forks_have_threads_of_their_own(self):
+        expected = mgk.attention(MODEL, TEXTS)
+        with multiprocessing.get_context("fork").Pool(1) as pool:
+            found = pool.apply_async(mgk.attention, (MODEL, TEXTS)).get(60)
+        np.testing.assert_array_equal(found, expected)
 
     def test_memory_is_released(self):
         def resident():

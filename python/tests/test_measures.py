@@ -185,6 +185,22 @@ class Diversity(unittest.TestCase):
                 np.testing.assert_array_equal(written["sample"], table["sample"])
                 np.testing.assert_allclose(written["value"], table["value"], rtol=1e-9)
 
+    def test_rows_by_values(self):
+        a = attention_like(2, 2, 3, 7, 7)
+        table = mgk.diversity(a, measures="entropy,js")
+        for heads in ({0, 2}, (head for head in (0, 2)), [0, 2], range(0, 3, 2)):
+            self.assertEqual(len(table.where(measure="entropy", head=heads)), 4)
+
+    def test_tables_of_dicts_are_shown(self):
+        for text in (str(mgk.kinds()), mgk.kinds()._repr_html_()):
+            self.assertIn("softmax", text)
+
+    def test_curves_are_explained(self):
+        table = mgk.diversity(MODEL, TEXTS, measures="js", prune=True, prune_held_out=1, layers=[0])
+        self.assertIn("loss without the heads", table.about("prune_importance")["formula"])
+        self.assertEqual(set(table.where(measure="prune_random")["samples"]), {1})
+        self.assertEqual(table.settings["prune_held_out"], 1)
+
     def test_comparison(self):
         a, b = attention_like(6, 1, 2, 7, 7), attention_like(6, 1, 2, 7, 7, seed=1)
         table = mgk.diversity({"a": a, "b": b}, measures="entropy", compare=True)

@@ -203,7 +203,10 @@ static void print_samples(const mgk_means *m)
     for (size_t first = 0, end = 0; first < m->rows; first = end) {
         int32_t samples = 0;
         for (; end < m->rows && m->input.integers[end] == m->input.integers[first]; end++)
-            samples = m->samples.integers[end] > samples ? m->samples.integers[end] : samples;
+            if (!mgk_is_curve(m, end) && m->samples.integers[end] > samples)
+                samples = m->samples.integers[end];
+        if (mgk_is_curve(m, end - 1)) /* told with the curves */
+            continue;
         least = samples < least ? samples : least;
         most = samples > most ? samples : most;
     }

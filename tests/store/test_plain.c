@@ -92,6 +92,27 @@ static void several_datasets(void **state)
     assert_fails(mgk_store_open(PATH, "*", &reader), STATUS_SHAPE);
 }
 
+/* As h5py and netCDF of the same process have it, each in its way. */
+static void files_that_are_open_already(void **state)
+{
+    (void)state;
+    static const H5F_close_degree_t degrees[] = {H5F_CLOSE_WEAK, H5F_CLOSE_SEMI, H5F_CLOSE_STRONG};
+    const hsize_t shape[] = {2, 3, 5, 5};
+    write_plain(4, shape, H5T_NATIVE_FLOAT);
+    for (size_t i = 0; i < sizeof(degrees) / sizeof(degrees[0]); i++) {
+        const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+        assert_true(H5Pset_fclose_degree(access, degrees[i]) >= 0);
+        const hid_t other = H5Fopen(PATH, H5F_ACC_RDONLY, access);
+        assert_true(other >= 0);
+        expect_last(2, 1, 3);
+        const hid_t dataset = H5Dopen2(other, "group/name", H5P_DEFAULT);
+        assert_true(dataset >= 0); /* still open */
+        H5Dclose(dataset);
+        H5Fclose(other);
+        H5Pclose(access);
+    }
+}
+
 static void leading_axes(void **state)
 {
     (void)state;
@@ -241,6 +262,7 @@ int main(void)
         cmocka_unit_test(axes_have_names),
         cmocka_unit_test(wrong_axes),
         cmocka_unit_test(several_datasets),
+        cmocka_unit_test(files_that_are_open_already),
         cmocka_unit_test(oblong),
         cmocka_unit_test(refused),
         cmocka_unit_test(half_is_recognised),

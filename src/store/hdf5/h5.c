@@ -117,12 +117,29 @@ mgk_status mgk_h5_finish(mgk_h5_file *file)
     return mgk_h5_check_written(file);
 }
 
+/* A file that the process has open elsewhere, too, stays open as long as its objects do. */
+static void close_objects(hid_t file)
+{
+    enum { SOME = 64 };
+    const unsigned all = H5F_OBJ_DATASET | H5F_OBJ_GROUP | H5F_OBJ_DATATYPE | H5F_OBJ_ATTR;
+    hid_t ids[SOME];
+    ssize_t count = H5Fget_obj_ids(file, all | H5F_OBJ_LOCAL, SOME, ids);
+    while (count > 0) {
+        for (ssize_t i = 0; i < count; i++)
+            if (H5Idec_ref(ids[i]) < 0)
+                return;
+        count = H5Fget_obj_ids(file, all | H5F_OBJ_LOCAL, SOME, ids);
+    }
+}
+
 void mgk_h5_abandon(mgk_h5_file *file)
 {
     if (file->id < 0)
         return;
     if (file->output.error == 0)
         file->output.error = ECANCELED;
+    if (file->shared)
+        close_objects(file->id);
     H5Fclose(file->id);
     H5Eclear2(H5E_DEFAULT);
     file->id = H5I_INVALID_HID;
@@ -144,15 +161,29 @@ static mgk_status fail_open(const mgk_h5_file *file)
                     file->path, (long long)info.st_size);
 }
 
+/* Whether the file could not be opened because the process has it open already, as h5py and
+ * netCDF do, to be closed in another way. */
+static bool is_open_otherwise(void)
+{
+    char reason[REASON_SIZE];
+    innermost_reason(reason);
+    return strstr(reason, "close degree") != NULL;
+}
+
 mgk_status mgk_h5_open_trusted(const char *path, mgk_h5_file *out)
 {
+    static const H5F_close_degree_t degrees[] = {H5F_CLOSE_STRONG, H5F_CLOSE_WEAK, H5F_CLOSE_SEMI};
     *out = (mgk_h5_file){.id = H5I_INVALID_HID, .path = path};
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     /* A chunk that does not fit into the cache, of 0 bytes, is read as its shape says. Into a cache
      * HDF5 would read as many bytes as the file says of it. */
-    if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0 &&
-        H5Pset_cache(access, 0, 0, 0, 0) >= 0)
-        out->id = H5Fopen(path, H5F_ACC_RDONLY, access);
+    bool ready = access >= 0 && H5Pset_cache(access, 0, 0, 0, 0) >= 0;
+    for (size_t i = 0; i < sizeof(degrees) / sizeof(degrees[0]) && ready; i++) {
+        if (H5Pset_fclose_degree(access, degrees[i]) >= 0)
+            out->id = H5Fopen(path, H5F_ACC_RDONLY, access);
+        out->shared = i > 0;
+        ready = out->id < 0 && is_open_otherwise();
+    }
     mgk_status status = out->id < 0 ? fail_open(out) : STATUS_OK;
     mgk_h5_close(access);
     return status;

@@ -22,6 +22,7 @@ typedef struct mgk_h5_file {
     const char *path;
     mgk_output_record output; /* of a created file; HDF5 keeps its address, so the structure must
                                  not move */
+    bool shared; /* another part of the process has the file open, to be closed otherwise */
 } mgk_h5_file;
 
 /* Takes the process-wide lock and silences HDF5's own messages until mgk_h5_leave. */
