@@ -185,20 +185,29 @@ static mgk_status write_ids(FILE *page, const mgk_report_store *store, int32_t s
     return STATUS_OK;
 }
 
-/* Rounds the first n x n entries of a matrix [N, N] to levels [n, n]; returns their peak. */
-static double quantise(const float *matrix, size_t all, size_t n, unsigned char *levels)
+/* The first n x n entries of a matrix [N, N], rounded. */
+typedef struct rounded {
+    double peak;   /* the largest magnitude */
+    bool negative; /* levels are of −peak to peak, with 0 in their middle; else of 0 to peak */
+} rounded;
+
+/* Levels [n, n] on a square-root scale. */
+static rounded quantise(const float *matrix, size_t all, size_t n, unsigned char *levels)
 {
-    double peak = 0;
+    rounded out = {0};
     for (size_t i = 0; i < n * n; i++) {
         const double a = matrix[i / n * all + i % n];
-        peak = isfinite(a) ? fmax(peak, a) : peak;
+        out.peak = isfinite(a) ? fmax(out.peak, fabs(a)) : out.peak;
+        out.negative |= isfinite(a) && a < 0;
     }
+    const double zero = out.negative ? LEVELS / 2 : 0;
     for (size_t i = 0; i < n * n; i++) {
         const double a = matrix[i / n * all + i % n];
-        const double share = peak > 0 ? sqrt(fmax(a, 0) / peak) : 0;
-        levels[i] = isfinite(a) ? (unsigned char)lround(LEVELS * share) : NOT_FINITE;
+        const double share = out.peak > 0 ? copysign(sqrt(fabs(a) / out.peak), a) : 0;
+        levels[i] =
+            isfinite(a) ? (unsigned char)lround(zero + (LEVELS - zero) * share) : NOT_FINITE;
     }
-    return peak;
+    return out;
 }
 
 static mgk_status write_matrix(FILE *page, const mgk_report_store *store, int32_t sample,
@@ -207,10 +216,12 @@ static mgk_status write_matrix(FILE *page, const mgk_report_store *store, int32_
     int32_t length;
     TRY(mgk_store_read_matrix(store->reader, sample, layer, head, STORE_F32, room->matrix,
                               &length));
-    const double peak =
+    const rounded matrix =
         quantise(room->matrix, (size_t)store->description->tokens, (size_t)n, room->levels);
     fprintf(page, "%s\n   {\"peak\":", layer + head > 0 ? "," : "");
-    mgk_report_real(page, peak);
+    mgk_report_real(page, matrix.peak);
+    if (matrix.negative)
+        fputs(",\"negative\":1", page);
     fputs(",\"levels\":", page);
     mgk_report_base64(page, room->levels, (size_t)n * (size_t)n);
     fputc('}', page);

@@ -229,4 +229,19 @@ grep -q 'The file has no tokens' dom.txt || complain "an array has tokens"
 for weight in 'token 0: 0.25"' 'token 1: 0.75"'; do
     grep -qF "$weight" dom.txt || complain "no $weight"
 done
+# Entries below 0 have a scale with 0 in its middle: -3/4, 1/4, 1/2, -1/2.
+below='\350\277' less='\340\277'
+{
+    printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 2, 2), }"
+    for number in $below $quarter $half $less; do
+        printf "\\000\\000\\000\\000\\000\\000$number"
+    done
+} >negative.npy
+"$programs/mgk-diversity" negative.npy --measures rank -q -o negative.h5 >out.txt 2>err.txt
+report negative.html negative.h5 negative.npy
+browse negative.html
+for weight in 'token 0: 0.5"' 'token 1: -0.5"'; do
+    grep -qF "$weight" dom.txt || complain "no $weight of negative entries"
+done
+grep -q '<div class="legend">-0.75' dom.txt || complain "no scale of negative entries"
 exit "$((failures > 0))"

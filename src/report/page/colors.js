@@ -13,6 +13,12 @@ function colorAt(t) {
   return [palette[step], palette[step + 1], palette[step + 2]];
 }
 
+/* The colour at t, from -1 to 1: blue below 0, red above. */
+function signedColor(t) {
+  const end = t < 0 ? [33, 102, 172] : [178, 24, 43];
+  return end.map((part) => Math.round(235 + (part - 235) * Math.abs(t)));
+}
+
 /* Black or white, whichever is legible on a colour. */
 function inkOn([r, g, b]) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b < 128 ? "#fff" : "#111";

@@ -3,7 +3,8 @@
 
 const LEVELS = 254;
 
-/* The matrix of a head (by position) on a sample: {n, peak, at(i, j)}; null: the store lacks it. */
+/* The matrix of a head (by position) on a sample: {n, peak, negative, share(i, j), at(i, j)}; null:
+ * the store lacks it. Of a matrix with negative entries levels have 0 in their middle. */
 function matrixOf(model, sample, layer, head) {
   const store = storeOf(model);
   const l = store ? store.layers.indexOf(model.layers[layer]) : -1;
@@ -11,14 +12,13 @@ function matrixOf(model, sample, layer, head) {
   if (!sample || l < 0 || h < 0) return null;
   const stored = sample.matrices[l * store.heads.length + h], n = sample.shown;
   const levels = decode(stored.levels), peak = Number(stored.peak);
-  return {
-    n, peak, levels,
-    /* NaN: the entry is not finite. */
-    at(i, j) {
-      const level = levels[i * n + j];
-      return level > LEVELS ? NaN : peak * (level / LEVELS) * (level / LEVELS);
-    },
-  };
+  const negative = Boolean(stored.negative), zero = negative ? LEVELS / 2 : 0;
+  /* The root of the entry's share of the peak, with its sign; NaN: the entry is not finite. */
+  function share(i, j) {
+    const level = levels[i * n + j];
+    return level > LEVELS ? NaN : (level - zero) / (LEVELS - zero);
+  }
+  return {n, peak, negative, share, at: (i, j) => peak * share(i, j) * Math.abs(share(i, j))};
 }
 
 /* The text of a token, with marks for what cannot be seen. */
@@ -39,8 +39,9 @@ function rough(weight) {
   return Number.isNaN(weight) ? "not a finite number" : weight === 0 ? "0" : String(Number(weight.toPrecision(2)));
 }
 
-/* The keys of query i with the largest weights. */
+/* The keys of query i with the largest weights, of either sign. */
 function strongest(matrix, i, count) {
-  const keys = Array.from({length: matrix.n}, (_, j) => j).filter((j) => matrix.at(i, j) > 0);
-  return keys.sort((a, b) => matrix.at(i, b) - matrix.at(i, a)).slice(0, count);
+  const size = (j) => Math.abs(matrix.at(i, j));
+  return Array.from({length: matrix.n}, (_, j) => j).filter((j) => size(j) > 0)
+    .sort((a, b) => size(b) - size(a)).slice(0, count);
 }

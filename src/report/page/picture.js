@@ -7,16 +7,23 @@ function paintMatrix(canvas, matrix, causal) {
   const image = context.createImageData(n, n);
   for (let i = 0; i < n; i++)
     for (let j = 0; j < n; j++) {
-      const level = matrix.levels[i * n + j], at = 4 * (i * n + j);
-      const color = level > LEVELS ? [255, 0, 255] : colorAt(level / LEVELS);
+      const share = matrix.share(i, j), at = 4 * (i * n + j);
+      const color = Number.isNaN(share) ? [255, 0, 255] : entryColor(matrix, share);
       image.data.set([...color, causal && j > i ? 0 : 255], at);
     }
   context.putImageData(image, 0, 0);
 }
 
+/* Blue and red around grey, or the map of the pictures. */
+function entryColor(matrix, share) {
+  return matrix.negative ? signedColor(share) : colorAt(share);
+}
+
 function legend(matrix) {
-  const stops = [0, 0.25, 0.5, 0.75, 1].map((t) => "rgb(" + colorAt(t).join(",") + ")");
-  return element("div", {class: "legend"}, "0",
+  const least = matrix.negative ? -1 : 0;
+  const stops = [0, 0.25, 0.5, 0.75, 1].map((t) =>
+    "rgb(" + entryColor(matrix, least + (1 - least) * t).join(",") + ")");
+  return element("div", {class: "legend"}, matrix.negative ? brief(-matrix.peak) : "0",
     element("span", {class: "ramp", style: "background:linear-gradient(to right," + stops.join(",") + ")"}),
     brief(matrix.peak), element("span", {class: "aside"}, "square-root scale, 8 bits"));
 }

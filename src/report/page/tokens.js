@@ -41,7 +41,8 @@ function headLine(model, sample, [layer, head], place) {
   for (let j = 0; j < matrix.n; j++) {
     const weight = matrix.at(query, j);
     text.append(element("span", {class: j === query ? "token query" : "token", title: tokenName(sample, j) +
-      ": " + rough(weight), style: "background:" + seriesColor(place, weight > 0 ? Math.min(Math.sqrt(weight), 1) : 0)},
+      ": " + rough(weight), style: "background:" + seriesColor(place, weight > 0 ? Math.min(Math.sqrt(weight), 1) : 0) +
+      (weight < 0 ? ";text-decoration:underline" : "")},
     tokenText(sample, j)));
   }
   const most = strongest(matrix, query, 3).map((j) => tokenName(sample, j) + " " + rough(matrix.at(query, j)));
@@ -61,9 +62,11 @@ function showTokens() {
     return;
   }
   const choice = headChoice(model);
+  const signed = state.chosen.some(([layer, head]) => (matrixOf(model, sample, layer, head) || {}).negative);
   replace("token-view",
     element("p", {}, "Choose a token and some heads: each line shows where this token attends in one head. " +
-      "The background is the square root of the weight, so that small weights are seen, too."),
+      "The background is the square root of the weight, so that small weights are seen, too." +
+      (signed ? " Tokens of negative weight are underlined." : "")),
     sample.tokens ? (store.text ? null : note("The store has no text of its tokens: numbers stand for them.")) :
       note("The file has no tokens: their positions stand for them."),
     sample.shown < sample.length ? note("The first " + sample.shown + " of " + sample.length +
