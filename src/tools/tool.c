@@ -197,7 +197,6 @@ static const char *field_of(const char *option)
 {
     static const char *const others[][2] = {{"as", "run-as"},
                                             {"eval-every", "evaluate-every"},
-                                            {"eval-samples", "evaluate-samples"},
                                             {"name", "names"},
                                             {"range", "last"},
                                             {"precision", "double-precision"}};

@@ -134,8 +134,6 @@ static mgk_status check_settings(const mgk_train_settings *s, const mgk_model *m
     TRY(mgk_kept_check(s));
     TRY(mgk_average_check(s));
     TRY(check_reals(s));
-    if (s->evaluate_samples > 0 && !held_out)
-        return mgk_fail(STATUS_USAGE, "`evaluate_samples` needs `held_out` data");
     if (s->patience > 0 && (!held_out || s->evaluate_every == 0))
         return mgk_fail(STATUS_USAGE, "`patience` needs `held_out` data, and steps between "
                                       "evaluations (`evaluate_every`)");

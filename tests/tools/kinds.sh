@@ -96,7 +96,7 @@ trains own --attention softmax,longformer,softmax
 for input in own.h5 "--model own.safetensors --task listops --samples 2 --length 40" \
     "--model shared.safetensors --task listops --samples 2 --length 40"; do
     "$programs/mgk-diversity" $input -f -o d.csv >out.txt 2>err.txt || complain "$input: $(cat err.txt)"
-    grep -q 'not measured: cka_output, .* need values' err.txt || complain "$input: $(cat err.txt)"
+    grep -q 'not measured: cka_output, .* need matrices that weigh the values of each head' err.txt || complain "$input: $(cat err.txt)"
     ! grep -q cka_output d.csv || complain "$input: outputs of other values"
 done
 

@@ -75,7 +75,6 @@ refuse 2 'prior "hard" has no --prior-shape' $(without attention $few) --attenti
 refuse 2 '--listops-above belongs to --task listops' $softmax --listops-above 3
 refuse 2 '--listops-samples is for lists that are generated' --task listops ${few#--task lm} --data text.txt \
     --listops-samples 9 -o new.safetensors
-refuse 2 '--eval-samples needs --held-out data' $softmax --eval-samples 3
 refuse 2 'one head differs from no other: expected pattern alone' $(without heads $softmax) --heads 1 --regularise position
 refuse 2 '--unknown' $few --unknown -o new.safetensors
 
