@@ -11,7 +11,7 @@ import io
 import json
 import os
 import tempfile
-from typing import Any, Iterator
+from typing import Any, Iterable, Iterator
 
 import numpy as np
 
@@ -118,7 +118,7 @@ class Table:
         """
         chosen = np.ones(len(self), bool)
         for name, value in values.items():
-            if isinstance(value, (set, frozenset, Iterator)):
+            if isinstance(value, Iterable) and not isinstance(value, (str, bytes, np.ndarray)):
                 value = list(value)
             chosen &= np.isin(self[name], value)
         return self._rows(chosen)

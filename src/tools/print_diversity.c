@@ -202,10 +202,14 @@ static void print_samples(const mgk_means *m)
     int32_t least = INT32_MAX, most = 0;
     for (size_t first = 0, end = 0; first < m->rows; first = end) {
         int32_t samples = 0;
-        for (; end < m->rows && m->input.integers[end] == m->input.integers[first]; end++)
-            if (!mgk_is_curve(m, end) && m->samples.integers[end] > samples)
-                samples = m->samples.integers[end];
-        if (mgk_is_curve(m, end - 1)) /* told with the curves */
+        bool curves = true; /* alone, which have told it */
+        for (; end < m->rows && m->input.integers[end] == m->input.integers[first]; end++) {
+            if (mgk_is_curve(m, end))
+                continue;
+            curves = false;
+            samples = m->samples.integers[end] > samples ? m->samples.integers[end] : samples;
+        }
+        if (curves)
             continue;
         least = samples < least ? samples : least;
         most = samples > most ? samples : most;

@@ -537,6 +537,7 @@ tail -n 3 ids.txt >held.txt
 rows="--model m.safetensors --samples all --precision double --measures js,importance_ablation --prune"
 measure apart.csv $rows --tokens ids.txt --prune-held-out 3
 grep -qx 'means over 3 samples' out.txt || complain "the samples of the loss: $(cat out.txt)"
+grep -qx 'means over 7 samples, and over the heads or pairs of a layer' out.txt || complain "the samples: $(cat out.txt)"
 ! grep -q 'the same few' err.txt || complain "$(cat err.txt)"
 measure choose.csv $rows --tokens choose.txt
 grep -q 'the same few' err.txt || complain "no word about few samples"

@@ -176,9 +176,10 @@ static mgk_status check_rotary(const mgk_checkpoint *checkpoint)
         TRY(mgk_checkpoint_real(checkpoint, keys[i].other, own, &other));
         if (own != other)
             return mgk_fail(STATUS_UNSUPPORTED,
-                            "%s: \"%s\" is %g and \"%s\" %g, expected the same of both: "
-                            "transformers reads the latter",
-                            checkpoint->config_path, keys[i].other, other, keys[i].own, own);
+                            "%s: \"%s\" is %g, expected %g: of a gpt_neox \"%s\" counts, which is "
+                            "%g if the file does not have it",
+                            checkpoint->config_path, keys[i].other, other, own, keys[i].own,
+                            keys[i].usual);
     }
     return STATUS_OK;
 }
