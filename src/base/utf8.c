@@ -87,6 +87,12 @@ void mgk_utf8_copy(const char *text, size_t length, char *out, size_t size)
     out[used] = '\0';
 }
 
+size_t mgk_utf8_mark(const char *text, size_t length)
+{
+    static const char mark[] = {'\xEF', '\xBB', '\xBF'};
+    return length >= sizeof(mark) && memcmp(text, mark, sizeof(mark)) == 0 ? sizeof(mark) : 0;
+}
+
 mgk_status mgk_utf8_duplicate(const char *text, char **out)
 {
     const size_t size = strlen(text) + 1;

@@ -17,6 +17,9 @@ void mgk_utf8_copy(const char *text, size_t length, char *out, size_t size);
 /* Copies all of `text` in the same way; release *out with mgk_free. */
 mgk_status mgk_utf8_duplicate(const char *text, char **out);
 
+/* The size of the byte order mark at the beginning of text [length]; 0: it has none. */
+size_t mgk_utf8_mark(const char *text, size_t length);
+
 /* The code that mgk_utf8_read gives for invalid bytes. */
 #define MGK_UTF8_INVALID UINT32_MAX
 

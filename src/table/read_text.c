@@ -4,12 +4,13 @@
 #include "base/file.h"
 #include "base/locale.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "table/text.h"
 
 static mgk_status parse(char *text, size_t size, mgk_table *table)
 {
     mgk_plain_locale scope;
-    const size_t mark = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; /* of UTF-8 */
+    const size_t mark = mgk_utf8_mark(text, size);
     text += mark;
     size -= mark;
     const size_t blank = strspn(text, " \t\r\n");

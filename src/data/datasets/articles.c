@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 enum {
     PIECE = 1 << 16, /* bytes read at a time */
     EDGE = 4,        /* bytes at a line's beginning and end that identify a title */
@@ -95,14 +97,10 @@ static mgk_status add_bytes(splitter *s, const char *bytes, size_t size)
 /* Bytes of the byte order mark of UTF-8 at a place of the texts. */
 static mgk_status find_mark(const mgk_texts *texts, size_t start, size_t *size)
 {
-    static const char mark[] = {'\xEF', '\xBB', '\xBF'};
-    char bytes[sizeof(mark)];
-    *size = 0;
-    if (texts->size - start < sizeof(mark))
-        return STATUS_OK;
-    TRY(mgk_texts_read(texts, start, sizeof(mark), bytes));
-    if (memcmp(bytes, mark, sizeof(mark)) == 0)
-        *size = sizeof(mark);
+    char bytes[3];
+    const size_t left = texts->size - start, count = left < sizeof(bytes) ? left : sizeof(bytes);
+    TRY(mgk_texts_read(texts, start, count, bytes));
+    *size = mgk_utf8_mark(bytes, count);
     return STATUS_OK;
 }
 

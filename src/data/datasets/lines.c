@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 /* Cuts `size` bytes and the separator after them off *rest. */
 static mgk_span cut(mgk_span *rest, size_t size)
 {
@@ -29,10 +31,10 @@ bool mgk_next_field(mgk_span *rest, char separator, mgk_span *field)
 
 mgk_span mgk_rows_of(const void *text, size_t size)
 {
-    static const char mark[] = {'\xEF', '\xBB', '\xBF'};
-    mgk_span rows = {text, size};
-    if (size >= sizeof(mark) && memcmp(text, mark, sizeof(mark)) == 0)
-        rows = (mgk_span){rows.data + sizeof(mark), size - sizeof(mark)};
+    const size_t mark = mgk_utf8_mark(text, size);
+    mgk_span rows = {text, size - mark};
+    if (mark > 0) /* an empty text may be NULL */
+        rows.data += mark;
     size_t end = rows.size;
     while (end > 0 && memchr(" \t\r\n", rows.data[end - 1], 4))
         end--;
