@@ -164,11 +164,16 @@ static mgk_status keep_output(void *context, int layer, const void *output)
                                 device->real_size);
 }
 
+static mgk_observer keeper(mgk_ablation *a)
+{
+    return (mgk_observer){.output = keep_output, .context = a};
+}
+
 mgk_status mgk_ablation_begin(mgk_ablation *a)
 {
     mgk_model_run *run = a->run;
     mgk_device *device = run->device;
-    const mgk_observer observer = {.output = keep_output, .context = a};
+    const mgk_observer observer = keeper(a);
     const size_t numbers =
         mgk_pass_rows(run->pass) * (size_t)mgk_config_hidden_width(&run->model->config);
     mgk_pass_remove_heads(run->pass, NULL);
@@ -180,11 +185,13 @@ mgk_status mgk_ablation_begin(mgk_ablation *a)
                      : STATUS_OK;
 }
 
-mgk_status mgk_ablation_run(mgk_ablation *a, const bool *removed, int first)
+mgk_status mgk_ablation_run(mgk_ablation *a, const bool *removed, int first, bool keep)
 {
     mgk_pass *pass = a->run->pass;
+    const mgk_observer observer = keeper(a);
     mgk_pass_remove_heads(pass, removed);
-    mgk_status status = mgk_pass_forward_from(pass, first, first > 0 ? input_of(a, first) : NULL);
+    mgk_status status = mgk_pass_forward_from(pass, first, first > 0 ? input_of(a, first) : NULL,
+                                              keep ? &observer : NULL);
     mgk_pass_remove_heads(pass, NULL);
     return status;
 }

@@ -35,15 +35,16 @@ void mgk_ablation_close(mgk_ablation *ablation); /* NULL is accepted */
 mgk_status mgk_ablation_begin(mgk_ablation *ablation);
 
 /*
- * Runs the model on this batch without the heads removed [L, H]; NULL: with all heads. No layer
- * before `first` lacks a head.
+ * Runs the model on this batch without the heads removed [L, H], from layer `first` on. Of the
+ * layers before, `removed` marks the heads that the last run with `keep` lacked, none after
+ * mgk_ablation_begin. With `keep`, the next runs go on from the layers of this one.
  */
-mgk_status mgk_ablation_run(mgk_ablation *ablation, const bool *removed, int first);
+mgk_status mgk_ablation_run(mgk_ablation *ablation, const bool *removed, int first, bool keep);
 
 /*
- * What the last mgk_ablation_run did to each sample of the batch, values [count]; NaN: the sample
- * has no target. The loss and the divergence of a pair are those of its first sample, and NaN for
- * the second, so that a pair counts once.
+ * What the last mgk_ablation_run, or mgk_ablation_begin, did to each sample of the batch, values
+ * [count]; NaN: the sample has no target. The loss and the divergence of a pair are those of its
+ * first sample, and NaN for the second, so that a pair counts once.
  *
  * - ABLATION: the loss of the sample, the mean over its targets, in nats.
  * - DIVERGENCE: KL(p | q) in nats, p and q the distributions of the whole model and of this one,

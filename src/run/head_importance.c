@@ -153,7 +153,7 @@ static mgk_status ablate_head(mgk_head_importance *h, size_t place, size_t head)
     const int layer = h->layers[place];
     bool *removed = &h->removed[(size_t)layer * h->heads + head];
     *removed = true;
-    mgk_status status = mgk_ablation_run(h->ablation, h->removed, layer);
+    mgk_status status = mgk_ablation_run(h->ablation, h->removed, layer, false);
     *removed = false;
     TRY(status);
     for (unsigned which = 0; which < MGK_IMPORTANCES; which++) {

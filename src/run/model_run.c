@@ -556,7 +556,12 @@ static mgk_status load_files(mgk_model_run *run)
 
 void mgk_model_run_seek(mgk_model_run *run, int sample)
 {
-    run->first = sample / run->capacity * run->capacity;
+    mgk_model_run_begin_at(run, sample / run->capacity * run->capacity);
+}
+
+void mgk_model_run_begin_at(mgk_model_run *run, int sample)
+{
+    run->first = sample / run->documents * run->documents;
     run->count = 0;
 }
 

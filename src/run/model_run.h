@@ -141,9 +141,11 @@ void mgk_model_run_tell_errors(const mgk_model_run *run, const mgk_job *job);
 /* Makes the batch that contains sample `sample` < S the next one. */
 void mgk_model_run_seek(mgk_model_run *run, int sample);
 
+/* Makes the next batch begin at sample `sample` < S, of a pair of documents at the first one. */
+void mgk_model_run_begin_at(mgk_model_run *run, int sample);
+
 /* Loads the next batch without running it, except a decoder's encoder; after the last one it sets
- * *end. STATUS_INTERRUPTED: the
- * job's watcher asks to stop. */
+ * *end. STATUS_INTERRUPTED: the job's watcher asks to stop. */
 mgk_status mgk_model_run_load(mgk_model_run *run, const mgk_job *job, bool *end);
 
 /*

@@ -32,13 +32,11 @@ static void add_values(const pruner *r, size_t i)
         mgk_diversity_means_add_value(r->out, i, isinf(r->values[s]) ? NAN : r->values[s]);
 }
 
-/* Runs the batch without the heads that are marked, none of them before layer `first`; value i of
- * the means. */
-static mgk_status run_once(pruner *r, int first, size_t i)
+/* Value i of the means is that of the last run. */
+static mgk_status take_value(pruner *r, size_t i)
 {
     if (mgk_job_stopped(r->job))
         return mgk_fail(STATUS_INTERRUPTED, "interrupted");
-    TRY(mgk_ablation_run(r->ablation, r->removed, first));
     TRY(mgk_ablation_values(r->ablation, r->p->which, r->values));
     add_values(r, i);
     r->p->progress(r->p->state, ++r->done, r->total);
@@ -51,24 +49,18 @@ static mgk_status run_batch(pruner *r, size_t number)
     const size_t heads = head_count(r), each = heads + 1;
     const size_t *order = r->p->orders + number * heads;
     const size_t of_layer = (size_t)r->run->model->config.heads;
-    int first = r->run->model->config.layers;
-    memset(r->removed, 0, (size_t)first * of_layer * sizeof(*r->removed));
-    TRY(run_once(r, first - 1, number * each));
+    const size_t layers = (size_t)r->run->model->config.layers;
+    memset(r->removed, 0, layers * of_layer * sizeof(*r->removed));
+    TRY(mgk_ablation_begin(r->ablation));
+    TRY(take_value(r, number * each));
     for (size_t k = 0; k < heads; k++) {
         const int layer = r->p->layers[order[k] / r->p->head_count];
         const int head = r->p->heads[order[k] % r->p->head_count];
         r->removed[(size_t)layer * of_layer + (size_t)head] = true;
-        first = layer < first ? layer : first;
-        TRY(run_once(r, first, number * each + k + 1));
+        TRY(mgk_ablation_run(r->ablation, r->removed, layer, true));
+        TRY(take_value(r, number * each + k + 1));
     }
     return STATUS_OK;
-}
-
-static mgk_status load_batch(pruner *r)
-{
-    bool end;
-    TRY(mgk_model_run_load(r->run, r->job, &end));
-    return mgk_ablation_begin(r->ablation);
 }
 
 static mgk_status run_orders(pruner *r)
@@ -77,10 +69,11 @@ static mgk_status run_orders(pruner *r)
     for (size_t i = first; i < r->p->order_count; i++) {
         const bool loads = i == first || r->batches > 1; /* a single batch stays loaded */
         if (loads)
-            mgk_model_run_seek(r->run, (int)r->p->first_sample);
+            mgk_model_run_begin_at(r->run, (int)r->p->first_sample);
         for (size_t b = 0; b < r->batches; b++) {
+            bool end;
             if (loads)
-                TRY(load_batch(r));
+                TRY(mgk_model_run_load(r->run, r->job, &end));
             TRY(run_batch(r, i));
         }
         TRY(r->p->receive(r->p->state, i));
@@ -94,7 +87,8 @@ mgk_status mgk_prune(mgk_model_run *run, mgk_ablation *ablation, const mgk_job *
     pruner r = {.p = p, .run = run, .job = job, .ablation = ablation, .out = out};
     mgk_status status;
     const size_t capacity = (size_t)run->capacity;
-    r.batches = ((size_t)run->samples + capacity - 1) / capacity - p->first_sample / capacity;
+    mgk_model_run_begin_at(run, (int)p->first_sample);
+    r.batches = ((size_t)(run->samples - run->first) + capacity - 1) / capacity;
     r.total = r.batches * p->order_count * (head_count(&r) + 1);
     r.done = r.total / p->order_count * p->finished;
     CHECK(mgk_alloc((size_t)run->model->config.layers,

@@ -297,7 +297,7 @@ static void test_forward_from(void **state)
     const mgk_observer observer = {.context = &k, .output = keep_first};
     open_case(&c, false);
     run(&c, &observer, expected);
-    assert_ok(mgk_pass_forward_from(c.pass, 1, k.first));
+    assert_ok(mgk_pass_forward_from(c.pass, 1, k.first, NULL));
     memcpy(found, mgk_pass_hidden(c.pass), sizeof(found));
     for (int i = 0; i < ROWS; i++)
         if (i % CASE_TOKENS >= c.base.lengths[i / CASE_TOKENS])

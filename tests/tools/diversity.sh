@@ -554,6 +554,26 @@ for heads in 0 9; do
     [ -s found.txt ] && awk 'NR == FNR { a = $1 } NR > FNR { exit !((a - $1) ^ 2 < 1e-20) }' found.txt expected.txt ||
         complain "loss with $heads heads: $(cat found.txt expected.txt)"
 done
+# A curve begins each run with the layers of the one before: its losses are those of the heads removed at once.
+for curve in prune_importance prune_redundancy; do
+    sed -n "s/^[^,]*,model,$curve,,\([0-9][0-9]*\),\([0-9]*\),.*/\1.\2/p" together.csv >heads.txt
+    for count in 1 4 8; do
+        set -- $(head -n $count heads.txt)
+        found=$("$programs/mgk-eval" m.safetensors --tokens ids.txt --samples all --precision double --remove "$*" -q --csv |
+            awk -F, 'NR == 2 { print $5 }')
+        awk -F, -v name=$curve -v left=$((9 - count)) -v found="$found" '$3 == name && $9 == left { near = ($10 - found) ^ 2 < 1e-20 }
+            END { exit !near }' together.csv || complain "$curve without $*: $found, $(grep ",$curve," together.csv)"
+    done
+done
+# Samples that are held out begin within a pair of documents: without its only head the model is as far away as the
+# head is important.
+"$programs/mgk-train" --task lm --data text.txt --steps 1 --batch 1 --eval-every 0 --layers 1 --heads 1 --dim 4 --head-dim 2 \
+    --length 16 -q -o byte.safetensors
+measure pairs.csv --model byte.safetensors --task retrieval --data text.txt ids.txt --article-per-file --samples 8 \
+    --precision double --measures importance_divergence --per-sample --prune --prune-held-out 3
+awk -F, '$3 == "importance_divergence" { x[++n] = $10 } $3 == "prune_importance_divergence" && $9 == 0 { found = $10; samples = $12 }
+    END { mean = (x[6] + x[7] + x[8]) / 3; exit !(n == 8 && samples == 3 && mean > 0 && (found - mean) ^ 2 < 1e-24) }' pairs.csv ||
+    complain "samples within a pair: $(cat pairs.csv)"
 grep ',importance_ablation,' apart.csv >found.txt
 grep ',importance_ablation,' together.csv | cmp - found.txt || complain "measures are of all samples"
 fails 2 '--prune-held-out is 1, and belongs to --prune' $model --prune-held-out 1

@@ -494,12 +494,13 @@ mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_observer *observer)
     return run_layers(pass, 0, pass->embedded, observer);
 }
 
-mgk_status mgk_pass_forward_from(mgk_pass *pass, int first, void *input)
+mgk_status mgk_pass_forward_from(mgk_pass *pass, int first, void *input,
+                                 const mgk_observer *observer)
 {
     const bool whole =
         first == 0 || mgk_model_reads_below(pass->model) || pass->model->config.reversible;
     pass->packed = pass->packed && whole; /* an observer received the input */
-    return run_layers(pass, whole ? 0 : first, whole ? pass->embedded : input, NULL);
+    return run_layers(pass, whole ? 0 : first, whole ? pass->embedded : input, observer);
 }
 
 void mgk_pass_remove_heads(mgk_pass *pass, const bool *removed)

@@ -146,10 +146,12 @@ mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_observer *observer);
 
 /*
  * Computes the final hidden states again, after mgk_pass_forward on the same batch, from layer
- * `first` on. Its input [T, C] is what the observer of mgk_pass_forward received as the output of
- * the layer before; it is not changed. Layer 0 needs none.
+ * `first` on. Its input [T, C] is what the observer of mgk_pass_forward, or of this function,
+ * received as the output of the layer before; it is not changed. Layer 0 needs none. The layers
+ * before lack the same heads as then. The observer (may be NULL) may be called for them too.
  */
-mgk_status mgk_pass_forward_from(mgk_pass *pass, int first, void *input);
+mgk_status mgk_pass_forward_from(mgk_pass *pass, int first, void *input,
+                                 const mgk_observer *observer);
 
 /* T = B N of the loaded batch. */
 size_t mgk_pass_rows(const mgk_pass *pass);
