@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 
-enum { PIECE = 1 << 20 }; /* bytes read at a time */
+enum { PIECE = 1 << 16 }; /* bytes read at a time */
 
 /* OpenSSL has no SHA-256, or could not compute it. */
 static mgk_status fail_digest(void)

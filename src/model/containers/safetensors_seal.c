@@ -51,9 +51,10 @@ mgk_status mgk_safetensors_seal(const char *path, const char *header, size_t siz
     return put_digits(path, hex, at);
 }
 
-static mgk_status check(const mgk_file *file, char *bytes, const char *key, bool *sealed)
+static mgk_status check(const mgk_file *file, char *bytes, size_t size, const char *key,
+                        bool *sealed)
 {
-    size_t size = file->size < BEGINNING ? file->size : BEGINNING, at;
+    size_t at;
     char hex[MGK_SHA256_HEX_SIZE];
     TRY(mgk_file_read(file, 0, size, bytes));
     *sealed = find_digits(bytes, size, key, &at);
@@ -72,9 +73,10 @@ mgk_status mgk_safetensors_check_seal(const char *path, const char *key, bool *s
     char *bytes;
     *sealed = false;
     TRY(mgk_file_open(path, &file));
-    mgk_status status = mgk_alloc(BEGINNING, 1, &bytes);
-    if (status == STATUS_OK)
-        status = check(&file, bytes, key, sealed);
+    const size_t size = file.size < BEGINNING ? file.size : BEGINNING;
+    mgk_status status = mgk_alloc(size, 1, &bytes);
+    if (status == STATUS_OK && size > 0)
+        status = check(&file, bytes, size, key, sealed);
     mgk_free(bytes);
     mgk_file_close(&file);
     return status;
