@@ -16,9 +16,13 @@ function(mgk_compile_options target)
             -O2 -g -fsanitize=thread -fno-omit-frame-pointer
             -Wno-error) # gcc's warnings are those that count
         target_link_options(${target} PUBLIC -fsanitize=thread)
-    elseif(MGK_SANITIZE) # -O2 takes minutes to unroll what sanitizers have made of kernels
+    elseif(MGK_SANITIZE)
+        # -O2 takes minutes to unroll what sanitizers have made of kernels. AddressSanitizer sees accesses at null
+        # pointers and behind objects without a second check at each. Pointers that overflow are not looked for: with
+        # these three checks tests take a quarter longer.
         target_compile_options(${target} PRIVATE
-            -Og -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+            -Og -fsanitize=address,undefined -fno-sanitize=null,object-size,pointer-overflow
+            -fno-sanitize-recover=all -fno-omit-frame-pointer)
         target_link_options(${target} PUBLIC -fsanitize=address,undefined)
     endif()
 endfunction()

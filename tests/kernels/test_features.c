@@ -8,7 +8,7 @@ static const size_t omega_counts[] = {7, 24, 65, 9, 40};
 
 static void check_maps(workspace *space)
 {
-    for (int k = 0; k < FEATURE_MAPS * 5; k++)
+    for (int k = 0; k < FEATURE_MAPS * 5; k += TEST_STEP)
         for (int form = 0; form < 3; form++) {
             if (form == (k + k / 5) % 3) /* two of three forms */
                 continue;
@@ -16,7 +16,7 @@ static void check_maps(workspace *space)
                                           dims[k % 5], omega_counts[k % 5]);
             p.causal = form > 0;
             p.gated = form > 1;
-            p.fixed_normalizer = k % 5 == 1 && form == 1 ? 3 : 0;
+            p.fixed_normalizer = k % 5 == 1 && form == 0 ? 3 : 0;
             feature_compare(space, &p);
         }
 }
@@ -48,7 +48,7 @@ static void maps_match_their_formulas(void **state)
 
 static void check_gradients(workspace *space)
 {
-    for (int k = 0; k < FEATURE_MAPS * 5; k++)
+    for (int k = 0; k < FEATURE_MAPS * 5; k += TEST_STEP)
         for (int form = 0; form < 5; form++) {
             if (form != (k + k / 5) % 5 && form != (k + k / 5 + 2) % 5) /* each with two sizes */
                 continue;

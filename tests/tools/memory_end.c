@@ -17,13 +17,21 @@ enum { NOTED = 1 << 16, DEPTH = 64 };
 static atomic_bool ending, lasts;
 static _Atomic memory_asker failing;
 static atomic_int_least64_t end, asked;
-static uint64_t calls[NOTED]; /* hashes of the call stacks of allocations */
+
+/* The call stack of an allocation, as hashes of its calls: each of a place of the code and the
+ * place that called it. */
+typedef struct stack {
+    int depth;
+    uint64_t calls[DEPTH];
+} stack;
+
+static stack stacks[NOTED];
 static int64_t noted;
 
-/* How often memory_next has returned each call stack: a hash table, whose free places have times 0.
- */
+/* How many stacks with a call memory_next has returned: a hash table, whose free places have times
+ * 0. */
 static struct returned {
-    uint64_t calls;
+    uint64_t call;
     int times;
 } returned[2 * NOTED];
 static int64_t returns; /* different ones */
@@ -49,8 +57,14 @@ static void note_calls(int64_t at)
         depth--;
     if (depth == 0) /* a thread of its own */
         depth = all;
-    if (at < NOTED)
-        calls[at] = mgk_hash(MGK_HASH_START, addresses, (size_t)depth * sizeof(void *));
+    if (at >= NOTED)
+        return;
+    stacks[at].depth = depth;
+    for (int i = 0; i < depth; i++) {
+        const int caller = i + 1 < depth ? i + 1 : i;
+        const void *const call[] = {addresses[i], addresses[caller]};
+        stacks[at].calls[i] = mgk_hash(MGK_HASH_START, call, sizeof(call));
+    }
 }
 
 static bool is_refused(memory_asker asker)
@@ -105,22 +119,49 @@ int64_t memory_is_back(void)
     return asked;
 }
 
-static struct returned *returned_of(uint64_t stack)
+static struct returned *returned_of(uint64_t call)
 {
-    size_t at = stack % (2 * NOTED);
-    while (returned[at].times > 0 && returned[at].calls != stack)
+    size_t at = call % (2 * NOTED);
+    while (returned[at].times > 0 && returned[at].call != call)
         at = (at + 1) % (2 * NOTED);
     return &returned[at];
+}
+
+static bool has_rare_call(const stack *s, int times)
+{
+    for (int i = 0; i < s->depth; i++)
+        if (returned_of(s->calls[i])->times < times)
+            return true;
+    return false;
+}
+
+/* Whether call i is also a deeper one. */
+static bool is_recursive(const stack *s, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (s->calls[k] == s->calls[i])
+            return true;
+    return false;
+}
+
+static void count_calls(const stack *s)
+{
+    for (int i = 0; i < s->depth; i++) {
+        if (is_recursive(s, i))
+            continue;
+        struct returned *call = returned_of(s->calls[i]);
+        if (call->times == 0 && returns++ == NOTED)
+            abort();
+        *call = (struct returned){s->calls[i], call->times + 1};
+    }
 }
 
 int64_t memory_next(int64_t at, int times)
 {
     for (; at < noted; at++) {
-        struct returned *stack = returned_of(calls[at]);
-        if (stack->times >= times || (stack->times == 0 && returns == NOTED))
+        if (!has_rare_call(&stacks[at], times))
             continue;
-        returns += stack->times == 0;
-        *stack = (struct returned){calls[at], stack->times + 1};
+        count_calls(&stacks[at]);
         return at;
     }
     return -1;

@@ -23,8 +23,9 @@ typedef enum memory_asker { MEMORY_OWN, MEMORY_JSON } memory_asker;
  * ones of any asker. */
 void memory_ends_at(memory_asker asker, int64_t at, bool lasting);
 
-/* Among the recorded allocations, the next from number `at` on whose call stack this function has
- * returned fewer than `times` times, for whatever recording; -1: none. */
+/* Among the recorded allocations, the next from number `at` on whose call stack has a call, from
+ * one place of the code to another, that is in fewer than `times` of the stacks that this function
+ * has returned, for whatever recording; -1: none. */
 int64_t memory_next(int64_t at, int times);
 
 /* From now on memory_next has returned none. */

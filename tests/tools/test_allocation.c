@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Every public function with its k-th allocation failing: it returns MGK_MEMORY with a message of
- * this failure, and leaves no unwanted file. Thousands of allocations are alike, so of those with
- * the same call stack within the public function, in all calls of it here, the first fails, and the
- * second, which has something to release before it; of cJSON's, which cleans up itself, the first.
- * For every eighth k all later allocations fail too, including those of cleaning up. Sanitizers
- * find leaks and uses of missing memory. Allocations of other libraries do not fail here.
+ * this failure, and leaves no unwanted file. Thousands of allocations are alike. So that each call
+ * of a function by another one fails twice, an allocation fails if a call of its call stack, within
+ * the public function, has failed once or never; the second time there is something to release. Of
+ * cJSON's allocations, which cleans up itself, each call fails once. For every eighth k all later
+ * allocations fail too, including those of cleaning up. Sanitizers find leaks and uses of missing
+ * memory. Allocations of other libraries do not fail here.
  */
 #include "mgk.h"
 

@@ -188,7 +188,7 @@ static long double weighted_output(workspace *space, const kind_case *problem,
     return sum;
 }
 
-enum { DIFFERENCES = 24 }; /* numbers of an input that are tested */
+enum { DIFFERENCES = 24 / TEST_STEP }; /* numbers of an input that are tested */
 
 /* Differences, of fourth order to both sides and of second order to one. */
 typedef struct stencil {
