@@ -105,12 +105,20 @@ case $? in
 *) failures=$((failures + 1)) ;;
 esac
 
+# writes: whether an output is being written.
+writes() {
+    for part in out/*.*.mgk-??????.part; do
+        [ -e "$part" ]
+        return
+    done
+}
+
 # ended SIGNAL STATUS PROGRAM ARGUMENTS...: sends a signal while the output is being written.
 ended() {
     signal=$1 wanted=$2 name=$3
     shift 3
     "$programs/$name" "$@" 2>stderr >/dev/null &
-    while kill -0 $! 2>/dev/null && ! [ -e "$(echo out/*.*.mgk-??????.part)" ]; do :; done
+    while kill -0 $! 2>/dev/null && ! writes; do sleep 0.01; done
     kill -"$signal" $! 2>/dev/null
     wait $!
     found=$?
