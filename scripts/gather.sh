@@ -25,14 +25,18 @@ loaded_by_hand() {
     done
 }
 
-# pack_licence FILE: the terms of the Debian package that FILE comes from, which may list it
-# without /usr.
-pack_licence() {
-    package=$(dpkg-query -S "$1" 2> /dev/null || dpkg-query -S "${1#/usr}") ||
-        fail "$1 belongs to no Debian package: its licence is not known"
-    package=${package%%:*}
-    mkdir -p "$root/share/doc/$package"
-    cp -L "/usr/share/doc/$package/copyright" "$root/share/doc/$package"
+# pack_licences FILE...: the terms of the Debian packages that the files come from, which may list them
+# without /usr. One question for all, because dpkg-query reads the lists of all packages for each.
+pack_licences() {
+    dpkg-query -S "$@" $(printf '%s\n' "$@" | sed 's|^/usr||') > "$stage/owners" 2> /dev/null || true
+    for file in "$@"; do
+        package=$(awk -v file="$file" -v short="${file#/usr}" '
+            { path = substr($0, index($0, ": /") + 2) }
+            path == file || path == short { sub(/[:,].*/, ""); print; exit }' "$stage/owners")
+        [ -n "$package" ] || fail "$file belongs to no Debian package: its licence is not known"
+        mkdir -p "$root/share/doc/$package"
+        cp -L "/usr/share/doc/$package/copyright" "$root/share/doc/$package"
+    done
 }
 
 # pack_libraries FILE...: copies what these programs and libraries load to lib, with the licences.
@@ -41,13 +45,15 @@ pack_libraries() {
     needed "$@" $(cut -d ' ' -f 2 "$stage/loaded") |
         sort -u - "$stage/loaded" > "$stage/needed"
     ! grep 'not$' "$stage/needed" >&2 || fail "libraries are missing"
+    : > "$stage/packed"
     while read -r name path; do
         case $path in
         "$root"/*) continue ;;
         esac
         cp -L "$path" "$root/lib/$name"
-        pack_licence "$(readlink -f "$path")"
+        readlink -f "$path" >> "$stage/packed"
     done < "$stage/needed"
+    pack_licences $(cat "$stage/packed")
 }
 
 # The fonts of pictures; the library looks for them in share/mgk.
@@ -56,7 +62,7 @@ pack_fonts() {
     for font in DejaVuSans.ttf DejaVuSans-Bold.ttf; do
         path=$(dpkg-query -L fonts-dejavu-core | grep "/$font\$") || fail "there is no $font"
         cp "$path" "$root/share/mgk/fonts"
-        pack_licence "$path"
+        pack_licences "$path"
     done
     cat > "$root/share/mgk/fonts.conf" << 'END'
 <?xml version="1.0"?>
