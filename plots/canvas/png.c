@@ -90,6 +90,9 @@ static mgk_status describe(png_structp png, png_infop info, size_t width, size_t
     png_set_user_limits(png, 0x7fffffff, 0x7fffffff);
     png_set_IHDR(png, info, (png_uint_32)width, (png_uint_32)height, 8, PNG_COLOR_TYPE_RGB,
                  PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    /* Rows of few colours compress as well without a filter; the choice of one takes half the time.
+     */
+    png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_FILTER_NONE);
     png_set_pHYs(png, info, pixels_per_metre, pixels_per_metre, PNG_RESOLUTION_METER);
     if (chunk_count > 0)
         png_set_text(png, info, chunks, (int)chunk_count);
