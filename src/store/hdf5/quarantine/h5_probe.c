@@ -128,11 +128,18 @@ static int run(char *program, char *path, size_t *marks)
     return reason;
 }
 
-/* False for a file that has just changed: the resolution of file times may hide the next change. */
+/* False for a file that has just changed: the resolution of file times may hide the next change. It
+ * is a tick of the kernel's clock, at most 10 ms, where times have fractions, and else up to 2 s.
+ */
 static bool identify(const char *path, mgk_file_identity *out)
 {
-    enum { TICK = 2 }; /* seconds */
-    return mgk_file_identify(path, out) && time(NULL) - out->changed.tv_sec > TICK;
+    struct timespec now;
+    if (clock_gettime(CLOCK_REALTIME, &now) != 0 || !mgk_file_identify(path, out))
+        return false;
+    const struct timespec *changed = &out->changed;
+    const double age =
+        difftime(now.tv_sec, changed->tv_sec) + 1e-9 * (double)(now.tv_nsec - changed->tv_nsec);
+    return age > (changed->tv_nsec != 0 ? 0.05 : 3);
 }
 
 /* The last file that survived: programs recognise a file first and then open it. */
