@@ -3,8 +3,8 @@
  * Every public function with its k-th allocation failing: it returns MGK_MEMORY with a message of
  * this failure, and leaves no unwanted file. Thousands of allocations are alike. So that each call
  * of a function by another one fails twice, an allocation fails if a call of its call stack, within
- * the public function, has failed once or never; the second time there is something to release. Of
- * cJSON's allocations, which cleans up itself, each call fails once. For every eighth k all later
+ * the public function, has failed once or never; the second time there is something to release.
+ * Calls that allocate by cJSON, which cleans up itself, fail once. For every eighth k all later
  * allocations fail too, including those of cleaning up. Sanitizers find leaks and uses of missing
  * memory. Allocations of other libraries do not fail here.
  */
